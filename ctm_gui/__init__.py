@@ -1,0 +1,1 @@
+"""CloserToMe's window."""

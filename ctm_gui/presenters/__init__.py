@@ -1,0 +1,1 @@
+"""View state and commands: no widgets."""

@@ -1,0 +1,1 @@
+"""Widgets and plots: no decisions."""

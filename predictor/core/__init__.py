@@ -1,0 +1,1 @@
+"""What every room stands on: errors, units, records, HCV metrics, progress, resources."""

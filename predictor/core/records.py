@@ -1,0 +1,244 @@
+"""The records that every room exchanges. All are frozen; units stand in the names.
+
+Words: a *device* is hardware (one compute unit), an *execution configuration* is runtime,
+precision, threads and batch, and a *target* is a device with a configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from predictor.core.metrics import Family
+
+
+class Precision(StrEnum):
+    """Arithmetic that a run uses; ``amp_*`` keeps FP32 weights and multiplies in half precision."""
+
+    FP32 = "fp32"
+    FP16 = "fp16"
+    BF16 = "bf16"
+    INT8 = "int8"
+    AMP_FP16 = "amp_fp16"
+    AMP_BF16 = "amp_bf16"
+
+
+RUNTIMES: tuple[str, ...] = (
+    "onnxruntime",
+    "ncnn",
+    "ncnn-vulkan",
+    "pytorch",
+    "pytorch-compiled",
+    "tflite",
+    "qnn",
+    "tensorrt",
+    "openvino",
+    "opencv",
+    "unknown",
+)
+
+
+class Basis(StrEnum):
+    """What a latency rests on."""
+
+    MEASURED = "measured"
+    PROBED = "probed"
+    ZERO_SHOT = "zero-shot"
+    ANALYTIC = "analytic"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """How a network is run; threads 0 means all cores, batch 0 the model's own."""
+
+    runtime: str = "unknown"
+    precision: Precision = Precision.FP32
+    threads: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Cores of one kind on a CPU with several kinds.
+
+    Attributes:
+        name: name of the core, for example ``Cortex-A76``.
+        cores: how many there are.
+        clock_mhz: their highest clock.
+        fp32_au_per_core: FP32 FMA lanes x units per core, or None where it is not known.
+    """
+
+    name: str
+    cores: int
+    clock_mhz: float
+    fp32_au_per_core: float | None = None
+
+
+def _frozen(mapping: Mapping[str, object]) -> Mapping[str, object]:
+    return MappingProxyType(dict(mapping))
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One compute unit, described by its Hardware Capability Vector.
+
+    Attributes:
+        id: short lower-case slug.
+        name: name for people.
+        vendor: maker of the chip.
+        family: kind of compute unit.
+        metrics: known HCV metrics by name; one that is not known is absent.
+        sources: where each metric comes from, by metric name.
+        configurations: what the device can run, the usual one first.
+        clusters: kinds of cores, the fastest first; empty where all are alike.
+        system: what joins the units of one chip or board, empty where there is one.
+        notes: free text.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    family: Family
+    metrics: Mapping[str, float]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    configurations: tuple[Configuration, ...] = (Configuration(),)
+    clusters: tuple[Cluster, ...] = ()
+    system: str = ""
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", _frozen(self.metrics))
+        object.__setattr__(self, "sources", _frozen(self.sources))
+
+    def metric(self, name: str) -> float | None:
+        """Return the metric's value, or None where it is not known."""
+        return self.metrics.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A device with an execution configuration: what a latency is always about."""
+
+    device: Device
+    configuration: Configuration
+
+    @property
+    def key(self) -> str:
+        """Device id and configuration as one stable string."""
+        c = self.configuration
+        return f"{self.device.id}/{c.runtime}/{c.precision}/t{c.threads}/b{c.batch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The predicted latency of one model on one target.
+
+    Attributes:
+        model: name of the model's file, without its folder.
+        fingerprint: of the operator graph.
+        device_id: id of the device.
+        configuration: as predicted, threads and batch resolved to counts.
+        engine: name and version of the engine.
+        basis: what the number rests on; None where there is no number.
+        latency_ms: P50 of one run over the batch; None where there is no number.
+        low80_ms, high80_ms, low95_ms, high95_ms: intervals; None for engines that give none.
+        bound_ms: no run can be faster; None where a needed fact is missing.
+        fits_memory: whether weights and activations fit; None where the memory is not known.
+        problem: why there is no number ("not supported ...", "missing metric ..."), else empty.
+        out_of_distribution: reason in words, else empty.
+        signature: id of the signature that was used, else None.
+        flagged_operators: names of operators that the target cannot run or that are not counted.
+    """
+
+    model: str
+    fingerprint: str
+    device_id: str
+    configuration: Configuration
+    engine: str
+    basis: Basis | None
+    latency_ms: float | None
+    low80_ms: float | None = None
+    high80_ms: float | None = None
+    low95_ms: float | None = None
+    high95_ms: float | None = None
+    bound_ms: float | None = None
+    fits_memory: bool | None = None
+    problem: str = ""
+    out_of_distribution: str = ""
+    signature: str | None = None
+    flagged_operators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicDimension:
+    """A dimension of a model's input that the file leaves open.
+
+    Attributes:
+        name: the file's name for it (``batch``), or ``input:axis`` where it has none.
+        value: what it is bound to now.
+        default: what it is bound to when the user says nothing.
+        reason: why this default, in a few words.
+    """
+
+    name: str
+    value: int
+    default: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """An input or output of a model: its dims as in the file, and as bound."""
+
+    name: str
+    dtype: str
+    declared: tuple[int | str, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One measured latency of one graph on one target.
+
+    Attributes:
+        id: UUID hex.
+        fingerprint: of the operator graph.
+        device_id: id of the device.
+        configuration: as run, threads and batch resolved to counts.
+        samples_ns: every sample in order, or empty where only one value was published.
+        value_ms: the headline value by ``statistic``.
+        statistic: median, minimum, mean, mean of the fastest.
+        protocol: how it was measured, by name and version.
+        provenance: who measured it, when and with what, as a JSON object.
+    """
+
+    id: str
+    fingerprint: str
+    device_id: str
+    configuration: Configuration
+    samples_ns: tuple[int, ...]
+    value_ms: float
+    statistic: str
+    protocol: str
+    provenance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A target's Device Behavior Signature: the measurements of its reference networks.
+
+    Attributes:
+        id: UUID hex.
+        device_id: id of the device.
+        configuration: threads resolved to a count.
+        measurement_ids: ids of the measurements.
+        active: whether predictions for the target use it.
+    """
+
+    id: str
+    device_id: str
+    configuration: Configuration
+    measurement_ids: tuple[str, ...]
+    active: bool

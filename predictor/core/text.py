@@ -1,0 +1,40 @@
+"""Text from files is never trusted: control and direction characters are shown escaped."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Cc control, Cf format (all direction marks among them), Cs surrogate, Co private, Cn unassigned,
+# Zl and Zp line separators: none of them may reach a terminal, a label or a table as it is.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Strong right-to-left letters reorder a sentence around them.
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "RLE", "RLO", "RLI", "AN"})
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` with control, direction and right-to-left characters as ``\\uXXXX``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        _escaped(character)
+        if unicodedata.category(character) in _HIDDEN
+        or unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
+        else character
+        for character in text
+    )
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return printable ``text`` in at most ``limit`` characters, its middle left out."""
+    shown = printable(text)
+    if len(shown) <= limit:
+        return shown
+    head = (limit - 1) // 2
+    return f"{shown[:head]}…{shown[len(shown) - (limit - 1 - head) :]}"

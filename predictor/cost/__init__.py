@@ -1,0 +1,1 @@
+"""Analytic engines: what an operator graph costs on a target, from facts alone."""

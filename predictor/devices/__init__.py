@@ -1,0 +1,1 @@
+"""Devices: HCV schema, catalogue, detection of this machine."""
