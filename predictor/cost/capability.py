@@ -1,0 +1,207 @@
+"""From a target to what its configuration can use: rates, bandwidth, memories, launches.
+
+A fact that is not known is derived from others or named as missing; none is ever assumed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from predictor.core.errors import InputError
+from predictor.core.records import Device, Precision, Target
+from predictor.core.text import printable
+from predictor.cost.cores import CoreUse, core_use, missing
+from predictor.cost.launch import launch_us
+
+_TERA_MACS = 1e12 / 2  # one TFLOP/s or TOP/s is half as many multiply-accumulates
+_KIB = 1024
+_HALF_WIDTH = 2
+
+# Bytes of a float tensor's element in a run; automatic mixed precision keeps FP32 tensors.
+_FLOAT_BYTES: dict[Precision, int] = {
+    Precision.FP32: 4,
+    Precision.FP16: 2,
+    Precision.BF16: 2,
+    Precision.INT8: 1,
+    Precision.AMP_FP16: 4,
+    Precision.AMP_BF16: 4,
+}
+
+# The metric of the rate at which a precision multiplies matrices.
+_RATE_METRIC: dict[Precision, str] = {
+    Precision.FP32: "fp32_tflops",
+    Precision.FP16: "fp16_tflops",
+    Precision.BF16: "bf16_tflops",
+    Precision.INT8: "int8_tops",
+    Precision.AMP_FP16: "fp16_tflops",
+    Precision.AMP_BF16: "bf16_tflops",
+}
+
+# Runtimes that may run an FP32 network in half precision without being told to: ncnn stores and
+# computes in FP16 or BF16 where it can, the TFLite GPU delegate allows precision loss by default,
+# QNN's HTP runs float graphs in FP16, OpenVINO infers in FP16 on GPUs and BF16 on CPUs with it.
+_MAY_HALVE = frozenset({"ncnn", "ncnn-vulkan", "tflite", "qnn", "openvino", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What a target can use; NaN where a fact that only the bound or the fit needs is not known.
+
+    Attributes:
+        matrix_macs_per_s: rate of matrix products in the configuration's precision.
+        vector_macs_per_s: rate of every other multiplication.
+        integer_macs_per_s: rate of operators that multiply integers in any precision.
+        bandwidth_bytes_per_s: peak bandwidth of the memory.
+        launch_ms: overhead of starting one operator.
+        float_bytes: bytes of a float element in the run.
+        bound_float_macs_per_s: highest rate that the run may reach on float tensors.
+        bound_half_macs_per_s: the same on tensors that the file keeps in half precision.
+        bound_integer_macs_per_s: the same on operators that multiply integers.
+        bound_float_bytes: fewest bytes of a float element that the run may use.
+        on_chip_bytes: caches and on-chip memory of the whole device.
+        dram_bytes: memory that the device can use.
+    """
+
+    matrix_macs_per_s: float
+    vector_macs_per_s: float
+    integer_macs_per_s: float
+    bandwidth_bytes_per_s: float
+    launch_ms: float
+    float_bytes: int
+    bound_float_macs_per_s: float
+    bound_half_macs_per_s: float
+    bound_integer_macs_per_s: float
+    bound_float_bytes: int
+    on_chip_bytes: float
+    dram_bytes: float
+
+
+def capability(target: Target) -> Capability:
+    """Return what ``target`` can use.
+
+    Raises:
+        InputError: the device does not support the precision, or a metric is missing.
+    """
+    device, configuration = target.device, target.configuration
+    _check_supported(device, configuration.precision)
+    rates = _Rates.of(device, core_use(device, configuration.threads))
+    bandwidth = device.metric("dram_bw_gbps")
+    matrix = rates.matrix(device, configuration.precision)
+    if bandwidth is None:
+        raise missing(device, "dram_bw_gbps")
+    may_halve = configuration.runtime in _MAY_HALVE or configuration.precision is not Precision.FP32
+    bound_float = rates.highest_float(matrix, may_halve=may_halve)
+    float_bytes = _FLOAT_BYTES[configuration.precision]
+    return Capability(
+        matrix_macs_per_s=matrix,
+        vector_macs_per_s=rates.vector(device, configuration.precision, matrix),
+        integer_macs_per_s=matrix if rates.int8 is None else rates.int8,
+        bandwidth_bytes_per_s=bandwidth * 1e9,
+        launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
+        float_bytes=float_bytes,
+        bound_float_macs_per_s=bound_float,
+        bound_half_macs_per_s=rates.highest_float(matrix, may_halve=True),
+        bound_integer_macs_per_s=rates.highest_integer(bound_float),
+        bound_float_bytes=min(float_bytes, _HALF_WIDTH) if may_halve else float_bytes,
+        on_chip_bytes=_sum_of_known(device, ("l2_kb", "llc_kb", "onchip_sram_kb"), _KIB),
+        dram_bytes=_sum_of_known(device, ("dram_gb",), 1e9),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rates:
+    """MACs a second of the threads in use by number format; None where not known.
+
+    Attributes:
+        headroom: highest clock over sustained clock, at least 1; for the bound only.
+    """
+
+    fp32: float | None
+    tf32: float | None
+    fp16: float | None
+    bf16: float | None
+    int8: float | None
+    headroom: float
+
+    @classmethod
+    def of(cls, device: Device, use: CoreUse) -> _Rates:
+        def listed(metric: str) -> float | None:
+            value = device.metric(metric)
+            return None if value is None else value * _TERA_MACS * use.share
+
+        fp32 = listed("fp32_tflops")
+        if fp32 is None:
+            fp32 = use.macs_per_s
+        highest = use.highest_macs_per_s
+        headroom = 1.0 if fp32 is None or highest is None else max(1.0, highest / fp32)
+        return cls(
+            fp32,
+            listed("tf32_tflops"),
+            listed("fp16_tflops"),
+            listed("bf16_tflops"),
+            listed("int8_tops"),
+            headroom,
+        )
+
+    def matrix(self, device: Device, precision: Precision) -> float:
+        """Return the rate of matrix products in ``precision``."""
+        rate = {
+            "fp32_tflops": self.fp32,
+            "fp16_tflops": self.fp16,
+            "bf16_tflops": self.bf16,
+            "int8_tops": self.int8,
+        }[_RATE_METRIC[precision]]
+        if rate is None:
+            raise missing(device, _RATE_METRIC[precision])
+        return rate
+
+    def vector(self, device: Device, precision: Precision, matrix: float) -> float:
+        """Return the rate of multiplications that are no matrix product.
+
+        The rates of narrow formats are those of the matrix units where a device has any: other
+        operators then run at the vector rate, FP32's.
+        """
+        if precision in {Precision.AMP_FP16, Precision.AMP_BF16}:
+            if self.fp32 is None:
+                raise missing(device, "fp32_tflops")
+            return self.fp32
+        if device.metric("matrix_units") is None or self.fp32 is None:
+            return matrix
+        return min(matrix, self.fp32)
+
+    def highest_float(self, matrix: float, *, may_halve: bool) -> float:
+        """Return the highest rate that a run on float tensors may reach.
+
+        TF32 counts always: several runtimes use it for FP32 networks by default. Where a run may
+        use half precision and its rate is not known, twice the FP32 rate counts, since a vector
+        register holds twice as many halves.
+        """
+        rates = [matrix, self.fp32, self.tf32]
+        if may_halve:
+            halves = [rate for rate in (self.fp16, self.bf16) if rate is not None]
+            rates += halves or [None if self.fp32 is None else 2 * self.fp32]
+        return max(rate for rate in rates if rate is not None) * self.headroom
+
+    def highest_integer(self, highest_float: float) -> float:
+        """Return the highest rate on integers; NaN where it is not known."""
+        if self.int8 is None:
+            return math.nan
+        return max(self.int8 * self.headroom, highest_float)
+
+
+def _check_supported(device: Device, precision: Precision) -> None:
+    supported = list(dict.fromkeys(c.precision for c in device.configurations))
+    if precision in supported:
+        return
+    known = ", ".join(supported) or "nothing"
+    raise InputError(
+        device.id,
+        f"not supported: {printable(device.name)} does not run {precision}, it runs {known}",
+        "choose one of these precisions or another device",
+    )
+
+
+def _sum_of_known(device: Device, metrics: tuple[str, ...], unit: float) -> float:
+    known = [value for value in map(device.metric, metrics) if value is not None]
+    return sum(known) * unit if known else math.nan

@@ -1,0 +1,123 @@
+"""What the roofline needs of a graph, computed once and used for every target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.graph.operators import DTYPES
+
+Floats = NDArray[np.float64]
+
+# How an operator's arithmetic is rated ...
+MATRIX, VECTOR, INTEGER = range(3)
+# ... and how its tensors change with the precision: not at all, or from 2 or 4 bytes an element.
+AS_IS, HALF, SINGLE = range(3)
+WIDTHS = 3
+CODES = 3 * WIDTHS  # code = rating * WIDTHS + width
+
+_WIDTH_OF_DTYPE = np.array(
+    [{"float32": SINGLE, "float16": HALF, "bfloat16": HALF}.get(name, AS_IS) for name in DTYPES]
+)
+_FREE = int(OperatorFlag.VIEW | OperatorFlag.FUSED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Columns of N operators and sums over them.
+
+    Attributes:
+        code: int [N], rating * WIDTHS + width.
+        macs: [N].
+        eased_macs: [N], MACs after the best fast algorithm, for the bound.
+        traffic_bytes: [N], as in the file; 0 for views and fused epilogues.
+        launches: [N], 0 for views and fused epilogues.
+        eased_macs_by_code: [CODES].
+        traffic_by_width: [WIDTHS], bytes.
+        weights_by_width: [WIDTHS], bytes of distinct weights.
+        touched_by_width: [WIDTHS], bytes of weights that one run must read at least.
+        activations_by_width: [WIDTHS], bytes of the largest live set.
+        boundary_bytes: bytes of inputs and outputs.
+    """
+
+    code: NDArray[np.int64]
+    macs: Floats
+    eased_macs: Floats
+    traffic_bytes: Floats
+    launches: Floats
+    eased_macs_by_code: Floats
+    traffic_by_width: Floats
+    weights_by_width: Floats
+    touched_by_width: Floats
+    activations_by_width: Floats
+    boundary_bytes: float
+
+    @classmethod
+    def of(cls, graph: OperatorGraph) -> Columns:
+        """Compute the columns of ``graph``, cost O(N)."""
+        width = _WIDTH_OF_DTYPE[graph.dtype]
+        code = _ratings(graph) * WIDTHS + width
+        runs = np.where((graph.flags & _FREE) != 0, 0, 1)
+        macs = graph.macs.astype(np.float64)
+        eased = macs / fast_algorithm_gain(graph)
+        traffic = (graph.bytes_moved * runs).astype(np.float64)
+        # A loop reads its weights again in each trip, but they are the same weights.
+        weights = _sums(width, graph.weight_bytes / graph.repeats, WIDTHS)
+        written = _sums(width, graph.bytes_written, WIDTHS)
+        return cls(
+            code=code,
+            macs=macs,
+            eased_macs=eased,
+            traffic_bytes=traffic,
+            launches=(graph.repeats * runs).astype(np.float64),
+            eased_macs_by_code=_sums(code, eased, CODES),
+            traffic_by_width=_sums(width, traffic, WIDTHS),
+            weights_by_width=_split(graph.weights_total_bytes, weights),
+            # Shared weights are counted once, and of an embedding table only the rows read.
+            touched_by_width=_split(min(graph.weights_total_bytes, weights.sum()), weights),
+            activations_by_width=_split(graph.peak_activation_bytes, written),
+            boundary_bytes=float(graph.input_bytes + graph.output_bytes),
+        )
+
+
+def fast_algorithm_gain(graph: OperatorGraph) -> Floats:
+    """Return by what factor fast algorithms may cut each operator's multiplications, [N].
+
+    A Winograd convolution F(m, r) computes m outputs of an r-tap filter with m + r - 1
+    multiplications instead of m * r, along each axis of the window. The largest tile in use is
+    m = 6: beyond it the transforms lose too many digits. So each axis gains at most
+    6 r / (r + 5): 2.25 for r = 3, and 2.25 * 2.25 = 5.0625 for a 3 x 3 window.
+
+    Reference:
+        Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, CVPR 2016.
+    """
+    window = np.maximum(graph.window, 1).astype(np.float64)
+    gain: Floats = np.prod(6 * window / (window + 5), axis=1)
+    return np.where(graph.has_flag(OperatorFlag.WINOGRAD), gain, 1.0)
+
+
+def _ratings(graph: OperatorGraph) -> NDArray[np.int64]:
+    """Return MATRIX, VECTOR or INTEGER of each operator, [N].
+
+    A product with one column, as each group of a depthwise convolution is one, does not fill a
+    matrix unit.
+    """
+    ratings = np.where(graph.gemm[:, 2] > 1, MATRIX, VECTOR)
+    return np.where(graph.has_flag(OperatorFlag.QUANTISED), INTEGER, ratings)
+
+
+def _sums(groups: NDArray[np.int64], values: NDArray[np.generic], count: int) -> Floats:
+    """Sum ``values`` by group, [count]."""
+    return np.bincount(groups, values, count).astype(np.float64)
+
+
+def _split(total: float, parts: Floats) -> Floats:
+    """Split ``total`` in proportion to ``parts``; all of it stays as it is where they are 0."""
+    whole = parts.sum()
+    if whole == 0:
+        return np.array([total if width == AS_IS else 0.0 for width in range(len(parts))])
+    shares: Floats = parts * (total / whole)
+    return shares

@@ -1,0 +1,256 @@
+"""The roofline engine: two analytic numbers, an estimate and a bound, that are never mixed.
+
+The *estimate* is the time at the target's peaks: each operator takes the longer of its arithmetic
+and its traffic, plus the overhead of starting it; the operators follow one another.
+
+The *bound* is a time that no run can beat: arithmetic at the highest rate that the run may use
+with fast algorithms allowed for, and traffic that cannot be avoided, beyond what fits on the chip.
+The two overlap in time, so the bound is the longer of them. Every term of the bound is at most its
+counterpart in the estimate, so the bound never exceeds the estimate.
+
+Reference:
+    Williams, Waterman and Patterson, Roofline: an insightful visual performance model for
+    multicore architectures, CACM 52 (4), 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import InputError
+from predictor.core.records import Basis, Signature, Target
+from predictor.cost.capability import Capability, capability
+from predictor.cost.columns import HALF, SINGLE, WIDTHS, Columns, Floats
+from predictor.cost.engine import BoundType, Explanation, PredictionTable
+from predictor.graph.operator_graph import OperatorGraph
+
+_CHUNK_CELLS = 1 << 18  # operators x targets at a time: five temporaries of 2 MiB stay in cache
+_S_TO_MS = 1e3
+_BYTES_AS_IN_FILE = 1.0
+
+
+class RooflineEngine:
+    """Analytic latencies from MACs, bytes and launches; needs no measurement."""
+
+    @property
+    def name(self) -> str:
+        """Name and version, as stored with each prediction."""
+        return "roofline/1"
+
+    def predict(
+        self,
+        graphs: Sequence[OperatorGraph],
+        targets: Sequence[Target],
+        signatures: Mapping[str, Signature],  # noqa: ARG002  # of the protocol; not needed here
+    ) -> PredictionTable:
+        """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
+        known, problems = _capabilities(targets)
+        rates = _Rates.of([capability for _, capability in known])
+        columns = [index for index, _ in known]
+        shape = (len(graphs), len(targets))
+        latency, bound, memory = (np.full(shape, np.nan) for _ in range(3))
+        for row, graph in enumerate(graphs):
+            cost = Columns.of(graph)
+            latency[row, columns] = _estimates(cost, rates)
+            bound[row, columns] = _bounds(cost, rates, latency[row, columns])
+            memory[row, columns] = _memory_bytes(cost, rates)
+        dram_bytes = np.full(len(targets), np.nan)
+        dram_bytes[columns] = rates.dram_bytes
+        basis = [None if index in problems else Basis.ANALYTIC for index in range(len(targets))]
+        return PredictionTable(
+            engine=self.name,
+            latency_ms=latency,
+            low80_ms=np.full(shape, np.nan),
+            high80_ms=np.full(shape, np.nan),
+            low95_ms=np.full(shape, np.nan),
+            high95_ms=np.full(shape, np.nan),
+            bound_ms=bound,
+            basis=[basis] * len(graphs),
+            memory_bytes=memory,
+            fits_memory=_fits(memory, dram_bytes),
+            problems={(g, t): text for g in range(len(graphs)) for t, text in problems.items()},
+        )
+
+    def explain(self, graph: OperatorGraph, target: Target) -> Explanation:
+        """Say where the time of one graph goes on one target.
+
+        Raises:
+            InputError: the target has no number; the reason as in the table.
+        """
+        cost, rates = Columns.of(graph), _Rates.of([capability(target)])
+        compute, memory, launch = (times[0] for times in _operator_times(cost, rates))
+        latency = np.maximum(compute, memory) + launch
+        return Explanation(
+            latency_ms=latency,
+            compute_ms=compute,
+            memory_ms=memory,
+            launch_ms=launch,
+            bound_ms=cost.eased_macs * rates.bound_ms_per_mac[0][cost.code],
+            bound_type=_bound_types(compute, memory, launch),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rates:
+    """Capabilities of T targets as arrays, by the codes of :mod:`predictor.cost.columns`.
+
+    Attributes:
+        ms_per_mac: [T, CODES].
+        bound_ms_per_mac: [T, CODES], NaN where the highest rate is not known.
+        ms_per_byte: [T, CODES], for a byte as in the file.
+        bytes_ratio: [T, WIDTHS], bytes in the run for a byte in the file.
+        bound_bytes_ratio: [T, WIDTHS], the least that the run may use.
+        bandwidth: [T], bytes a second.
+        launch_ms: [T].
+        on_chip_bytes: [T], infinite where it is not known, so that no traffic is unavoidable.
+        dram_bytes: [T], NaN where it is not known.
+    """
+
+    ms_per_mac: Floats
+    bound_ms_per_mac: Floats
+    ms_per_byte: Floats
+    bytes_ratio: Floats
+    bound_bytes_ratio: Floats
+    bandwidth: Floats
+    launch_ms: Floats
+    on_chip_bytes: Floats
+    dram_bytes: Floats
+
+    @classmethod
+    def of(cls, capabilities: Sequence[Capability]) -> _Rates:
+        names = [field.name for field in fields(Capability)]
+        values = np.array([[getattr(c, n) for n in names] for c in capabilities], np.float64)
+        by_name = dict(zip(names, values.reshape(-1, len(names)).T, strict=True))
+        bytes_ratio = _ratios(by_name["float_bytes"])
+        bandwidth = by_name["bandwidth_bytes_per_s"]
+        on_chip = by_name["on_chip_bytes"]
+        return cls(
+            ms_per_mac=_per_code(
+                by_name["matrix_macs_per_s"],
+                by_name["vector_macs_per_s"],
+                by_name["integer_macs_per_s"],
+            ),
+            bound_ms_per_mac=_bound_per_code(by_name),
+            ms_per_byte=np.tile(bytes_ratio, 3) * _S_TO_MS / bandwidth[:, None],
+            bytes_ratio=bytes_ratio,
+            bound_bytes_ratio=np.minimum(1.0, _ratios(by_name["bound_float_bytes"])),
+            bandwidth=bandwidth,
+            launch_ms=by_name["launch_ms"],
+            on_chip_bytes=np.where(np.isnan(on_chip), np.inf, on_chip),
+            dram_bytes=by_name["dram_bytes"],
+        )
+
+
+def _ratios(float_bytes: Floats) -> Floats:
+    """Return bytes in the run for a byte in the file, [T, WIDTHS], from [T]."""
+    return np.stack(
+        [np.full_like(float_bytes, _BYTES_AS_IN_FILE), float_bytes / 2, float_bytes / 4], axis=1
+    )
+
+
+def _per_code(matrix: Floats, vector: Floats, integer: Floats) -> Floats:
+    """Return ms for a MAC, [T, CODES], from MACs a second by rating, each [T]."""
+    rates = np.stack([matrix, vector, integer], axis=1)  # [T, ratings]
+    per_mac: Floats = np.repeat(_S_TO_MS / rates, WIDTHS, axis=1)
+    return per_mac
+
+
+def _bound_per_code(by_name: Mapping[str, Floats]) -> Floats:
+    """Return the least ms for a MAC, [T, CODES]."""
+    highest = by_name["bound_float_macs_per_s"]
+    per_mac = _per_code(highest, highest, by_name["bound_integer_macs_per_s"])
+    halves = [rating * WIDTHS + HALF for rating in range(2)]
+    per_mac[:, halves] = (_S_TO_MS / by_name["bound_half_macs_per_s"])[:, None]
+    return per_mac
+
+
+def _capabilities(
+    targets: Sequence[Target],
+) -> tuple[list[tuple[int, Capability]], dict[int, str]]:
+    """Return the capabilities of the targets that have any, and the others' problems."""
+    known: list[tuple[int, Capability]] = []
+    problems: dict[int, str] = {}
+    for index, target in enumerate(targets):
+        try:
+            known.append((index, capability(target)))
+        except InputError as error:
+            problems[index] = f"{error.reason}; {error.action}"
+    return known, problems
+
+
+def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Floats]:
+    """Return compute, memory and launch times of every operator in ms, each [T, N]."""
+    return (
+        np.take(rates.ms_per_mac, cost.code, axis=1) * cost.macs,
+        np.take(rates.ms_per_byte, cost.code, axis=1) * cost.traffic_bytes,
+        rates.launch_ms[:, None] * cost.launches,
+    )
+
+
+def _estimates(cost: Columns, rates: _Rates) -> Floats:
+    """Return the estimate in ms, [T].
+
+    Each row holds one target's operators side by side, so that it is summed in the same order
+    as an explanation and to the same last bit.
+    """
+    latency = np.empty(len(rates.launch_ms))
+    for part in _chunks(len(latency), len(cost.macs)):
+        compute, memory, launch = _operator_times(cost, _part(rates, part))
+        latency[part] = (np.maximum(compute, memory) + launch).sum(axis=1)
+    return latency
+
+
+def _chunks(targets: int, operators: int) -> Iterator[slice]:
+    step = max(1, _CHUNK_CELLS // max(1, operators))
+    return (slice(start, start + step) for start in range(0, targets, step))
+
+
+def _part(rates: _Rates, part: slice) -> _Rates:
+    return _Rates(*(getattr(rates, field.name)[part] for field in fields(_Rates)))
+
+
+def _bounds(cost: Columns, rates: _Rates, estimate_ms: Floats) -> Floats:
+    """Return the bound in ms, [T]; NaN where the highest rate of its arithmetic is not known."""
+    used = cost.eased_macs_by_code > 0
+    compute: Floats = rates.bound_ms_per_mac[:, used] @ cost.eased_macs_by_code[used]
+    beyond = np.maximum(_irreducible_bytes(cost, rates) - rates.on_chip_bytes, 0.0)
+    bound = np.maximum(compute, beyond / rates.bandwidth * _S_TO_MS)
+    # Equal in exact arithmetic at most; the sums may differ in their last bit.
+    return np.minimum(bound, estimate_ms)
+
+
+def _irreducible_bytes(cost: Columns, rates: _Rates) -> Floats:
+    """Return the least bytes that a run must bring to or from the chip, [T].
+
+    Weights once, inputs and outputs once, all as narrow as the run may keep them, and never more
+    than what its operators move.
+    """
+    weights = rates.bound_bytes_ratio @ cost.touched_by_width
+    boundary = rates.bound_bytes_ratio[:, SINGLE] * cost.boundary_bytes
+    return np.minimum(weights + boundary, rates.bound_bytes_ratio @ cost.traffic_by_width)
+
+
+def _memory_bytes(cost: Columns, rates: _Rates) -> Floats:
+    """Return weights and peak activations in the run's precision, [T]."""
+    held: Floats = rates.bytes_ratio @ (cost.weights_by_width + cost.activations_by_width)
+    return held
+
+
+def _fits(memory: Floats, dram_bytes: Floats) -> list[list[bool | None]]:
+    unknown = np.isnan(memory) | np.isnan(dram_bytes)  # [G, T]
+    fits = (memory <= dram_bytes).astype(object)
+    fits[unknown] = None
+    rows: list[list[bool | None]] = fits.tolist()
+    return rows
+
+
+def _bound_types(compute: Floats, memory: Floats, launch: Floats) -> NDArray[np.int8]:
+    """Return what each operator's time is spent on mostly, [N]."""
+    work = np.where(compute >= memory, BoundType.COMPUTE, BoundType.MEMORY)
+    mostly = np.where(launch > np.maximum(compute, memory), BoundType.LAUNCH, work)
+    idle = np.maximum(compute, memory) + launch == 0
+    return np.where(idle, BoundType.NONE, mostly).astype(np.int8)

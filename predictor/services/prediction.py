@@ -1,0 +1,268 @@
+"""Predict and explain: latencies of models on targets, through any engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import InputError
+from predictor.core.records import Configuration, Device, Precision, Prediction, Target
+from predictor.cost.cores import threads_in_use
+from predictor.cost.engine import BoundType, Engine, PredictionTable
+from predictor.cost.roofline import RooflineEngine
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+
+_ENGINES: Final[dict[str, type[Engine]]] = {"roofline": RooflineEngine}
+ENGINES: Final[tuple[str, ...]] = tuple(_ENGINES)
+
+_Z80 = NormalDist().inv_cdf(0.9)  # the 80 % interval reaches so many deviations to either side
+_UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
+_BOUND_WORDS: dict[int, str] = {
+    BoundType.NONE: "—",
+    BoundType.COMPUTE: "compute",
+    BoundType.MEMORY: "memory",
+    BoundType.LAUNCH: "launch",
+}
+_FLAG_WORDS: tuple[tuple[OperatorFlag, str], ...] = (
+    (OperatorFlag.UNKNOWN, "unknown operator"),
+    (OperatorFlag.VIEW, "view"),
+    (OperatorFlag.UNKNOWN_TRIPS, "in a loop of unknown length, counted once"),
+    (OperatorFlag.DATA_DEPENDENT, "output size depends on values, the largest is counted"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatorFacts:
+    """What a model's N operators are and cost, without a target.
+
+    Attributes:
+        names: node names as in the file (never trusted: show through ``printable``).
+        op_types: ONNX types.
+        output_shapes: dims of each first output.
+        macs: int64 [N], multiply-accumulates.
+        bytes_moved: int64 [N], bytes read and written, as wide as in the file.
+        weight_bytes: int64 [N], the part of them that is constants.
+        flags: what is special about each in words, else empty.
+        edges: int32 [2, E], producer and consumer.
+    """
+
+    names: tuple[str, ...]
+    op_types: tuple[str, ...]
+    output_shapes: tuple[tuple[int, ...], ...]
+    macs: NDArray[np.int64]
+    bytes_moved: NDArray[np.int64]
+    weight_bytes: NDArray[np.int64]
+    flags: tuple[str, ...]
+    edges: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatorTable(OperatorFacts):
+    """Where one model's time goes on one target; arrays are float64 [N] in ms.
+
+    Attributes:
+        latency_ms: sums to the prediction.
+        share: part of the prediction, 0 to 1; sums to 1 unless all latencies are 0.
+        compute_ms: time of the arithmetic at the target's rate.
+        memory_ms: time of the traffic at the target's bandwidth.
+        launch_ms: overhead of starting the operator.
+        bound_type: "compute", "memory", "launch", or "—" where no time is spent.
+    """
+
+    latency_ms: NDArray[np.float64]
+    share: NDArray[np.float64]
+    compute_ms: NDArray[np.float64]
+    memory_ms: NDArray[np.float64]
+    launch_ms: NDArray[np.float64]
+    bound_type: tuple[str, ...]
+
+
+def resolve_targets(
+    devices: Sequence[Device],
+    runtime: str | None = None,
+    precision: Precision | None = None,
+    threads: int | None = None,
+) -> tuple[Target, ...]:
+    """Return one target a device: its first configuration that has what is asked for.
+
+    Where none has, its usual one is changed to it: the prediction then says why it is not
+    supported. None stands for what is usual on the device.
+    """
+    return tuple(
+        Target(device, _configuration(device, runtime, precision, threads)) for device in devices
+    )
+
+
+def _configuration(
+    device: Device, runtime: str | None, precision: Precision | None, threads: int | None
+) -> Configuration:
+    def agreement(configuration: Configuration) -> tuple[bool, bool]:
+        return (
+            precision in {None, configuration.precision},
+            runtime in {None, configuration.runtime},
+        )
+
+    # max keeps the first of equals: the more usual one.
+    usual = max(device.configurations, key=agreement, default=Configuration())
+    return replace(
+        usual,
+        runtime=usual.runtime if runtime is None else runtime,
+        precision=usual.precision if precision is None else precision,
+        threads=usual.threads if threads is None else threads,
+    )
+
+
+def predict(
+    models: Sequence[Model], targets: Sequence[Target], engine: str = "roofline"
+) -> tuple[Prediction, ...]:
+    """Predict every model on every target.
+
+    Returns:
+        One prediction a pair, all targets of the first model first. A pair without a number has
+        a ``problem`` in words.
+
+    Raises:
+        InputError: there is no engine of that name.
+    """
+    table = _engine(engine).predict([model.graph for model in models], targets, {})
+    return tuple(
+        prediction
+        for row, model in enumerate(models)
+        for prediction in _row(table, row, model, targets)
+    )
+
+
+def explain(model: Model, target: Target, engine: str = "roofline") -> OperatorTable:
+    """Say where one model's time goes on one target.
+
+    Raises:
+        InputError: no engine of that name, or the target has no number for the model.
+    """
+    explanation = _engine(engine).explain(model.graph, target)
+    total = explanation.latency_ms.sum()
+    facts = operator_facts(model)
+    return OperatorTable(
+        names=facts.names,
+        op_types=facts.op_types,
+        output_shapes=facts.output_shapes,
+        macs=facts.macs,
+        bytes_moved=facts.bytes_moved,
+        weight_bytes=facts.weight_bytes,
+        flags=facts.flags,
+        edges=facts.edges,
+        latency_ms=explanation.latency_ms,
+        share=explanation.latency_ms / total if total > 0 else explanation.latency_ms,
+        compute_ms=explanation.compute_ms,
+        memory_ms=explanation.memory_ms,
+        launch_ms=explanation.launch_ms,
+        bound_type=tuple(_BOUND_WORDS[kind] for kind in explanation.bound_type.tolist()),
+    )
+
+
+def operator_facts(model: Model) -> OperatorFacts:
+    """Return what a model's operators are and cost, without a target."""
+    graph = model.graph
+    return OperatorFacts(
+        names=graph.names,
+        op_types=graph.op_types,
+        output_shapes=tuple(graph.output_shape(index) for index in range(len(graph))),
+        macs=graph.macs,
+        bytes_moved=graph.bytes_moved,
+        weight_bytes=graph.weight_bytes,
+        flags=_flag_words(graph),
+        edges=graph.edges,
+    )
+
+
+def budget_probability(prediction: Prediction, budget_ms: float) -> float | None:
+    """Return how likely the latency is within ``budget_ms``; None without an interval.
+
+    The latency is taken as log-normal around P50, its 80 % interval telling the width to the
+    side of the budget.
+    """
+    p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
+    if p50 is None or low is None or high is None:
+        return None
+    edge = high if budget_ms >= p50 else low
+    deviation = abs(math.log(edge / p50)) / _Z80
+    if deviation == 0:
+        return float(budget_ms >= p50)
+    return NormalDist().cdf(math.log(budget_ms / p50) / deviation)
+
+
+def _engine(name: str) -> Engine:
+    if name not in _ENGINES:
+        raise InputError(
+            name, "there is no engine of this name", f"choose one of {', '.join(ENGINES)}"
+        )
+    return _ENGINES[name]()
+
+
+def _row(
+    table: PredictionTable, row: int, model: Model, targets: Sequence[Target]
+) -> list[Prediction]:
+    """Return one model's predictions on every target."""
+    name = model.path.replace("\\", "/").rpartition("/")[2]
+    batch = _batch(model)
+    flagged = _names_with(model.graph, _UNCOUNTED)
+    latency, bound = _column(table.latency_ms[row]), _column(table.bound_ms[row])
+    low80, high80 = _column(table.low80_ms[row]), _column(table.high80_ms[row])
+    low95, high95 = _column(table.low95_ms[row]), _column(table.high95_ms[row])
+    return [
+        Prediction(
+            model=name,
+            fingerprint=model.graph.fingerprint,
+            device_id=target.device.id,
+            configuration=_resolved(target, batch),
+            engine=table.engine,
+            basis=table.basis[row][column],
+            latency_ms=latency[column],
+            low80_ms=low80[column],
+            high80_ms=high80[column],
+            low95_ms=low95[column],
+            high95_ms=high95[column],
+            bound_ms=bound[column],
+            fits_memory=table.fits_memory[row][column],
+            problem=table.problems.get((row, column), ""),
+            flagged_operators=flagged,
+        )
+        for column, target in enumerate(targets)
+    ]
+
+
+def _column(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+def _resolved(target: Target, batch: int) -> Configuration:
+    c = target.configuration
+    return Configuration(c.runtime, c.precision, threads_in_use(target.device, c.threads), batch)
+
+
+def _batch(model: Model) -> int:
+    """Return the batch that the model is bound to: the first dimension of its first input."""
+    shapes = [info.shape for info in model.inputs if info.shape]
+    return shapes[0][0] if shapes else 1
+
+
+def _names_with(graph: OperatorGraph, flags: OperatorFlag) -> tuple[str, ...]:
+    return tuple(graph.names[index] for index in np.flatnonzero(graph.has_flag(flags)).tolist())
+
+
+def _flag_words(graph: OperatorGraph) -> tuple[str, ...]:
+    words = [_words(flags) for flags in graph.flags.tolist()]
+    for index in np.flatnonzero(graph.has_flag(OperatorFlag.FUSED)).tolist():
+        host = graph.names[graph.fused_into[index]]
+        words[index] = ", ".join(filter(None, [f"fused into {host}", words[index]]))
+    return tuple(words)
+
+
+def _words(flags: int) -> str:
+    return ", ".join(word for flag, word in _FLAG_WORDS if flags & flag)
