@@ -1,1 +1,1 @@
-"""The local SQLite store."""
+"""The local store: one SQLite file, its migrations, and one module for each subject."""

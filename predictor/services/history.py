@@ -1,0 +1,146 @@
+"""What was predicted before: the store as the window and the command line see it.
+
+A history belongs to the thread that opened it: its connection can't be used on another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from predictor import __version__
+from predictor.core.records import Prediction
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.store import maintenance
+from predictor.store import models as model_records
+from predictor.store import predictions as prediction_records
+from predictor.store.database import Database, open_database
+from predictor.store.models import StoredModel
+from predictor.store.predictions import NewPrediction, StoredPrediction
+
+__all__ = ["History", "StoredPrediction", "open_history"]
+
+
+class History:
+    """The open store.
+
+    Args:
+        database: opened on this thread; closed with the history.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> list[str]:
+        """Store predictions and the models that they are about, all or nothing.
+
+        Args:
+            models: every model that a prediction is about and that the store may not know.
+            predictions: the predictions, each one stored as a record of its own.
+
+        Returns:
+            The ids of the records, in the order of ``predictions``.
+
+        Raises:
+            HostError: the disk is full, read-only or failing, or another program holds the store.
+        """
+        with self._database.transaction() as connection:
+            files = {
+                (model.graph.fingerprint, Path(model.path).name): model_records.put(
+                    connection, _stored(model)
+                )
+                for model in models
+            }
+            return prediction_records.add(
+                connection,
+                (
+                    NewPrediction(p, files.get((p.fingerprint, p.model)), settings_hash(p))
+                    for p in predictions
+                ),
+            )
+
+    def recent_predictions(self, limit: int = 100) -> list[StoredPrediction]:
+        """Return the last ``limit`` predictions, the newest first."""
+        return prediction_records.recent(self._database, limit)
+
+    def info(self) -> dict[str, object]:
+        """Return path, size in bytes, schema and number of records, as JSON-able values."""
+        return maintenance.info(self._database)
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the store, one sentence each; nothing when it is sound."""
+        problems = maintenance.problems(self._database)
+        # What is damaged as a file can't be read record by record.
+        return problems or [
+            f"The operator graph of model {fingerprint} cannot be read."
+            for fingerprint, graph in model_records.graphs(self._database)
+            if not _is_graph_of(fingerprint, graph)
+        ]
+
+    def close(self) -> None:
+        """Close the store; the history can't be used any more."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_history(path: Path | None = None) -> History:
+    """Open the store for this thread, making or migrating it first where that is needed.
+
+    Args:
+        path: the file; None for what CTM_STORE names, else the one in the user's data folder.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: the disk is full, read-only or failing, or another program holds the store.
+    """
+    return History(open_database(path))
+
+
+def settings_hash(prediction: Prediction) -> str:
+    """Return the SHA-256 (hex) of what a prediction was made with, besides model and device.
+
+    Two predictions of one graph on one device with the same hash were made in the same way.
+    """
+    configuration = prediction.configuration
+    settings = {
+        "program": __version__,
+        "engine": prediction.engine,
+        "runtime": configuration.runtime,
+        "precision": configuration.precision,
+        "threads": configuration.threads,
+        "batch": configuration.batch,
+        "signature": prediction.signature,
+    }
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _stored(model: Model) -> StoredModel:
+    return StoredModel(
+        model.graph.fingerprint,
+        model.graph.to_bytes(),
+        model.path,
+        model.size_bytes,
+        model.modified_ns,
+    )
+
+
+def _is_graph_of(fingerprint: str, data: bytes) -> bool:
+    try:
+        return OperatorGraph.from_bytes(data).fingerprint == fingerprint
+    except (ValueError, KeyError, TypeError):
+        return False

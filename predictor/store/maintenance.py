@@ -1,0 +1,77 @@
+"""What the store holds, and whether it is sound."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from predictor.store import migrations
+from predictor.store.database import Database
+from predictor.store.failures import is_damage
+
+TABLES = (
+    "devices",
+    "targets",
+    "models",
+    "model_files",
+    "probe_sessions",
+    "measurements",
+    "signatures",
+    "predictions",
+    "reports",
+    "settings",
+)
+
+
+def info(database: Database) -> dict[str, object]:
+    """Return path, size in bytes with the log, schema, journal and records of each table."""
+    with database.reading() as connection:
+        (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+        return {
+            "path": str(database.path),
+            "size_bytes": _size_bytes(database),
+            "schema": migrations.applied_names(connection)[-1],
+            "journal": journal,
+            "records": {table: _count(connection, table) for table in TABLES},
+        }
+
+
+def problems(database: Database) -> list[str]:
+    """Return what SQLite's own checks and the references find, one sentence each."""
+    with database.reading() as connection:
+        try:
+            return [*_damage(connection), *_dangling(connection), *_empty_signatures(connection)]
+        except sqlite3.DatabaseError as error:
+            # Some damage is found by the check, some keeps the check itself from running.
+            if not is_damage(error):
+                raise
+            return [f"The file is damaged: {error}."]
+
+
+def _size_bytes(database: Database) -> int:
+    log = database.path.with_name(f"{database.path.name}-wal")
+    return sum(file.stat().st_size for file in (database.path, log) if file.exists())
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - our own names
+    return int(count)
+
+
+def _damage(connection: sqlite3.Connection) -> list[str]:
+    rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+    return [] if rows == ["ok"] else [f"The file is damaged: {row}." for row in rows]
+
+
+def _dangling(connection: sqlite3.Connection) -> list[str]:
+    return [
+        f"Row {row} of {table} refers to a row of {parent} that does not exist."
+        for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
+    ]
+
+
+def _empty_signatures(connection: sqlite3.Connection) -> list[str]:
+    rows = connection.execute(
+        "SELECT id FROM signatures"
+        " WHERE id NOT IN (SELECT signature_id FROM signature_measurements) ORDER BY id"
+    )
+    return [f"Signature {identity} has no measurement." for (identity,) in rows]
