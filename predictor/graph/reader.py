@@ -1,0 +1,166 @@
+"""From a path to a checked ``ModelProto`` without the data of large tensors.
+
+Small files are parsed as they are. Larger ones are walked first, so that a tensor over 64 KiB is
+never read, whatever its size. Everything that can be wrong with a file as a file ends here, in one
+sentence; what is wrong with its operators is found by ``ingest.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from predictor.core.errors import InputError
+from predictor.graph.file_kinds import HEAD_BYTES, refuse_other_formats, refuse_text
+from predictor.graph.model_checks import check_contents, check_versions
+from predictor.graph.tensor_data import TensorCheck, small_value
+from predictor.graph.wire_format import (
+    LimitError,
+    Source,
+    TruncatedError,
+    Walk,
+    WalkLimits,
+    WireError,
+)
+
+READ_LIMITS = WalkLimits(nodes=200_000, kept_bytes=128 * 2**20)
+"""What is read at most. The largest real exports have some 20 000 nodes in 20 MB."""
+
+WALK_BYTES = 2**20
+"""Files from this size are walked; for smaller ones reading and parsing the whole is quicker."""
+
+_AGAIN = "export or download the model again"
+
+
+@dataclass(frozen=True)
+class ReadModel:
+    """A model file that was read and checked.
+
+    Attributes:
+        proto: the model. Tensors over 64 KiB keep name, dims and type, their data is left out and
+            their ``doc_string`` is ``tensor_data.LEFT_OUT``; smaller ones hold their own data, also
+            those whose data lies in another file.
+        path: absolute path as the user gave it.
+        size_bytes: size of the file, external data apart.
+        modified_ns: its modification time.
+    """
+
+    proto: onnx.ModelProto
+    path: str
+    size_bytes: int
+    modified_ns: int
+
+    @cached_property
+    def small_values(self) -> dict[str, NDArray[np.generic]]:
+        """Values of the main graph's initializers up to 64 KiB, by name."""
+        values = ((tensor.name, small_value(tensor)) for tensor in self.proto.graph.initializer)
+        return {name: value for name, value in values if value is not None}
+
+
+def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> ReadModel:
+    """Read and check a model file.
+
+    Args:
+        path: of the file; links are followed.
+        walk_bytes: size from which the file is walked and not read whole.
+
+    Returns:
+        The model, without the data of large tensors.
+
+    Raises:
+        InputError: the file is missing, unreadable, another format, damaged, too large, from the
+            future, or contradicts itself.
+    """
+    subject = os.fspath(path)
+    with _opened(subject) as (source, status):
+        head = source.read(0, min(HEAD_BYTES, source.size))
+        refuse_other_formats(subject, head)
+        proto = _parsed(subject, source, head, walk_bytes)
+    check_versions(subject, proto)
+    check_contents(subject, proto, READ_LIMITS.nodes, _tensor_check(subject))
+    return ReadModel(proto, os.path.abspath(subject), status.st_size, status.st_mtime_ns)  # noqa: PTH100  # keeps ".." and links as given
+
+
+def _tensor_check(subject: str) -> TensorCheck:
+    return TensorCheck(subject, READ_LIMITS.kept_bytes)
+
+
+@contextmanager
+def _opened(subject: str) -> Iterator[tuple[Source, os.stat_result]]:
+    """Open a regular file that is not empty; a pipe or a device is refused before it can block."""
+    if "\0" in subject:
+        raise InputError(
+            subject, "the path holds a NUL character", "give the path of an .onnx file"
+        )
+    try:
+        status = Path(subject).stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(subject, "it is a folder, not a file", "choose an .onnx file in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(
+                subject, "it is a pipe, socket or device, not a file", "choose an .onnx file"
+            )
+        if not status.st_size:
+            raise InputError(subject, "the file is empty", _AGAIN)
+        with Path(subject).open("rb", buffering=0) as file:
+            yield Source(file, status.st_size), status
+    except OSError as error:
+        raise _os_error(subject, error) from error
+
+
+def _os_error(subject: str, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return InputError(subject, "there is no such file", "check the path")
+    if isinstance(error, PermissionError):
+        return InputError(
+            subject, "you have no permission to read it", "change its permissions or copy it"
+        )
+    return InputError(
+        subject, f"it cannot be read: {error.strerror or error}", "check the path and the disk"
+    )
+
+
+def _parsed(subject: str, source: Source, head: bytes, walk_bytes: int) -> onnx.ModelProto:
+    """Parse the file; anything that is no model is refused, text by its kind."""
+    try:
+        walk = source.size >= walk_bytes
+        data = _walked(subject, source) if walk else source.read(0, source.size)
+        proto: onnx.ModelProto = onnx.ModelProto.FromString(data)
+    except (DecodeError, TruncatedError, WireError) as error:
+        if isinstance(error, LimitError):
+            raise InputError(subject, str(error), "give a smaller model") from error
+        refuse_text(subject, head)
+        raise _damaged(subject, source, error) from error
+    if not proto.HasField("graph"):
+        refuse_text(subject, head)
+        raise InputError(subject, "it holds no graph, so it is no ONNX model", _AGAIN)
+    return proto
+
+
+def _walked(subject: str, source: Source) -> bytes:
+    return Walk(source, READ_LIMITS, _tensor_check(subject).large).stripped()
+
+
+def _damaged(subject: str, source: Source, error: Exception) -> InputError:
+    """Say what is wrong with a file that does not parse; protobuf itself only says that it is."""
+    if isinstance(error, DecodeError):
+        try:
+            _walked(subject, source)
+        except WireError as found:
+            error = found
+        except DecodeError:
+            pass
+    if isinstance(error, TruncatedError):
+        return InputError(subject, f"it is cut off or no ONNX file: {error}", _AGAIN)
+    detail = f": {error}" if isinstance(error, WireError) else ""
+    return InputError(subject, f"it is damaged or no ONNX file{detail}", _AGAIN)
