@@ -1,0 +1,65 @@
+"""The two streams of a command: results on stdout, messages on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+from predictor.core.errors import HostError
+
+
+class Console:
+    """Writes what a command has to say.
+
+    A reader that went away (``ctm ... | head``) is no error: the rest is dropped in silence and
+    the exit code stays what the work makes it.
+    """
+
+    def __init__(self) -> None:
+        self.quiet = False
+        for stream in (sys.stdout, sys.stderr):
+            # A terminal of a narrow encoding shows a dash as \\u2014 and ends in no traceback.
+            getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+
+    def result(self, text: str) -> None:
+        """Write a line or a table to stdout.
+
+        Raises:
+            HostError: stdout cannot be written (a full disk).
+        """
+        _write(sys.stdout, text)
+
+    def document(self, data: Mapping[str, object]) -> None:
+        """Write one JSON document to stdout; a NaN in it is a defect and raises ValueError."""
+        self.result(json.dumps(data, allow_nan=False))
+
+    def note(self, text: str) -> None:
+        """Write a message to stderr, unless --quiet."""
+        if not self.quiet:
+            _write(sys.stderr, text)
+
+    def error(self, text: str) -> None:
+        """Write a message to stderr, --quiet or not."""
+        _write(sys.stderr, text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        print(text, file=stream, flush=True)
+    except BrokenPipeError:
+        _discard(stream)
+    except OSError as error:
+        _discard(stream)
+        raise HostError(
+            "standard output", f"it cannot be written ({error.strerror})", "free space and retry"
+        ) from error
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is buffered or still comes nowhere: the flush at exit would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -1,0 +1,117 @@
+"""``ctm devices``: the catalogue, one device, a device file, this machine."""
+
+from __future__ import annotations
+
+import argparse
+
+from predictor.cli.console import Console
+from predictor.cli.tables import render_table
+from predictor.core.metrics import METRICS
+from predictor.core.records import Configuration, Device
+from predictor.core.text import printable
+from predictor.core.units import significant
+from predictor.services.catalogue import load_catalogue
+from predictor.services.inspection import (
+    check_device_file,
+    device_document,
+    device_file_text,
+    device_summary,
+)
+
+_LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Do what ``ctm devices`` was asked for."""
+    actions = {"list": _list, "show": _show, "check": _check, "detect": _detect}
+    actions[options.action](options, console)
+    return 0
+
+
+def _list(options: argparse.Namespace, console: Console) -> None:
+    devices = load_catalogue().devices
+    if options.json:
+        # No device of the catalogue is measured: signatures come from probing.
+        entries = [device_summary(device, has_signature=False) for device in devices]
+        console.document({"devices": entries})
+    else:
+        console.result(_catalogue_table(devices))
+
+
+def _show(options: argparse.Namespace, console: Console) -> None:
+    device = load_catalogue().find(options.device)
+    if options.json:
+        console.document(device_document(device))
+    else:
+        console.result(_sheet(device))
+
+
+def _check(options: argparse.Namespace, console: Console) -> None:
+    device, warnings = check_device_file(options.device)
+    if options.json:
+        console.document({"id": device.id, "valid": True, "warnings": list(warnings)})
+        return
+    for warning in warnings:
+        console.note(f"{printable(options.device)}: {printable(warning)}")
+    console.result(
+        f"{printable(options.device)}: {printable(device.name)} ({device.id}), "
+        f"{len(device.metrics)} metrics: the file is valid."
+    )
+
+
+def _detect(options: argparse.Namespace, console: Console) -> None:
+    device = load_catalogue().find("this")
+    if options.json:
+        console.result(device_file_text(device).rstrip())
+    else:
+        console.result(_sheet(device))
+
+
+def _catalogue_table(devices: tuple[Device, ...]) -> str:
+    labels = {metric.name: f"{metric.label} {metric.unit}" for metric in METRICS}
+    headers = ["Id", "Name", "Vendor", "Family", *(labels[name] for name in _LISTED_METRICS)]
+    rows = [
+        [
+            device.id,
+            printable(device.name),
+            printable(device.vendor),
+            device.family.value,
+            *(_value(device.metric(name)) for name in _LISTED_METRICS),
+        ]
+        for device in devices
+    ]
+    return render_table(headers, rows, "    " + "r" * len(_LISTED_METRICS))
+
+
+def _sheet(device: Device) -> str:
+    """Write what is known of a device, each metric with its source."""
+    facts = [
+        ("Name", printable(device.name)),
+        ("Id", device.id),
+        ("Vendor", printable(device.vendor)),
+        ("Family", device.family.value),
+        ("System", printable(device.system)),
+        ("Runs", ", ".join(_configuration_text(c) for c in device.configurations)),
+        ("Notes", printable(device.notes)),
+    ]
+    metrics = [
+        (metric.label, _value(value), metric.unit, printable(device.sources.get(metric.name, "")))
+        for metric in METRICS
+        if (value := device.metric(metric.name)) is not None
+    ]
+    blocks = [
+        render_table(("", ""), [fact for fact in facts if fact[1]]).lstrip("\n"),
+        render_table(("Metric", "Value", "Unit", "Source"), metrics, " r"),
+    ]
+    return "\n\n".join(blocks)
+
+
+def _configuration_text(configuration: Configuration) -> str:
+    words = [configuration.runtime, configuration.precision.value]
+    if configuration.threads:
+        words.append(f"{configuration.threads} threads")
+    return " ".join(words)
+
+
+def _value(value: float | None) -> str:
+    return "—" if value is None else significant(value, 6)

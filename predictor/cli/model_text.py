@@ -1,0 +1,58 @@
+"""How a model is described in text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from predictor.core.records import TensorInfo
+from predictor.core.text import printable, shortened
+from predictor.core.units import format_bytes, format_count
+from predictor.services.inspection import Model, totals
+
+# A name from a file may be megabytes long; a table cell shows its two ends.
+NAME_COLUMNS = 48
+
+
+def describe(model: Model) -> str:
+    """Return a few lines on a model: its sums, inputs, outputs, open dimensions and notes."""
+    return "\n".join(_lines(model))
+
+
+def headline(model: Model) -> str:
+    """Return a model's name and sums in one line."""
+    sums = totals(model)
+    opset = model.opsets.get("", None)
+    facts = [
+        f"{format_count(sums['params'])} parameters",
+        f"{format_count(sums['macs'])} MACs",
+        f"{sums['operators']} operators",
+        f"{format_bytes(sums['bytes_moved'])} moved",
+        *([] if opset is None else [f"opset {opset}"]),
+    ]
+    return f"{printable(os.path.basename(model.path))}: {', '.join(facts)}"  # noqa: PTH119
+
+
+def dimension_lines(model: Model) -> Iterator[str]:
+    """Yield a line for each dimension that the file leaves open, with what it is bound to."""
+    for dimension in model.dynamic:
+        origin = dimension.reason if dimension.value == dimension.default else "as you set it"
+        yield f"  {shortened(dimension.name, NAME_COLUMNS)} = {dimension.value} ({origin})"
+
+
+def dims_text(dims: Iterable[int | str]) -> str:
+    """Write a shape: ``1×3×224×224``; a scalar's is ``scalar``."""
+    return "×".join(printable(str(dim)) for dim in dims) or "scalar"
+
+
+def _lines(model: Model) -> Iterator[str]:
+    yield headline(model)
+    for word, tensors in (("input", model.inputs), ("output", model.outputs)):
+        for tensor in tensors:
+            yield f"  {word} {_tensor_text(tensor)}"
+    yield from dimension_lines(model)
+    yield from (f"  {printable(note)}" for note in model.notes)
+
+
+def _tensor_text(tensor: TensorInfo) -> str:
+    return f"{shortened(tensor.name, NAME_COLUMNS)}: {tensor.dtype} {dims_text(tensor.shape)}"

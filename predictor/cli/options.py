@@ -1,0 +1,217 @@
+"""The options of every ``ctm`` command."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import NoReturn
+
+from predictor import __version__
+from predictor.core.errors import InputError
+from predictor.core.records import RUNTIMES, Precision
+
+_EPILOG = """\
+exit codes: 0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are an InputError; options cannot be abbreviated.
+
+    Scripts depend on this command line, so an abbreviation must not change its meaning with the
+    next option that is added.
+    """
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # handed on as they are
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong with the command line."""
+        raise InputError(self.prog, message, f"see {self.prog} --help")
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options of one command line.
+
+    Raises:
+        InputError: an option is unknown or its value is wrong.
+    """
+    defaults = argparse.Namespace(store=None, quiet=False, json=False)
+    return _parser().parse_args(arguments, defaults)
+
+
+def _parser() -> Parser:
+    everywhere = _everywhere()
+    parser = Parser(
+        prog="ctm",
+        parents=[everywhere],
+        description="Predict how fast an ONNX model will run on hardware that is not on your desk.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"ctm {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_predict(commands, everywhere)
+    _add_inspect(commands, everywhere)
+    _add_devices(commands, everywhere)
+    _add_store(commands, everywhere)
+    return parser
+
+
+def _everywhere() -> Parser:
+    """Return the options that stand before or after the command's name."""
+    shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared.add_argument(
+        "--store", metavar="PATH", help="file of the local store (default: CTM_STORE, else yours)"
+    )
+    shared.add_argument("--quiet", action="store_true", help="errors only on stderr")
+    return shared
+
+
+def _json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="one JSON document on stdout",
+    )
+
+
+def _shape_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that set a model's open dimensions."""
+    parser.add_argument("--batch", type=_positive_int, metavar="N", help="batch size")
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        type=_named_shape,
+        metavar="NAME=1,3,224,224",
+        help="shape of an input; may be repeated",
+    )
+    parser.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        type=_named_value,
+        metavar="NAME=VALUE",
+        help="value of a dimension that the file leaves open, by its name; may be repeated",
+    )
+
+
+def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
+    parser = commands.add_parser(
+        "predict",
+        parents=[shared],
+        help="latency of models on devices",
+        description="Predict the latency of each model on each device.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("models", nargs="+", metavar="MODEL.onnx")
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="ID|DEVICE.json|this",
+        help="a device: its id, a unique part of its name, a device file, or this machine; may be "
+        "repeated (without --device and --all: a short cross-section of the catalogue)",
+    )
+    parser.add_argument("--all", action="store_true", help="every device of the catalogue")
+    _shape_options(parser)
+    parser.add_argument("--runtime", choices=[r for r in RUNTIMES if r != "unknown"])
+    parser.add_argument("--precision", choices=[str(p) for p in Precision])
+    parser.add_argument("--threads", type=_thread_count, metavar="N", help="0: all cores")
+    parser.add_argument(
+        "--budget-ms", type=_positive_float, metavar="X", help="exit 1 when a latency is over it"
+    )
+    parser.add_argument("--engine", default="roofline", metavar="NAME", help="roofline")
+    parser.add_argument("--operators", action="store_true", help="where the time goes")
+    _json_option(parser)
+
+
+def _add_inspect(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
+    parser = commands.add_parser(
+        "inspect",
+        parents=[shared],
+        help="operators of a model",
+        description="Show a model's operators with their shapes, MACs and bytes.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("model", metavar="MODEL.onnx")
+    _shape_options(parser)
+    _json_option(parser)
+
+
+def _add_devices(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
+    parser = commands.add_parser(
+        "devices",
+        parents=[shared],
+        help="the catalogue of devices",
+        description="List the catalogue, show or check a device, or describe this machine.",
+        epilog=_EPILOG,
+    )
+    _json_option(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    parser.set_defaults(action="list")
+    listing = actions.add_parser("list", parents=[shared], help="list the catalogue (default)")
+    show = actions.add_parser("show", parents=[shared], help="one device with its sources")
+    show.add_argument("device", metavar="ID")
+    check = actions.add_parser("check", parents=[shared], help="check a device file")
+    check.add_argument("device", metavar="DEVICE.json")
+    detect = actions.add_parser("detect", parents=[shared], help="describe this machine")
+    for action in (listing, show, check, detect):
+        _json_option(action)
+
+
+def _add_store(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
+    parser = commands.add_parser(
+        "store",
+        parents=[shared],
+        help="the local store",
+        description="Tell what the local store holds, or check that it is whole.",
+        epilog=_EPILOG,
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, text in (("info", "what it holds"), ("check", "whether it is whole")):
+        _json_option(actions.add_parser(name, parents=[shared], help=text))
+
+
+def _positive_int(text: str) -> int:
+    return _int_from(text, 1)
+
+
+def _thread_count(text: str) -> int:
+    return _int_from(text, 0)
+
+
+def _int_from(text: str, low: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = low - 1
+    if not low <= value < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to 2147483647")
+    return value
+
+
+def _positive_float(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number over 0")
+    return value
+
+
+def _named_value(text: str) -> tuple[str, int]:
+    name, separator, value = text.rpartition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name, _positive_int(value)
+
+
+def _named_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, separator, dims = text.rpartition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=1,3,224,224")
+    return name, tuple(_positive_int(dim) for dim in dims.split(",")) if dims else ()

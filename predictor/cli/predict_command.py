@@ -1,0 +1,150 @@
+"""``ctm predict``: the latency of models on devices, printed and then stored."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.model_text import dimension_lines
+from predictor.cli.prediction_json import prediction_document
+from predictor.cli.prediction_text import prediction_text
+from predictor.core.errors import CtmError, InputError
+from predictor.core.records import Device, Precision, Prediction, Target
+from predictor.services.catalogue import Catalogue, load_catalogue
+from predictor.services.comparison import default_devices
+from predictor.services.history import History, open_history
+from predictor.services.inspection import Model
+from predictor.services.prediction import predict, resolve_targets
+
+_DONE = 0
+_BUDGET_MISSED = 1
+_HOST_FAILED = 3
+
+
+def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
+    """Predict every model on every target, print the result, store it.
+
+    A model that cannot be read does not keep the others from their numbers, nor does a store that
+    fails; both are said on stderr and decide the exit code.
+    """
+    targets = choose_targets(options, load_catalogue())
+    store = _Store(options.store)
+    try:
+        models, code = _read(readings, console)
+        if not models:
+            return code
+        predictions = predict(models, targets, options.engine)
+        _print(options, console, models, targets, predictions)
+        return (
+            store.record(models, predictions, console)
+            or code
+            or _budget_code(predictions, options.budget_ms)
+        )
+    finally:
+        store.close()
+
+
+def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[Target, ...]:
+    """Return a target for each device that was asked for, each device once, in that order.
+
+    Raises:
+        InputError: a --device names no device or several.
+    """
+    devices = [catalogue.find(text) for text in options.device]
+    if options.all:
+        devices += catalogue.devices
+    if not devices:
+        devices += default_devices(catalogue)
+    return resolve_targets(
+        _each_once(devices),
+        runtime=options.runtime,
+        precision=Precision(options.precision) if options.precision else None,
+        threads=options.threads,
+    )
+
+
+def _each_once(devices: Sequence[Device]) -> list[Device]:
+    chosen: dict[str, Device] = {}
+    for device in devices:
+        chosen.setdefault(device.id, device)
+    return list(chosen.values())
+
+
+def _read(readings: Sequence[Future[Model]], console: Console) -> tuple[list[Model], int]:
+    """Wait for the models; return those that could be read, and 0 or the exit code of the rest."""
+    models: list[Model] = []
+    code = _DONE
+    for reading in readings:
+        try:
+            models.append(reading.result())
+        except InputError as error:
+            console.error(f"ctm: {error}")
+            code = error.exit_code
+    return models, code
+
+
+def _print(
+    options: argparse.Namespace,
+    console: Console,
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    predictions: Sequence[Prediction],
+) -> None:
+    if options.json:
+        for model in models:
+            for line in (*dimension_lines(model), *model.notes):
+                console.note(line)
+        console.document(prediction_document(options, models, targets, predictions))
+    else:
+        console.result(prediction_text(options, models, targets, predictions))
+
+
+def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> int:
+    """Return 1 where a P50 is over the budget.
+
+    Raises:
+        InputError: there is a budget and no number to hold against it, which must not pass.
+    """
+    if budget_ms is None:
+        return _DONE
+    latencies = [p.latency_ms for p in predictions if p.latency_ms is not None]
+    if not latencies:
+        raise InputError(
+            "--budget-ms",
+            f"no target has a number to hold against it ({predictions[0].problem})",
+            "choose another device or configuration",
+        )
+    return _BUDGET_MISSED if max(latencies) > budget_ms else _DONE
+
+
+class _Store:
+    """The store, opened while the models are read; its failure costs no prediction."""
+
+    def __init__(self, path: str | None) -> None:
+        self._history: History | None = None
+        self._failure: CtmError | None = None
+        try:
+            self._history = open_history(Path(path) if path else None)
+        except CtmError as error:
+            self._failure = error
+
+    def record(
+        self, models: Sequence[Model], predictions: Sequence[Prediction], console: Console
+    ) -> int:
+        """Store the predictions; return 0, or 3 where they are printed and not stored."""
+        try:
+            if self._history is not None:
+                self._history.record(models, predictions)
+        except CtmError as error:
+            self._failure = error
+        if self._failure is None:
+            return _DONE
+        console.error(f"ctm: the predictions were not stored: {self._failure}")
+        return _HOST_FAILED
+
+    def close(self) -> None:
+        if self._history is not None:
+            self._history.close()

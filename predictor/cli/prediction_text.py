@@ -1,0 +1,138 @@
+"""The text of ``ctm predict``: a table a model, the fastest target first."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from predictor.cli.model_text import NAME_COLUMNS, describe, dims_text
+from predictor.cli.tables import render_table
+from predictor.core.records import Prediction, Target
+from predictor.core.text import printable, shortened
+from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
+from predictor.services.inspection import Model
+from predictor.services.prediction import OperatorTable, explain
+
+_NOTHING = "—"
+_OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")
+_OPERATOR_RIGHT = "   rrrrr"
+
+
+def prediction_text(
+    options: argparse.Namespace,
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    predictions: Sequence[Prediction],
+) -> str:
+    """Return all that is printed.
+
+    Args:
+        options: budget_ms, operators and engine.
+        models: the models.
+        targets: the targets.
+        predictions: one a pair, all targets of the first model first.
+    """
+    blocks = []
+    for index, model in enumerate(models):
+        start = index * len(targets)
+        row = predictions[start : start + len(targets)]
+        pairs = sorted(zip(targets, row, strict=True), key=_by_latency)
+        blocks += [describe(model), _comparison(pairs, options.budget_ms)]
+        if options.operators:
+            blocks += list(_operator_tables(model, pairs, options.engine))
+    return "\n\n".join(blocks)
+
+
+def _by_latency(pair: tuple[Target, Prediction]) -> float:
+    latency = pair[1].latency_ms
+    return float("inf") if latency is None else latency
+
+
+def _comparison(pairs: Sequence[tuple[Target, Prediction]], budget_ms: float | None) -> str:
+    headers = ["Device", "Runtime", "Precision", "Threads", "P50 ms", "FPS", "Bound ms", "Basis"]
+    rows = [_cells(target, prediction) for target, prediction in pairs]
+    if any(prediction.low80_ms is not None for _, prediction in pairs):
+        headers.insert(5, "80 % interval")
+        for row, (_, prediction) in zip(rows, pairs, strict=True):
+            row.insert(5, _interval(prediction))
+    right = "".join("r" if header in _NUMERIC else " " for header in headers)
+    for row, (_, prediction) in zip(rows, pairs, strict=True):
+        row.append(_remarks(prediction, budget_ms))
+    return render_table([*headers, ""], rows, right)
+
+
+_NUMERIC = frozenset({"Threads", "P50 ms", "80 % interval", "FPS", "Bound ms"})
+
+
+def _cells(target: Target, prediction: Prediction) -> list[str]:
+    configuration = prediction.configuration
+    latency_ms = prediction.latency_ms
+    batch = max(configuration.batch, 1)
+    rate = None if latency_ms is None else LatencyUnit.FPS.from_ms(latency_ms, batch)
+    return [
+        shortened(target.device.name, NAME_COLUMNS),
+        _NOTHING if configuration.runtime == "unknown" else configuration.runtime,
+        configuration.precision.value,
+        str(configuration.threads) if configuration.threads else _NOTHING,
+        _number(latency_ms),
+        _number(rate),
+        _number(prediction.bound_ms),
+        _NOTHING if prediction.basis is None else prediction.basis.value,
+    ]
+
+
+def _number(value: float | None) -> str:
+    return _NOTHING if value is None else significant(value)
+
+
+def _interval(prediction: Prediction) -> str:
+    return f"{_number(prediction.low80_ms)} – {_number(prediction.high80_ms)}"
+
+
+def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
+    """Say in words what the numbers do not: the budget, a problem, the memory, odd operators."""
+    remarks = [prediction.problem, prediction.out_of_distribution]
+    if budget_ms is not None and prediction.latency_ms is not None:
+        meets = prediction.latency_ms <= budget_ms
+        remarks.append(f"{'meets' if meets else 'over'} {significant(budget_ms)} ms")
+    if prediction.fits_memory is False:
+        remarks.append("does not fit in the device's memory")
+    if prediction.flagged_operators:
+        remarks.append(f"{len(prediction.flagged_operators)} operators not counted in full")
+    return printable("; ".join(filter(None, remarks)))
+
+
+def _operator_tables(
+    model: Model, pairs: Sequence[tuple[Target, Prediction]], engine: str
+) -> Iterator[str]:
+    for target, prediction in pairs:
+        if prediction.latency_ms is None:
+            continue
+        title = (
+            f"{shortened(target.device.name, NAME_COLUMNS)}, {_number(prediction.latency_ms)} ms"
+        )
+        yield f"{title}\n{_operator_table(explain(model, target, engine))}"
+
+
+def _operator_table(table: OperatorTable) -> str:
+    """Write the operators that take time, the slowest first, with their cumulative share."""
+    order = np.argsort(-table.latency_ms, kind="stable")
+    order = order[table.latency_ms[order] > 0]
+    cumulative = np.cumsum(table.share[order])
+    rows = [
+        (
+            shortened(table.names[i], NAME_COLUMNS),
+            shortened(table.op_types[i], NAME_COLUMNS),
+            dims_text(table.output_shapes[i]),
+            format_count(float(table.macs[i])) if table.macs[i] else "",
+            format_bytes(float(table.bytes_moved[i])),
+            significant(float(table.latency_ms[i])),
+            f"{table.share[i]:.1%}",
+            f"{reached:.1%}",
+            table.bound_type[i],
+        )
+        for i, reached in zip(order.tolist(), cumulative.tolist(), strict=True)
+    ]
+    return render_table(_OPERATOR_HEADERS, rows, _OPERATOR_RIGHT)

@@ -1,0 +1,93 @@
+"""The program ``ctm``: from a command line to an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+
+from predictor.cli.console import Console
+from predictor.cli.options import parse
+from predictor.core.errors import CtmError, HostError
+
+EXIT_DONE = 0
+EXIT_BUDGET_MISSED = 1
+EXIT_INPUT = 2
+EXIT_HOST = 3
+EXIT_CANCELLED = 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: the command line without the program's name; None means ``sys.argv``.
+
+    Returns:
+        0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled.
+    """
+    console = Console()
+    try:
+        options = parse(sys.argv[1:] if arguments is None else arguments)
+        console.quiet = options.quiet
+        return _run(options, console)
+    except CtmError as error:
+        console.error(f"ctm: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        console.error("ctm: cancelled.")
+        return EXIT_CANCELLED
+    except MemoryError:
+        console.error(
+            f"ctm: {HostError('this machine', 'its memory is used up', 'close other programs')}"
+        )
+        return EXIT_HOST
+    except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches a user
+        console.error(_defect(error))
+        return EXIT_HOST
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    # Each command imports what it needs itself: the other commands would wait for it.
+    match options.command:
+        case "predict":
+            return _predict(options, console)
+        case "inspect":
+            return _inspect(options, console)
+        case "devices":
+            from predictor.cli.devices_command import run as run_devices  # noqa: PLC0415
+
+            return run_devices(options, console)
+        case _:
+            from predictor.cli.store_command import run as run_store  # noqa: PLC0415
+
+            return run_store(options, console)
+
+
+def _predict(options: argparse.Namespace, console: Console) -> int:
+    from predictor.cli.reading import reading  # noqa: PLC0415
+
+    with reading(options.models, options) as models:
+        from predictor.cli.predict_command import run  # noqa: PLC0415  # while the worker starts
+
+        return run(options, console, models)
+
+
+def _inspect(options: argparse.Namespace, console: Console) -> int:
+    from predictor.cli.reading import reading  # noqa: PLC0415
+
+    with reading([options.model], options) as models:
+        from predictor.cli.inspect_command import run  # noqa: PLC0415  # while the worker starts
+
+        return run(options, console, models[0])
+
+
+def _defect(error: Exception) -> str:
+    """Say that we are at fault, with the traceback for those who asked for it."""
+    if os.environ.get("CTM_DEBUG") == "1":
+        return "".join(traceback.format_exception(error))
+    return (
+        f"ctm: a defect of CloserToMe: {type(error).__name__}; run the command again with "
+        "CTM_DEBUG=1 in the environment and report what it prints."
+    )

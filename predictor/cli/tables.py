@@ -1,0 +1,36 @@
+"""Aligned text tables."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal ``text`` takes; East Asian wide characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def _padded(text: str, width: int, right: bool) -> str:
+    space = " " * (width - _width(text))
+    return space + text if right else text + space
+
+
+def render_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: str = "") -> str:
+    """Return a table of printable cells, two spaces between columns.
+
+    Args:
+        headers: one text a column.
+        rows: one text a column; the last column may be longer than the terminal.
+        right: ``r`` for each column whose cells stand to the right, else another character;
+            columns beyond its end stand to the left.
+    """
+    lines = [headers, *rows]
+    widths = [max(_width(line[column]) for line in lines) for column in range(len(headers))]
+    aligned = [right[column : column + 1] == "r" for column in range(len(headers))]
+    return "\n".join("  ".join(map(_padded, line, widths, aligned)).rstrip() for line in lines)

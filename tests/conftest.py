@@ -1,0 +1,36 @@
+"""What every test runs under: no window on the screen, no telemetry, a store of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Before the first import of Qt or onnxruntime, here and in every process that a test starts.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+FAIL_ON_SKIP = os.environ.get("CTM_FAIL_ON_SKIP") == "1"
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give each test a store and settings of its own: the user's are never touched."""
+    store = tmp_path / "own-store" / "store.db"
+    monkeypatch.setenv("CTM_STORE", str(store))
+    monkeypatch.setenv("CTM_SETTINGS", str(tmp_path / "own-settings.ini"))
+    yield store
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run on any skip where that was asked for; -ra prints the reasons."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not FAIL_ON_SKIP or reporter is None:
+        return
+    if reporter.stats.get("skipped") and session.exitstatus == pytest.ExitCode.OK:
+        reporter.write_line("")
+        reporter.write_line("CTM_FAIL_ON_SKIP=1: the skipped tests listed below fail this run.")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
