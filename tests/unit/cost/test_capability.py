@@ -1,0 +1,145 @@
+"""What a configuration can use of a device, and what is said where a fact is missing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Cluster, Precision, Target
+from predictor.cost.capability import capability
+from predictor.cost.cores import threads_in_use
+from tests.unit.cost.graphs import GPU_METRICS, make_target
+
+BIG = Cluster("Big", 4, 2000.0, 8.0)
+LITTLE = Cluster("Little", 4, 1000.0, 4.0)
+# 4 x 2e9 x 8 = 64e9 and 4 x 1e9 x 4 = 16e9 MACs a second.
+
+
+def phone(threads: int, *clusters: Cluster, **metrics: float) -> Target:
+    return make_target(
+        {"dram_bw_gbps": 30.0, **metrics},
+        family=Family.MOBILE_CPU,
+        runtime="onnxruntime",
+        threads=threads,
+        clusters=clusters,
+    )
+
+
+@pytest.mark.parametrize(
+    ("threads", "giga_macs"),
+    [(1, 16.0), (4, 64.0), (6, 64.0 + 8.0), (8, 80.0), (0, 80.0), (64, 80.0)],
+)
+def test_threads_fill_the_fastest_cluster_first(threads: int, giga_macs: float) -> None:
+    for clusters in ((BIG, LITTLE), (LITTLE, BIG)):
+        assert capability(phone(threads, *clusters)).matrix_macs_per_s == pytest.approx(
+            giga_macs * 1e9
+        )
+
+
+def test_a_listed_rate_is_shared_by_the_speed_of_the_cores_in_use() -> None:
+    listed = phone(4, BIG, LITTLE, fp32_tflops=0.1)
+
+    # 64 of 80 parts of 50e9 MACs a second.
+    assert capability(listed).matrix_macs_per_s == pytest.approx(0.8 * 50e9)
+
+
+def test_alike_cores_share_a_listed_rate_evenly() -> None:
+    metrics = {"fp32_tflops": 1.0, "core_count": 8.0, "dram_bw_gbps": 30.0, "int8_tops": 4.0}
+    target = make_target(metrics, family=Family.CPU, threads=2, precision=Precision.INT8)
+
+    assert capability(target).matrix_macs_per_s == pytest.approx(0.25 * 2e12)
+
+
+@pytest.mark.parametrize("family", [Family.GPU, Family.MOBILE_GPU, Family.NPU, Family.FPGA])
+def test_threads_mean_nothing_off_the_cpu(family: Family) -> None:
+    target = make_target(family=family, threads=3)
+
+    assert capability(target).matrix_macs_per_s == pytest.approx(1e12)
+    assert threads_in_use(target.device, 3) == 0
+
+
+def test_threads_resolve_to_counts() -> None:
+    assert threads_in_use(phone(0, BIG, LITTLE).device, 0) == 8
+    assert threads_in_use(phone(0, BIG, LITTLE).device, 99) == 8
+    assert threads_in_use(phone(0, core_count=6.0).device, 0) == 6
+    assert threads_in_use(phone(0).device, 0) == 0
+    assert threads_in_use(phone(0).device, 5) == 5
+
+
+@pytest.mark.parametrize(
+    ("metrics", "precision", "metric"),
+    [
+        ({"fp32_tflops": 1.0}, Precision.FP32, "dram_bw_gbps"),
+        ({"dram_bw_gbps": 1.0}, Precision.FP32, "fp32_tflops"),
+        ({"dram_bw_gbps": 1.0, "clock_mhz": 1.0, "core_count": 1.0}, Precision.FP32, "fp32_tflops"),
+        (GPU_METRICS, Precision.FP16, "fp16_tflops"),
+        (GPU_METRICS, Precision.BF16, "bf16_tflops"),
+        (GPU_METRICS, Precision.INT8, "int8_tops"),
+        (GPU_METRICS, Precision.AMP_BF16, "bf16_tflops"),
+        ({"dram_bw_gbps": 1.0, "fp16_tflops": 1.0}, Precision.AMP_FP16, "fp32_tflops"),
+    ],
+)
+def test_a_missing_metric_is_named_and_never_assumed(
+    metrics: dict[str, float], precision: Precision, metric: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        capability(make_target(metrics, precision=precision))
+
+    assert caught.value.reason == f"metric {metric} is not known for Made Up 1"
+    assert caught.value.action == "add it to the device, or choose another"
+
+
+def test_threads_on_cores_of_which_too_little_is_known_name_what_is_missing() -> None:
+    with pytest.raises(InputError, match="metric core_count is not known"):
+        capability(phone(2, fp32_tflops=1.0))
+    unknown_lanes = Cluster("Little", 4, 1000.0)
+    with pytest.raises(InputError, match="metric fp32_au_per_core is not known"):
+        capability(phone(2, BIG, unknown_lanes, fp32_tflops=1.0))
+
+
+def test_an_int8_only_unit_refuses_fp32() -> None:
+    npu = make_target(
+        {"int8_tops": 6.0, "dram_bw_gbps": 10.0}, family=Family.NPU, runs=[Precision.INT8]
+    )
+
+    with pytest.raises(InputError) as caught:
+        capability(npu)
+
+    assert caught.value.reason == "not supported: Made Up 1 does not run fp32, it runs int8"
+
+
+def test_an_int8_only_unit_runs_int8_without_any_float_rate() -> None:
+    npu = make_target(
+        {"int8_tops": 6.0, "dram_bw_gbps": 10.0},
+        family=Family.NPU,
+        precision=Precision.INT8,
+        runs=[Precision.INT8],
+    )
+
+    found = capability(npu)
+
+    assert found.matrix_macs_per_s == found.vector_macs_per_s == pytest.approx(3e12)
+    assert found.launch_ms == 0.0
+
+
+def test_unknown_memories_are_not_zero() -> None:
+    found = capability(make_target())
+
+    assert math.isnan(found.on_chip_bytes)
+    assert math.isnan(found.dram_bytes)
+
+
+def test_names_of_devices_are_shown_escaped() -> None:
+    target = make_target({})
+    hostile = Target(
+        type(target.device)("x", "evil\u202e\n", "", Family.GPU, {}), target.configuration
+    )
+
+    with pytest.raises(InputError) as caught:
+        capability(hostile)
+
+    assert "\u202e" not in caught.value.reason
+    assert "\n" not in caught.value.reason
