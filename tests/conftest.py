@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,12 @@ FAIL_ON_SKIP = os.environ.get("CTM_FAIL_ON_SKIP") == "1"
 
 
 @pytest.fixture(autouse=True)
-def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give each test a store and settings of its own: the user's are never touched."""
     store = tmp_path / "own-store" / "store.db"
     monkeypatch.setenv("CTM_STORE", str(store))
     monkeypatch.setenv("CTM_SETTINGS", str(tmp_path / "own-settings.ini"))
-    yield store
+    return store
 
 
 @pytest.hookimpl(trylast=True)
