@@ -1,1 +1,1 @@
-"""Devices: HCV schema, catalogue, detection of this machine."""
+"""Devices: their file form, the shipped catalogue, and what this machine is."""

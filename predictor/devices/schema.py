@@ -1,0 +1,295 @@
+"""The device file "ctm-hcv/1": JSON to Device and back.
+
+A metric that a file does not name is not known; it is never taken as 0. A metric that we do not
+know is kept apart with its value and a warning, and is written back, so that a file of a later
+version loses nothing on its way through this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from predictor.core.metrics import METRIC_BY_NAME, METRICS
+from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.text import shortened
+from predictor.devices.consistency import consistency_warnings
+from predictor.devices.fields import (
+    MAX_NAME,
+    MAX_SOURCE,
+    Place,
+    check_count,
+    check_family,
+    check_id,
+    check_list,
+    check_metric,
+    check_notes,
+    check_number,
+    check_object,
+    check_precision,
+    check_runtime,
+    check_text,
+)
+from predictor.devices.neusight import is_neusight, to_device_object
+from predictor.devices.strict_json import parse_object, read_object
+
+SCHEMA = "ctm-hcv/1"
+MAX_CLUSTERS = 16
+MAX_CONFIGURATIONS = 64
+MAX_METRICS = 200
+MAX_THREADS = 100_000
+MAX_BATCH = 1_000_000
+
+FIELDS = (
+    "schema",
+    "id",
+    "name",
+    "vendor",
+    "family",
+    "system",
+    "configurations",
+    "clusters",
+    "metrics",
+    "sources",
+    "notes",
+)
+REQUIRED_FIELDS = ("schema", "id", "name", "vendor", "family", "metrics")
+_CLUSTER_FIELDS = ("name", "cores", "clock_mhz", "fp32_au_per_core")
+_CONFIGURATION_FIELDS = ("runtime", "precision", "threads", "batch")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFile:
+    """A device as it was read.
+
+    Attributes:
+        device: the device, with known metrics only.
+        warnings: what is odd about it, one sentence each; they do not stop its use.
+        unknown_metrics: metrics of the file that this version does not know, by name.
+    """
+
+    device: Device
+    warnings: tuple[str, ...] = ()
+    unknown_metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def read_device(path: str | os.PathLike[str]) -> DeviceFile:
+    """Read the device file at ``path``: ours, or NeuSight's description of a GPU.
+
+    Raises:
+        InputError: naming the file, the field, its value and its range.
+    """
+    return device_from_object(read_object(path), os.fspath(path))
+
+
+def parse_device(data: bytes, subject: str) -> DeviceFile:
+    """Read a device from the bytes of a file that errors call ``subject``."""
+    return device_from_object(parse_object(data, subject), subject)
+
+
+def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFile:
+    """Check a JSON object and return its device with the warnings about it.
+
+    Raises:
+        InputError: naming the field, its value and its range.
+    """
+    if is_neusight(content):
+        content = to_device_object(content, subject)
+    place = Place(subject)
+    _check_schema(content, place)
+    metrics, unknown = _metrics(content["metrics"], place.at("metrics"))
+    device = Device(
+        id=check_id(content["id"], place.at("id")),
+        name=check_text(content["name"], place.at("name"), MAX_NAME),
+        vendor=check_text(content["vendor"], place.at("vendor"), MAX_NAME),
+        family=check_family(content["family"], place.at("family")),
+        metrics=metrics,
+        sources=_sources(content.get("sources", {}), place.at("sources")),
+        configurations=_configurations(content, place.at("configurations")),
+        clusters=_clusters(content, place.at("clusters")),
+        system=check_text(content.get("system", ""), place.at("system"), MAX_NAME, required=False),
+        notes=check_notes(content.get("notes", ""), place.at("notes")),
+    )
+    warnings = (
+        *_unknown_fields(content),
+        *(
+            f"metric {shortened(name, 40)} is not known to this version; it is kept and not used"
+            for name in unknown
+        ),
+        *consistency_warnings(device, unknown),
+    )
+    return DeviceFile(device, warnings, MappingProxyType(unknown))
+
+
+def device_to_object(
+    device: Device, unknown_metrics: Mapping[str, float] | None = None
+) -> dict[str, object]:
+    """Return the JSON object of a device, metrics in the registry's order, empty fields left out.
+
+    ``device_from_object`` of it gives an equal device.
+    """
+    ordered = {m.name: device.metrics[m.name] for m in METRICS if m.name in device.metrics}
+    content: dict[str, object] = {
+        "schema": SCHEMA,
+        "id": device.id,
+        "name": device.name,
+        "vendor": device.vendor,
+        "family": device.family.value,
+        "system": device.system,
+        "configurations": [_configuration_object(c) for c in device.configurations],
+        "clusters": [_cluster_object(cluster) for cluster in device.clusters],
+        "metrics": {
+            name: _number(value) for name, value in {**ordered, **(unknown_metrics or {})}.items()
+        },
+        "sources": dict(device.sources),
+        "notes": device.notes,
+    }
+    optional = {"system", "clusters", "sources", "notes"}
+    return {key: value for key, value in content.items() if value or key not in optional}
+
+
+def device_to_json(device: Device, unknown_metrics: Mapping[str, float] | None = None) -> str:
+    """Return the text of the device's file, one field a line and in a fixed order."""
+    content = device_to_object(device, unknown_metrics)
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _check_schema(content: Mapping[str, object], place: Place) -> None:
+    if "schema" not in content:
+        raise Place(place.subject, "this JSON").wrong(
+            f'is not a device file (it has no field "schema": "{SCHEMA}")', "choose a device file"
+        )
+    schema = check_text(content["schema"], place.at("schema"), MAX_NAME)
+    if schema != SCHEMA:
+        raise place.at("schema").wrong(
+            f'is "{schema}", which this version cannot read', f'use a file of schema "{SCHEMA}"'
+        )
+    for name in REQUIRED_FIELDS:
+        if name not in content:
+            raise place.at(name).wrong("is missing", "add the field")
+
+
+def _metrics(value: object, place: Place) -> tuple[dict[str, float], dict[str, float]]:
+    content = check_object(value, place)
+    if len(content) > MAX_METRICS:
+        raise place.wrong(f"has {len(content):,} entries, more than {MAX_METRICS}")
+    known: dict[str, float] = {}
+    unknown: dict[str, float] = {}
+    for name, item in content.items():
+        if name in METRIC_BY_NAME:
+            known[name] = check_metric(name, item, place.at(name))
+        else:
+            check_text(name, place, MAX_NAME)
+            unknown[name] = check_number(item, place.at(name))
+    return known, unknown
+
+
+def _sources(value: object, place: Place) -> dict[str, str]:
+    return {
+        check_text(name, place, MAX_NAME): check_text(text, place.at(name), MAX_SOURCE)
+        for name, text in check_object(value, place).items()
+    }
+
+
+def _configurations(content: Mapping[str, object], place: Place) -> tuple[Configuration, ...]:
+    if "configurations" not in content:
+        return (Configuration(),)
+    items = check_list(content["configurations"], place, MAX_CONFIGURATIONS)
+    if not items:
+        raise place.wrong("is empty", "name at least one runtime and precision")
+    result: dict[Configuration, None] = {}
+    for index, item in enumerate(items):
+        at = place.item(index)
+        configuration = _configuration(check_object(item, at), at)
+        if configuration in result:
+            raise at.wrong("is listed twice", "remove one of the two")
+        result[configuration] = None
+    return tuple(result)
+
+
+def _configuration(item: dict[str, object], place: Place) -> Configuration:
+    _only(item, _CONFIGURATION_FIELDS, place)
+    return Configuration(
+        runtime=check_runtime(item.get("runtime", "unknown"), place.at("runtime")),
+        precision=check_precision(
+            item.get("precision", Precision.FP32.value), place.at("precision")
+        ),
+        threads=_optional_count(item, "threads", place, MAX_THREADS),
+        batch=_optional_count(item, "batch", place, MAX_BATCH),
+    )
+
+
+def _optional_count(item: dict[str, object], name: str, place: Place, high: int) -> int:
+    """Check a whole number that most configurations leave out; 0 is then meant."""
+    return check_count(item[name], place.at(name), 0, high) if name in item else 0
+
+
+def _clusters(content: Mapping[str, object], place: Place) -> tuple[Cluster, ...]:
+    items = check_list(content.get("clusters", []), place, MAX_CLUSTERS)
+    return tuple(
+        _cluster(check_object(item, place.item(index)), place.item(index))
+        for index, item in enumerate(items)
+    )
+
+
+def _cluster(item: dict[str, object], place: Place) -> Cluster:
+    _only(item, _CLUSTER_FIELDS, place)
+    for name in ("name", "cores", "clock_mhz"):
+        if name not in item:
+            raise place.at(name).wrong("is missing", "add the field")
+    lanes = item.get("fp32_au_per_core")
+    return Cluster(
+        name=check_text(item["name"], place.at("name"), MAX_NAME),
+        cores=check_count(item["cores"], place.at("cores"), 1, 1_000_000),
+        clock_mhz=check_metric("clock_mhz", item["clock_mhz"], place.at("clock_mhz")),
+        fp32_au_per_core=None
+        if lanes is None
+        else check_metric("fp32_au_per_core", lanes, place.at("fp32_au_per_core")),
+    )
+
+
+def _only(item: Mapping[str, object], allowed: tuple[str, ...], place: Place) -> None:
+    for name in item:
+        if name not in allowed:
+            raise place.wrong(
+                f'has an unknown field "{shortened(name, 40)}"', f"use {', '.join(allowed)}"
+            )
+
+
+def _unknown_fields(content: Mapping[str, object]) -> list[str]:
+    return [
+        f"field {shortened(name, 40)} is no part of {SCHEMA} and was left out"
+        for name in content
+        if name not in FIELDS
+    ]
+
+
+def _configuration_object(configuration: Configuration) -> dict[str, object]:
+    item: dict[str, object] = {
+        "runtime": configuration.runtime,
+        "precision": configuration.precision.value,
+    }
+    if configuration.threads:
+        item["threads"] = configuration.threads
+    if configuration.batch:
+        item["batch"] = configuration.batch
+    return item
+
+
+def _cluster_object(cluster: Cluster) -> dict[str, object]:
+    item: dict[str, object] = {
+        "name": cluster.name,
+        "cores": cluster.cores,
+        "clock_mhz": _number(cluster.clock_mhz),
+    }
+    if cluster.fp32_au_per_core is not None:
+        item["fp32_au_per_core"] = _number(cluster.fp32_au_per_core)
+    return item
+
+
+def _number(value: float) -> int | float:
+    """Write a whole number without its fraction, as people do."""
+    return int(value) if value == int(value) else value

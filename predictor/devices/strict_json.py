@@ -1,0 +1,120 @@
+"""Reads one JSON object from a file that nobody vouches for.
+
+Stricter than ``json.loads``: a repeated key, NaN, Infinity, a number that overflows, half of a
+surrogate pair, a file that is too large or nested too deeply are each refused in one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import NoReturn
+
+from predictor.core.errors import InputError
+from predictor.core.text import shortened
+
+MAX_BYTES = 1_000_000
+_CORRECT = "correct the file, or export it again"
+
+
+class _RefusedError(ValueError):
+    """What the decoder's hooks raise: the reason, without the file that it stands in."""
+
+
+def read_object(path: str | os.PathLike[str]) -> dict[str, object]:
+    """Read the JSON object in the file at ``path``.
+
+    Raises:
+        InputError: when it cannot be read, is over ``MAX_BYTES``, or is no JSON object.
+    """
+    subject = os.fspath(path)
+    try:
+        # One byte over the limit tells, and a device such as /dev/zero ends.
+        with Path(path).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(
+            subject, f"cannot be read ({reason})", "choose a device file that exists"
+        ) from error
+    return parse_object(data, subject)
+
+
+def parse_object(data: bytes, subject: str) -> dict[str, object]:
+    """Parse ``data`` as one JSON object.
+
+    Args:
+        data: the bytes of the file, UTF-8 with or without a byte order mark.
+        subject: what to call it in an error, usually its path.
+
+    Raises:
+        InputError: naming ``subject``, the place and the reason.
+    """
+    if len(data) > MAX_BYTES:
+        raise InputError(
+            subject,
+            f"is larger than {MAX_BYTES:,} bytes, the most that a device file may have",
+            "choose a device file",
+        )
+    try:
+        text = data.decode("utf-8-sig")
+        value = json.loads(
+            text,
+            object_pairs_hook=_without_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InputError(subject, f"is not JSON ({error.msg} at {place})", _CORRECT) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            subject,
+            f"is not text in UTF-8 (byte {error.start})",
+            "choose a device file, or save it as UTF-8",
+        ) from error
+    except RecursionError as error:
+        raise InputError(subject, "is nested too deeply for a device file", _CORRECT) from error
+    except ValueError as error:
+        # The hooks' own reasons, and Python's limit on the digits of a whole number.
+        reason = (
+            str(error) if isinstance(error, _RefusedError) else "holds a number that is too long"
+        )
+        raise InputError(subject, reason, _CORRECT) from error
+    if not isinstance(value, dict):
+        raise InputError(
+            subject,
+            f"holds {kind_of(value)} where a JSON object was expected",
+            "choose a device file",
+        )
+    return value
+
+
+def kind_of(value: object) -> str:
+    """Name the JSON kind of a value, with its article."""
+    names = {bool: "true or false", str: "a text", list: "a list", dict: "an object"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _RefusedError(f'holds the field "{shortened(key, 40)}" twice')
+            seen.add(key)
+    return result
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _RefusedError(f"holds {name}, which is not a number in JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _RefusedError(f"holds the number {shortened(text, 20)}, which is too large")
+    return value
