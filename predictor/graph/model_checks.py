@@ -114,12 +114,14 @@ class _Contents:
                     "give a smaller model",
                 )
             names = [node.name, node.op_type, node.domain, *node.input, *node.output]
-            attributes = node.attribute
-            names.extend(attribute.name for attribute in attributes)
-            self.check_names(f"node {position}", names)
-            for attribute in attributes:
+            with_parts = []
+            for attribute in node.attribute:
+                names.append(attribute.name)
                 if attribute.type in _WITH_PARTS:
-                    self._parts(attribute, depth)
+                    with_parts.append(attribute)
+            self.check_names(f"node {position}", names)
+            for attribute in with_parts:
+                self._parts(attribute, depth)
 
     def _parts(self, attribute: AttributeProto, depth: int) -> None:
         """Check the tensors and graphs in an attribute."""

@@ -1,0 +1,176 @@
+"""A child process of ours that answers in JSON lines; whatever else it prints is logged."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any
+
+from predictor.core.errors import HostError
+from predictor.core.text import shortened
+
+_log = logging.getLogger(__name__)
+
+_KINDS = frozenset({"progress", "result", "error"})
+_LONGEST_LINE_BYTES = 2**28
+_END_S = 5.0  # how long a child that has closed its output may take to end
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class ChildProcess:
+    """One running child and the two threads that read its pipes.
+
+    Args:
+        command: its command line.
+
+    Attributes:
+        answers: each answer ``{"id", "kind", "payload"}``, and None when the child has ended.
+        ready: whether the child has answered anything yet.
+
+    Raises:
+        HostError: the command cannot be run.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self.ready = False
+        self._last_words = ""
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=_ROOT,
+                env=_environment(),
+                **_apart_from_terminal(),
+            )
+        except OSError as error:
+            raise HostError(
+                "the reader of model files",
+                f"it cannot be started: {error.strerror}",
+                "install the program again",
+            ) from error
+        self._threads = (
+            self._thread(self._read_answers, self._process.stdout),
+            self._thread(self._log_noise, self._process.stderr),
+        )
+
+    def _thread(self, target: Any, pipe: IO[bytes] | None) -> threading.Thread:
+        thread = threading.Thread(target=target, args=(pipe,), daemon=True)
+        thread.start()
+        return thread
+
+    @property
+    def running(self) -> bool:
+        """Whether the child has not ended."""
+        return self._process.poll() is None
+
+    def send(self, request: Mapping[str, object]) -> None:
+        """Send one request. That the child has ended shows in ``answers``, not here."""
+        pipe = self._process.stdin
+        if pipe is None:
+            return
+        try:
+            pipe.write(json.dumps(request).encode("ascii") + b"\n")
+            pipe.flush()
+        except OSError as error:
+            _log.info("the child had ended before a request: %s", error)
+
+    def kill(self) -> None:
+        """End the child now; safe to call again and from any thread."""
+        self._process.kill()
+        self._process.wait()
+        for thread in self._threads:
+            thread.join(_END_S)
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.close()
+            except OSError as error:  # a request was still in its buffer
+                _log.info("a request was lost: %s", error)
+
+    def resident_bytes(self) -> int:
+        """Return how much memory the child has in use, 0 when it has ended."""
+        import psutil  # noqa: PLC0415  # 10 ms that quick requests do not wait for
+
+        try:
+            resident: int = psutil.Process(self._process.pid).memory_info().rss
+        except psutil.Error:
+            return 0
+        return resident
+
+    def describe_end(self) -> str:
+        """Say how the child ended, once it has closed its output: ``signal 11, SIGSEGV``."""
+        try:
+            code = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            return "it stopped answering"
+        self._threads[1].join(_END_S)
+        if code >= 0:
+            words = shortened(self._last_words, 200)
+            return f"exit code {code}{': ' if words else ''}{words}"
+        try:
+            return f"signal {-code}, {signal.Signals(-code).name}"
+        except ValueError:
+            return f"signal {-code}"
+
+    def _read_answers(self, pipe: IO[bytes]) -> None:
+        with pipe:
+            while line := pipe.readline(_LONGEST_LINE_BYTES):
+                answer = parse_answer(line)
+                if answer is None:
+                    _log.info(
+                        "a child printed: %s", shortened(line.decode("utf-8", "replace"), 500)
+                    )
+                else:
+                    self.ready = True
+                    self.answers.put(answer)
+        self.answers.put(None)
+
+    def _log_noise(self, pipe: IO[bytes]) -> None:
+        with pipe:
+            while line := pipe.readline(_LONGEST_LINE_BYTES):
+                text = shortened(line.decode("utf-8", "replace").rstrip(), 500)
+                self._last_words = text or self._last_words
+                _log.info("a child reported: %s", text)
+
+
+def parse_answer(line: bytes) -> dict[str, Any] | None:
+    """Return the answer in a line, or None where the line is not one of ours."""
+    if not line.startswith(b"{"):
+        return None
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(answer.get("id"), int) or answer.get("kind") not in _KINDS:
+        return None
+    return answer if isinstance(answer.get("payload"), dict) else None
+
+
+def _environment() -> dict[str, str]:
+    inherited = os.environ.get("PYTHONPATH")
+    return {
+        **os.environ,
+        "ORT_DISABLE_TELEMETRY": "1",
+        # Threads that ingestion does not use would count against the limit on its address space.
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), *([inherited] if inherited else [])]),
+    }
+
+
+def _apart_from_terminal() -> dict[str, Any]:
+    """Keep Ctrl+C, which is for the parent, from the child; open no console window."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}

@@ -1,0 +1,240 @@
+"""Reads model files in a child process, which may crash, hang or run out of memory alone."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import Empty
+from types import TracebackType
+from typing import Any, Self
+
+from predictor.core.errors import (
+    CancelledError,
+    CtmError,
+    HostError,
+    InputError,
+    error_from_dict,
+)
+from predictor.core.progress import CancelToken
+from predictor.graph.model import Model
+from predictor.graph.wire import model_from_payload
+from predictor.graph.worker import out_of_memory
+from predictor.services.child_process import ChildProcess
+
+WORKER_FLAG = "--ingestion-worker"
+"""With this argument a frozen program runs ``predictor.graph.worker.main`` and nothing else."""
+
+_POLL_S = 0.05  # how late a cancel, the clock or the memory is noticed
+_WATCH_AFTER_S = 0.5  # psutil is not loaded for files that are read sooner
+
+
+@dataclass(frozen=True, slots=True)
+class IngestionLimits:
+    """What reading one file may take at most. How large a file may be: ``reader.READ_LIMITS``.
+
+    Attributes:
+        seconds: time, from the request on.
+        memory_bytes: address space of the child on Linux, and its resident memory on every system.
+    """
+
+    seconds: float = 60.0
+    memory_bytes: int = 4 * 2**30
+
+
+class IngestionWorker:
+    """A warm child process that turns model files into models.
+
+    One request runs at a time; threads that ask meanwhile wait for their turn. A child that
+    crashes, takes too long or too much memory is replaced, and so is one whose request is
+    cancelled.
+
+    Args:
+        limits: what one file may take.
+        command: command line of the child; that of ``predictor.graph.worker`` if None.
+    """
+
+    def __init__(
+        self, limits: IngestionLimits | None = None, command: Sequence[str] | None = None
+    ) -> None:
+        self._limits = limits or IngestionLimits()
+        self._command = list(command) if command else worker_command(self._limits)
+        self._turn = threading.Lock()
+        self._child: ChildProcess | None = None
+        self._closed = False
+        self._requests = 0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the child if none runs, and return at once while it loads its libraries.
+
+        Raises:
+            HostError: the child cannot be started.
+        """
+        if self._turn.acquire(blocking=False):  # else a request has the child
+            try:
+                self._running_child()
+            finally:
+                self._turn.release()
+
+    def close(self) -> None:
+        """End the child; a request that runs in another thread is cancelled."""
+        self._closed = True
+        child = self._child
+        if child is not None:
+            child.kill()
+
+    def ingest(
+        self,
+        path: str | os.PathLike[str],
+        bindings: Mapping[str, int] | None = None,
+        batch: int | None = None,
+        shapes: Mapping[str, tuple[int, ...]] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Model:
+        """Read a model file, infer its shapes and count its operators.
+
+        Args:
+            path: of the ONNX file.
+            bindings: values of dynamic dimensions by name.
+            batch: value of the batch dimension.
+            shapes: shapes of inputs by name.
+            cancel: ends the request within half a second.
+
+        Returns:
+            The model with its operator graph.
+
+        Raises:
+            InputError: the file or a binding is wrong, or reading it crashed or passed a limit.
+            HostError: the child cannot be started.
+            CancelledError: the request was cancelled.
+        """
+        given = os.fspath(path)
+        absolute = os.path.abspath(given)  # noqa: PTH100  # keeps ".." and links as given
+        request = {
+            "path": absolute,
+            "bindings": dict(bindings or {}),
+            "batch": batch,
+            "shapes": {name: list(dims) for name, dims in (shapes or {}).items()},
+        }
+        with self._own_turn(cancel):
+            child = self._running_child()
+            try:
+                answer = self._answer(child, given, request, cancel)
+            except BaseException:
+                self._replace(child)
+                raise
+        if answer["kind"] == "error":
+            raise _with_subject(error_from_dict(answer["payload"]), absolute, given)
+        return model_from_payload(answer["payload"])
+
+    @contextmanager
+    def _own_turn(self, cancel: CancelToken | None) -> Iterator[None]:
+        while not self._turn.acquire(timeout=_POLL_S):
+            self._check_cancelled(cancel)
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _check_cancelled(self, cancel: CancelToken | None) -> None:
+        if self._closed:
+            raise CancelledError
+        if cancel is not None:
+            cancel.check()
+
+    def _running_child(self) -> ChildProcess:
+        """Return the child, started anew where it has ended; the caller has the turn."""
+        if self._child is None or not self._child.running:
+            self._replace(self._child)
+        if self._child is None:
+            raise CancelledError
+        return self._child
+
+    def _replace(self, child: ChildProcess | None) -> None:
+        """End a child and start another, which warms up until it is needed."""
+        if child is not None:
+            child.kill()
+        self._child = None if self._closed else ChildProcess(self._command)
+        if self._closed and self._child is not None:  # closed while it was started
+            self._child.kill()
+
+    def _answer(
+        self,
+        child: ChildProcess,
+        path: str,
+        request: Mapping[str, object],
+        cancel: CancelToken | None,
+    ) -> dict[str, Any]:
+        """Send a request and return its result or error."""
+        self._requests += 1
+        number, started = self._requests, time.monotonic()
+        child.send({"id": number, **request})
+        while True:
+            self._check_cancelled(cancel)
+            self._check_limits(child, path, time.monotonic() - started)
+            try:
+                answer = child.answers.get(timeout=_POLL_S)
+            except Empty:
+                continue
+            if answer is None:
+                self._check_cancelled(cancel)
+                raise _death(child, path)
+            if answer["id"] == number and answer["kind"] != "progress":
+                return answer
+
+    def _check_limits(self, child: ChildProcess, path: str, elapsed_s: float) -> None:
+        if elapsed_s > self._limits.seconds:
+            raise InputError(
+                path,
+                f"reading it took more than the {self._limits.seconds:g} s that it may take",
+                "check that the file is sound, or give a smaller model",
+            )
+        if elapsed_s > _WATCH_AFTER_S and child.resident_bytes() > self._limits.memory_bytes:
+            raise out_of_memory(path, self._limits.memory_bytes)
+
+
+def worker_command(limits: IngestionLimits) -> list[str]:
+    """Return the command line of the ingestion worker, also in a frozen program."""
+    numbers = [str(limits.memory_bytes), str(math.ceil(limits.seconds))]
+    if getattr(sys, "frozen", False):
+        return [sys.executable, WORKER_FLAG, *numbers]
+    # -P: modules in the folder that the child is started in are not imported.
+    return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.graph.worker", *numbers]
+
+
+def _death(child: ChildProcess, path: str) -> CtmError:
+    """Return the error of a child that ended without an answer."""
+    end = child.describe_end()
+    if not child.ready:
+        return HostError(
+            "the reader of model files", f"it cannot start ({end})", "install the program again"
+        )
+    return InputError(
+        path,
+        f"reading it crashed the reader ({end})",
+        "check that the file is sound; if it is, report it with the file",
+    )
+
+
+def _with_subject(error: CtmError, absolute: str, given: str) -> CtmError:
+    """Return the error with the path as the user wrote it."""
+    if error.subject != absolute:
+        return error
+    return type(error)(given, error.reason, error.action)
