@@ -1,0 +1,164 @@
+"""What every benchmark shares: timing, the table with limit or peer beside, and its files.
+
+Run a benchmark from the checkout as ``python -m benchmarks.NAME``; ``--output DIR`` also writes
+``NAME.json`` and ``NAME.md`` there, ``--repeats N`` sets how often each figure is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from predictor import __version__
+from predictor.core.units import significant
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured figure.
+
+    Attributes:
+        what: what was measured, in words.
+        value: the figure.
+        unit: its unit, empty for a ratio or a count.
+        limit: what it must not exceed, or None where there is no limit.
+        limit_source: where the limit comes from, or the name of the peer.
+    """
+
+    what: str
+    value: float
+    unit: str
+    limit: float | None = None
+    limit_source: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """The figure over its limit: at most 1 is good."""
+        return None if self.limit is None else self.value / self.limit
+
+    @property
+    def holds(self) -> bool:
+        """Whether the figure is within its limit."""
+        return self.limit is None or self.value <= self.limit
+
+
+def best_of(work: Callable[[], object], repeats: int = 10) -> float:
+    """Return the shortest of ``repeats`` wall times of ``work`` in seconds.
+
+    The shortest is the one that other programs disturbed least.
+    """
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def parse_arguments(description: str | None, repeats: int = 10) -> argparse.Namespace:
+    """Parse the options that every benchmark has: ``repeats`` and ``output``."""
+    parser = argparse.ArgumentParser(description=description)
+    add_arguments(parser, repeats)
+    return parser.parse_args()
+
+
+def add_arguments(parser: argparse.ArgumentParser, repeats: int = 10) -> None:
+    """Add the options that every benchmark has, for a benchmark with more of them."""
+    parser.add_argument("--repeats", type=int, default=repeats, help="take each figure so often")
+    parser.add_argument("--output", type=Path, help="also write NAME.json and NAME.md here")
+
+
+def report(
+    name: str,
+    title: str,
+    figures: Sequence[Figure],
+    output: Path | None = None,
+    notes: Sequence[str] = (),
+) -> int:
+    """Print the figures and write them as asked; return 1 when one exceeds its limit, else 0."""
+    print(title)
+    rows = [HEADER, *(_row(figure) for figure in figures)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+    for note in notes:
+        print(note)
+    if output is not None:
+        _write(name, title, figures, output, notes)
+    return 0 if all(figure.holds for figure in figures) else 1
+
+
+HEADER = ("figure", "value", "limit", "value / limit", "", "limit from")
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; bars in cells are escaped."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+def environment() -> dict[str, str]:
+    """Return where and with what the figures were taken."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "version": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": str(os.cpu_count()),
+        "command": " ".join(["python -m", f"benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
+    }
+
+
+def _origin(where: Mapping[str, str]) -> str:
+    return (
+        f"Written by `{where['command']}` on {where['date']}: {where['system']}, "
+        f"{where['processors']} processors, Python {where['python']}."
+    )
+
+
+def _row(figure: Figure) -> tuple[str, ...]:
+    if figure.limit is None or figure.ratio is None:
+        return (figure.what, _number(figure.value, figure.unit), "", "", "", figure.limit_source)
+    return (
+        figure.what,
+        _number(figure.value, figure.unit),
+        _number(figure.limit, figure.unit),
+        significant(figure.ratio),
+        "ok" if figure.holds else "EXCEEDED",
+        figure.limit_source,
+    )
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{significant(value)} {unit}".rstrip()
+
+
+def _write(
+    name: str, title: str, figures: Sequence[Figure], output: Path, notes: Sequence[str]
+) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    where = environment()
+    document = {
+        "benchmark": name,
+        "environment": where,
+        "figures": [{**asdict(figure), "ratio": figure.ratio} for figure in figures],
+        "notes": list(notes),
+    }
+    (output / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    paragraphs = [
+        f"# {title}",
+        _origin(where),
+        markdown_table(HEADER, [_row(figure) for figure in figures]),
+        *notes,
+    ]
+    (output / f"{name}.md").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
