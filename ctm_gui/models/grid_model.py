@@ -1,0 +1,103 @@
+"""A Qt table model over a grid: it sorts by the grid's index array, never through a proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from ctm_gui.presenters.grid import Grid
+
+Index = QModelIndex | QPersistentModelIndex
+_NO_PARENT = QModelIndex()
+# The overload that says "rows are sorted": the selection then keeps one index a row, not one a cell.
+_SORT_HINTED = ("QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint")
+_TO_THE_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_TO_THE_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+
+class GridModel(QAbstractTableModel):
+    """Shows the rows of a grid.
+
+    Args:
+        grid: what to show.
+        parent: the owner.
+    """
+
+    def __init__(self, grid: Grid, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.grid = grid
+
+    def replace(self, grid: Grid) -> None:
+        """Show another grid."""
+        self.beginResetModel()
+        self.grid = grid
+        self.endResetModel()
+
+    def show_only(self, visible: npt.NDArray[np.bool_]) -> None:
+        """Show the rows where ``visible`` (bool [N]) is true."""
+        self.beginResetModel()
+        self.grid.show_only(visible)
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = _NO_PARENT) -> int:
+        """Return how many rows are shown."""
+        return 0 if parent.isValid() else len(self.grid.order)
+
+    def columnCount(self, parent: Index = _NO_PARENT) -> int:
+        """Return how many columns there are."""
+        return 0 if parent.isValid() else len(self.grid.columns)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the text, alignment or tooltip of a cell."""
+        if not index.isValid():
+            return None
+        column = self.grid.columns[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.text(self.grid.source(index.row()))
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _TO_THE_RIGHT if column.numeric else _TO_THE_LEFT
+        return None
+
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        """Return a column's title or its help."""
+        if orientation is Qt.Orientation.Vertical or not 0 <= section < len(self.grid.columns):
+            return None
+        column = self.grid.columns[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return column.help or None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _TO_THE_RIGHT if column.numeric else _TO_THE_LEFT
+        return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by ``column``, -1 for the order of the data; selection and current row follow."""
+        hint = QAbstractTableModel.LayoutChangeHint.VerticalSortHint
+        self.layoutAboutToBeChanged[_SORT_HINTED].emit([], hint)
+        before = self.persistentIndexList()
+        rows = [self.grid.source(index.row()) for index in before]
+        self.grid.sort(
+            column if column >= 0 else None, descending=order is Qt.SortOrder.DescendingOrder
+        )
+        position = np.empty(self.grid.count, dtype=np.intp)
+        position[self.grid.order] = np.arange(len(self.grid.order))
+        after = [
+            self.index(int(position[row]), index.column())
+            for row, index in zip(rows, before, strict=True)
+        ]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged[_SORT_HINTED].emit([], hint)
+
+    def source_rows(self, positions: Sequence[int]) -> list[int]:
+        """Return the rows of the data that are shown at ``positions``."""
+        return [self.grid.source(position) for position in positions]

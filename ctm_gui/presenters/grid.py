@@ -1,0 +1,126 @@
+"""A table of rows behind an index array: columns, order and filter, without widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.ordering import FloatArray, IndexArray, stable_order
+from ctm_gui.presenters.tabular import to_csv, to_markdown
+from ctm_gui.presenters.wording import NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        key: stable name.
+        title: header, with the unit where there is one.
+        numeric: whether it holds numbers, which are set to the right.
+        text: what the row's cell shows.
+        sort_keys: float64 [N] over all rows, NaN for a missing cell; computed when first asked.
+        copied: what the row's cell is in a copy; None where it is what it shows, a dash left out.
+        help: one sentence for the header's tooltip.
+    """
+
+    key: str
+    title: str
+    numeric: bool
+    text: Callable[[int], str]
+    sort_keys: Callable[[], FloatArray]
+    copied: Callable[[int], str] | None = None
+    help: str = ""
+
+    def copy_text(self, row: int) -> str:
+        """Return the cell of ``row`` for a copy."""
+        if self.copied is not None:
+            return self.copied(row)
+        text = self.text(row)
+        return "" if text == NOTHING else text
+
+
+class Grid:
+    """Rows 0 .. N-1 of some data, shown through an order and a mask.
+
+    Args:
+        count: N.
+        columns: all columns, in the order in which they are shown.
+    """
+
+    def __init__(self, count: int, columns: Sequence[Column]) -> None:
+        self.columns = tuple(columns)
+        self.count = count
+        self.sort_column: int | None = None
+        self.descending = False
+        self._sorted: IndexArray = np.arange(count, dtype=np.intp)
+        self._visible: npt.NDArray[np.bool_] = np.ones(count, dtype=np.bool_)
+        self._keys: dict[int, FloatArray] = {}
+        self.order: IndexArray = self._sorted
+
+    def sort(self, column: int | None, *, descending: bool = False) -> None:
+        """Sort all rows by ``column``, None for the order of the data; hidden ones stay hidden."""
+        self.sort_column, self.descending = column, descending
+        self._sorted = (
+            np.arange(self.count, dtype=np.intp)
+            if column is None
+            else stable_order(self._sort_keys(column), descending=descending)
+        )
+        self._refresh()
+
+    def show_only(self, visible: npt.NDArray[np.bool_]) -> None:
+        """Show the rows where ``visible`` (bool [N]) is true, in the present order."""
+        self._visible = visible
+        self._refresh()
+
+    def source(self, position: int) -> int:
+        """Return the row of the data that is shown at ``position``."""
+        return int(self.order[position])
+
+    def positions(self, rows: Sequence[int]) -> list[int]:
+        """Return where ``rows`` of the data are shown, ascending; those not shown are left out."""
+        wanted = np.zeros(self.count, dtype=np.bool_)
+        wanted[np.asarray(rows, dtype=np.intp)] = True
+        return [int(position) for position in np.flatnonzero(wanted[self.order])]
+
+    def as_csv(self, rows: Sequence[int]) -> str:
+        """Write ``rows`` of the data, in the order given, as CSV."""
+        return to_csv([column.title for column in self.columns], self._cells(rows))
+
+    def as_markdown(self, rows: Sequence[int]) -> str:
+        """Write ``rows`` of the data, in the order given, as a Markdown table."""
+        return to_markdown(
+            [column.title for column in self.columns],
+            self._cells(rows),
+            [column.numeric for column in self.columns],
+        )
+
+    def _cells(self, rows: Sequence[int]) -> list[list[str]]:
+        return [[column.copy_text(row) for column in self.columns] for row in rows]
+
+    def _sort_keys(self, column: int) -> FloatArray:
+        if column not in self._keys:
+            self._keys[column] = self.columns[column].sort_keys()
+        return self._keys[column]
+
+    def _refresh(self) -> None:
+        self.order = self._sorted[self._visible[self._sorted]]
+
+
+def search_mask(texts: Sequence[str], search: str) -> npt.NDArray[np.bool_]:
+    """Return which texts hold every word of ``search``.
+
+    Args:
+        texts: N texts, already case-folded.
+        search: words apart by blanks; case does not count; none keeps everything.
+
+    Returns:
+        bool [N].
+    """
+    words = search.casefold().split()
+    return np.fromiter(
+        (all(word in text for word in words) for text in texts), np.bool_, len(texts)
+    )

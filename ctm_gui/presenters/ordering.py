@@ -1,0 +1,60 @@
+"""Sorting by index arrays: stable in both directions, what is missing always last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+
+_DIGITS = re.compile(r"(\d+)")
+# Longer runs of digits are no numbers that a reader compares, and int() of them is slow.
+_LONGEST_NUMBER = 18
+
+
+def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a sort key in which ``RTX 980`` sorts before ``RTX 3090``, case aside."""
+    return tuple(
+        (0, int(part), "") if part.isdecimal() and len(part) <= _LONGEST_NUMBER else (1, 0, part)
+        for part in _DIGITS.split(text.casefold())
+        if part
+    )
+
+
+def text_ranks(texts: Sequence[str]) -> FloatArray:
+    """Return each text's rank in natural order, equal texts alike and an empty one NaN.
+
+    Args:
+        texts: N texts.
+
+    Returns:
+        float64 [N]; NaN marks an empty text, which sorts last.
+    """
+    ranked = sorted({text for text in texts if text}, key=lambda text: (natural_key(text), text))
+    rank_of = {text: float(rank) for rank, text in enumerate(ranked)}
+    return np.fromiter((rank_of.get(text, np.nan) for text in texts), np.float64, len(texts))
+
+
+def number_keys(values: Sequence[float | None]) -> FloatArray:
+    """Return ``values`` as float64 [N] with NaN for None."""
+    return np.fromiter(
+        (np.nan if value is None else value for value in values), np.float64, len(values)
+    )
+
+
+def stable_order(keys: FloatArray, *, descending: bool = False) -> IndexArray:
+    """Return the permutation that sorts ``keys``; equal keys keep their order, NaN comes last.
+
+    Args:
+        keys: float64 [N].
+        descending: largest first; equal keys keep their order here too.
+
+    Returns:
+        intp [N], a permutation of 0 .. N-1.
+    """
+    # argsort places NaN last whatever its sign, so negation turns the order of numbers alone.
+    return np.argsort(-keys if descending else keys, kind="stable")

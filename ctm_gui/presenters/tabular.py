@@ -1,0 +1,67 @@
+"""Tables as text for other programs: CSV and Markdown.
+
+A spreadsheet runs a cell that starts with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return as
+a formula, and names in a model's file are a stranger's. Such a *text* cell gets an apostrophe in
+front in CSV, which spreadsheets show as text; a number is left as it is, ``-1.5`` stays a number.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+# Characters that Markdown would take as markup inside a cell.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~])")
+
+
+def guarded(cell: str) -> str:
+    """Return ``cell`` such that no spreadsheet takes it for a formula."""
+    if cell.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+def to_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table as CSV after RFC 4180: commas, CRLF, quotes where needed, formulas guarded.
+
+    Args:
+        header: names of the columns.
+        rows: cells of each row, as many as the header has.
+
+    Returns:
+        The table, header first, each line ended by CRLF.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(header)
+    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _markdown_cell(cell: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", " ".join(cell.split()))
+
+
+def to_markdown(
+    header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool]
+) -> str:
+    """Write a table as a GitHub-flavoured Markdown table, numbers set to the right.
+
+    Args:
+        header: names of the columns.
+        rows: cells of each row; white space in a cell becomes single blanks, markup is escaped.
+        numeric: for each column whether it holds numbers.
+
+    Returns:
+        The table, each line ended by a line feed.
+    """
+    lines = [
+        [_markdown_cell(name) for name in header],
+        ["---:" if right else "---" for right in numeric],
+        *([_markdown_cell(cell) for cell in row] for row in rows),
+    ]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

@@ -1,0 +1,238 @@
+"""The Compare tab: a sentence, bars of latency against the budget, and the table below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.comparison_model import ComparisonModel
+from ctm_gui.presenters.comparison import (
+    ComparisonRow,
+    GroupOrder,
+    ordered_groups,
+    search_texts,
+    summary,
+    target_groups,
+)
+from ctm_gui.presenters.comparison_grid import ComparisonGrid
+from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.latency_chart import lay_out
+from ctm_gui.theme import Theme
+from ctm_gui.views.budget_box import BudgetBox
+from ctm_gui.views.latency_chart import LatencyChart
+from ctm_gui.views.tables import GridView
+from predictor.core.errors import HostError
+from predictor.core.units import LatencyUnit
+
+_NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
+
+
+class CompareView(QWidget):
+    """Latency of every model on every target, side by side.
+
+    Signals:
+        budget_changed: the user set the budget: milliseconds, or None for no budget.
+        row_activated: the user asks for more about a row: its index into the rows last shown.
+    """
+
+    budget_changed = Signal(object)
+    row_activated = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[ComparisonRow, ...] = ()
+        self._search_texts: tuple[str, ...] = ()
+        self._unit = LatencyUnit.MS
+        self._budget_ms: float | None = None
+        self._make_controls()
+        self.chart = LatencyChart()
+        self._model = ComparisonModel(self)
+        self.table = GridView(self._model, "Predictions")
+        self.table.details_of = self._model.details
+        self._arrange()
+        self._connect()
+        self._refresh()
+        self.table.sort_by("latency")
+
+    def show_predictions(self, rows: Sequence[ComparisonRow]) -> None:
+        """Show ``rows``; the selection stays where the rows are the same predictions."""
+        first = not self._rows
+        same = [_identity(row) for row in rows] == [_identity(row) for row in self._rows]
+        self._rows = tuple(rows)
+        self._search_texts = search_texts(self._rows)
+        if not same:
+            self.table.clearSelection()
+        self._refresh()
+        if first and self._rows:
+            self.table.fit_columns()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit``."""
+        self._unit = unit
+        self._refresh()
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Set the budget without telling that the user did."""
+        self._budget_ms = budget_ms
+        self.budget_box.set_budget_ms(budget_ms)
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.chart.set_theme(theme)
+        self._model.set_theme(theme)
+
+    def save_plot(self, path: Path) -> None:
+        """Save the chart, every row of it, as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        self.chart.save(path)
+
+    def _make_controls(self) -> None:
+        self.summary = QLabel()
+        self.summary.setTextFormat(Qt.TextFormat.PlainText)
+        self.summary.setWordWrap(True)
+        self.summary.setProperty("role", "heading")
+        self.summary.setAccessibleName("Summary")
+        self.budget_box = BudgetBox()
+        self.order_box = QComboBox()
+        self.order_box.addItems([order.value for order in GroupOrder])
+        self.order_box.setAccessibleName("Order of the bars")
+        self.log_box = QCheckBox("Lo&g scale")
+        self.save_button = QPushButton("Sa&ve plot…")
+        self.filter_box = QLineEdit()
+        self.filter_box.setPlaceholderText("Filter by model, device, vendor, runtime…")
+        self.filter_box.setClearButtonEnabled(True)
+        self.filter_box.setAccessibleName("Filter")
+        self.matches = QLabel()
+        self.matches.setProperty("role", "muted")
+
+    def _arrange(self) -> None:
+        controls = QHBoxLayout()
+        for text, box in (("&Budget", self.budget_box), ("So&rt bars", self.order_box)):
+            label = QLabel(text)
+            label.setBuddy(box)
+            controls.addWidget(label)
+            controls.addWidget(box)
+            controls.addSpacing(8)
+        controls.addWidget(self.log_box)
+        controls.addSpacing(8)
+        controls.addWidget(self.filter_box, 1)
+        controls.addWidget(self.matches)
+        controls.addWidget(self.save_button)
+        self._parts = QSplitter(Qt.Orientation.Vertical)
+        self._parts.addWidget(self.chart)
+        self._parts.addWidget(self.table)
+        self._parts.setChildrenCollapsible(False)
+        self._parts.setStretchFactor(0, 3)
+        self._parts.setStretchFactor(1, 2)
+        self._empty = QLabel(_NOTHING_YET)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setProperty("role", "empty")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._parts)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.summary)
+        layout.addLayout(controls)
+        layout.addWidget(self._stack, 1)
+
+    def _connect(self) -> None:
+        self.budget_box.budget_edited.connect(self._budget_set)
+        self.chart.budget_dragged.connect(self._budget_follows)
+        self.chart.budget_dropped.connect(self._budget_set)
+        self.order_box.currentIndexChanged.connect(self._show_chart)
+        self.log_box.toggled.connect(self.chart.set_log)
+        self.filter_box.textChanged.connect(self._filter)
+        self.save_button.clicked.connect(self._ask_and_save)
+        self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
+        self.chart.row_activated.connect(self.row_activated)
+        self.table.row_activated.connect(self.row_activated)
+        self.table.rows_selected.connect(self.chart.select_rows)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self._focus_filter)
+
+    def _refresh(self) -> None:
+        self._stack.setCurrentIndex(1 if self._rows else 0)
+        self.summary.setText(summary(self._rows, self._budget_ms, self._unit))
+        self.summary.setVisible(bool(self._rows))
+        grid = ComparisonGrid(self._rows, self._unit, self._budget_ms)
+        old = self._model.grid
+        grid.sort(old.sort_column, descending=old.descending)
+        grid.show_only(self._mask())
+        self.table.keeping_selection(
+            lambda: self._model.show_comparison(grid, self._unit, self._budget_ms)
+        )
+        self._show_matches()
+        self._show_chart()
+
+    def _filter(self) -> None:
+        self.table.keeping_selection(lambda: self._model.show_only(self._mask()))
+        self._show_matches()
+        self._show_chart()
+
+    def _mask(self) -> npt.NDArray[np.bool_]:
+        return search_mask(self._search_texts, self.filter_box.text())
+
+    def _show_matches(self) -> None:
+        shown, count = self._model.rowCount(), len(self._rows)
+        self.matches.setText("" if shown == count else f"{shown} of {count}")
+
+    def _show_chart(self, *_: object) -> None:
+        mask = self._mask()
+        kept = [index for index in range(len(self._rows)) if mask[index]]
+        groups = target_groups(self._rows, kept)
+        order = GroupOrder(self.order_box.currentText())
+        groups = ordered_groups(groups, self._rows, order)
+        layout = lay_out(groups, self._rows, self._unit, self._budget_ms)
+        self.chart.show_layout(layout, self._rows, self._budget_ms)
+
+    def _budget_follows(self, budget_ms: float | None) -> None:
+        """Show the budget while its line is dragged, before the user lets go."""
+        self.set_budget_ms(budget_ms)
+
+    def _budget_set(self, budget_ms: float | None) -> None:
+        self.set_budget_ms(budget_ms)
+        self.budget_changed.emit(budget_ms)
+
+    def _focus_filter(self) -> None:
+        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter_box.selectAll()
+
+    def _ask_and_save(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(
+            self, "Save plot", "latency.svg", "SVG (*.svg);;PNG (*.png)"
+        )
+        if not name:
+            return
+        try:
+            self.save_plot(Path(name))
+        except HostError as error:
+            QMessageBox.warning(self, "The plot was not saved", str(error))
+
+
+def _identity(row: ComparisonRow) -> tuple[object, ...]:
+    prediction = row.prediction
+    return row.model_label, prediction.device_id, prediction.configuration

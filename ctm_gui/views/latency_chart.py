@@ -1,0 +1,233 @@
+"""The latency chart: bars of all targets, selection, the budget line, keys and hovering."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt, Signal, SignalInstance
+from PySide6.QtGui import QFontMetricsF, QKeyEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from ctm_gui.presenters.comparison import ComparisonRow, details
+from ctm_gui.presenters.latency_chart import (
+    ChartLayout,
+    budget_in_ms,
+    budget_shown,
+    lay_out,
+    value_range,
+)
+from ctm_gui.presenters.wording import number
+from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.latency_items import (
+    LABEL_GAP_PX,
+    BarPainter,
+    ChartState,
+    LegendAxis,
+    NameAxis,
+    ValueAxis,
+)
+from ctm_gui.views.plots import PixelItem, RowPlot, save_plot
+from predictor.core.units import LatencyUnit
+
+_NAME_PX = (160, 330)
+_WIDEST_LABEL_SHARE = 0.4
+_EXPORT_WIDTH_PX = 1100
+
+
+class LatencyChart(QWidget):
+    """Horizontal bars of latency, one row of fixed height a prediction."""
+
+    row_selected = Signal(int)
+    row_activated = Signal(int)
+    budget_dragged = Signal(object)
+    budget_dropped = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        empty = lay_out((), (), LatencyUnit.MS, None)
+        self._state = ChartState(empty, LIGHT, self.font())
+        self._rows: Sequence[ComparisonRow] = ()
+        self._budget_ms: float | None = None
+        self._names = NameAxis(self._state)
+        self._legend = LegendAxis(self._state)
+        axes = {"left": self._names, "top": self._legend, "bottom": ValueAxis("bottom")}
+        self.rows_plot = RowPlot(axes, self)
+        self.rows_plot.tooltip_at = self._tooltip
+        self._bars = PixelItem(self.rows_plot.box, BarPainter(self._state, self.rows_plot.box))
+        self.budget_line = self._make_budget_line()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.rows_plot)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Latency chart")
+        self.rows_plot.clicked.connect(lambda _x, y: self._pick(y, self.row_selected))
+        self.rows_plot.double_clicked.connect(lambda _x, y: self._pick(y, self.row_activated))
+        self.rows_plot.box.sigResized.connect(self._set_range)
+        self.set_theme(LIGHT)
+
+    def show_layout(
+        self, layout: ChartLayout, rows: Sequence[ComparisonRow], budget_ms: float | None
+    ) -> None:
+        """Show the bars of ``layout``; ``rows`` are those that it was made from."""
+        self._state.layout, self._rows, self._budget_ms = layout, rows, budget_ms
+        self.setAccessibleDescription(f"{len(layout.bars)} bars; the table below says the same.")
+        self._set_names_width()
+        self.rows_plot.set_content_height(layout.height_px)
+        self._set_range()
+
+    def set_log(self, log: bool) -> None:
+        """Use a logarithmic axis, or a linear one."""
+        self._state.log = log
+        self.rows_plot.plot.getAxis("bottom").setLogMode(x=log)
+        self._set_range()
+
+    def select_rows(self, rows: Iterable[int], current: int | None) -> None:
+        """Mark the rows as selected and bring the current one into view."""
+        self._state.selected, self._state.current = frozenset(rows), current
+        bar = None if current is None else self._state.layout.bar_of_row(current)
+        if bar is not None:
+            self.rows_plot.reveal(bar.top_px, self._state.layout.row_px)
+        self._repaint()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._state.theme = theme
+        self.rows_plot.set_theme(theme)
+        self.budget_line.setPen(pg.mkPen(theme.bad, width=2, style=Qt.PenStyle.DashLine))
+        self.budget_line.setHoverPen(pg.mkPen(theme.bad, width=4))
+        self.budget_line.label.setColor(theme.bad)
+        self.budget_line.label.fill = pg.mkBrush(theme.surface)
+        self._repaint()
+
+    def save(self, path: Path) -> None:
+        """Save the whole chart, every row of it, as SVG or PNG.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        copy = LatencyChart()
+        copy.setFont(self.font())
+        copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
+        copy.set_theme(self._state.theme)
+        copy.set_log(self._state.log)
+        copy.show_layout(self._state.layout, self._rows, self._budget_ms)
+        copy.grab()
+        copy.resize(copy.width(), copy.rows_plot.frame_height() + self._state.layout.height_px + 2)
+        copy.grab()
+        save_plot(copy.rows_plot, path, "Predicted latency")
+        copy.deleteLater()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up, Down, Home, End and the page keys move the current bar; Enter activates it."""
+        key = event.key()
+        if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self._state.current is not None:
+            self.row_activated.emit(self._state.current)
+            return
+        bars = self._state.layout.bars
+        places = [bar.row for bar in bars]
+        current = self._state.current
+        here = places.index(current) if current in places else -1
+        page = max(1, self.rows_plot.scroll_bar.pageStep() // self._state.layout.row_px)
+        there = {
+            Qt.Key.Key_Up: here - 1,
+            Qt.Key.Key_Down: here + 1,
+            Qt.Key.Key_PageUp: here - page,
+            Qt.Key.Key_PageDown: here + page,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: len(places) - 1,
+        }.get(Qt.Key(key))
+        if there is None or not places:
+            super().keyPressEvent(event)
+            return
+        self.row_selected.emit(places[min(max(there, 0), len(places) - 1)])
+
+    def _make_budget_line(self) -> pg.InfiniteLine:
+        line = pg.InfiniteLine(
+            angle=90,
+            movable=True,
+            label="",
+            labelOpts={"position": 0.04, "movable": False, "anchors": [(0, 0.5), (0, 0.5)]},
+        )
+        line.setVisible(False)
+        line.sigDragged.connect(self._dragged)
+        line.sigPositionChangeFinished.connect(self._dropped)
+        self.rows_plot.box.addItem(line, ignoreBounds=True)
+        return line
+
+    def _dragged(self) -> None:
+        self.budget_dragged.emit(self._line_budget_ms())
+
+    def _dropped(self) -> None:
+        self.budget_dropped.emit(self._line_budget_ms())
+
+    def _line_budget_ms(self) -> float | None:
+        position = float(self.budget_line.value())
+        value = 10.0**position if self._state.log else position
+        return budget_in_ms(self._state.layout, self._rows, value)
+
+    def _set_range(self, *_: object) -> None:
+        layout, log = self._state.layout, self._state.log
+        low, high = value_range(layout, log=log)
+        start, end = (math.log10(low), math.log10(high)) if log else (low, high)
+        self.rows_plot.box.setXRange(start, start + (end - start) * self._label_room(), padding=0)
+        self._place_budget_line()
+        self._repaint()
+
+    def _label_room(self) -> float:
+        """Return by how much the axis must be longer than the bars for the labels to fit."""
+        metrics = QFontMetricsF(self._state.font)
+        widest = max(
+            (
+                metrics.horizontalAdvance(bar.label)
+                for bar in self._state.layout.bars
+                if bar.value is not None
+            ),
+            default=0.0,
+        )
+        width = max(self.rows_plot.box.rect().width(), 1.0)
+        share: float = min((widest + 2 * LABEL_GAP_PX) / width, _WIDEST_LABEL_SHARE)
+        return 1.0 / (1.0 - share)
+
+    def _place_budget_line(self) -> None:
+        layout, log = self._state.layout, self._state.log
+        shown = budget_shown(layout, log=log)
+        self.budget_line.setVisible(shown)
+        if self._budget_ms is not None:
+            self.budget_line.label.setFormat(f"budget {number(self._budget_ms)} ms")
+        if shown and layout.budget is not None and not self.budget_line.moving:
+            self.budget_line.setValue(math.log10(layout.budget) if log else layout.budget)
+
+    def _set_names_width(self) -> None:
+        metrics = QFontMetricsF(self._state.font)
+        gap = metrics.horizontalAdvance("mm")
+        single = len(self._state.layout.models) < 2
+        widths = [
+            metrics.horizontalAdvance(group.name) + gap + metrics.horizontalAdvance(group.detail)
+            if single
+            else max(metrics.horizontalAdvance(text) for text in (group.name, group.detail))
+            for group in self._state.layout.groups
+        ]
+        least, most = _NAME_PX
+        self._names.setWidth(min(max([*widths, least]) + gap, most))
+
+    def _repaint(self) -> None:
+        self._bars.refresh()
+        self._names.update()
+        self._legend.update()
+
+    def _pick(self, y: float, signal: SignalInstance) -> None:
+        bar = self._state.layout.bar_at(y)
+        if bar is not None:
+            signal.emit(bar.row)
+
+    def _tooltip(self, point: QPointF, on_axis: bool) -> str:
+        if on_axis:
+            group = self._state.layout.group_at(point.y())
+            return "" if group is None else f"{group.name}\n{group.detail}"
+        bar = self._state.layout.bar_at(point.y())
+        if bar is None:
+            return ""
+        return details(self._rows[bar.row], self._state.layout.unit, self._budget_ms)

@@ -1,0 +1,300 @@
+"""Painting of the latency chart: bars, whiskers, bound ticks, names and legend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import pyqtgraph as pg
+from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
+from ctm_gui.theme import Theme
+from ctm_gui.views.plots import hatch_lines
+from predictor.core.units import significant
+
+LABEL_GAP_PX = 8.0
+_TINT = 56  # alpha of a bar over the budget under its hatching
+_SELECTED = 44  # alpha of the stripe behind a selected row
+_PADDING_PX = 8.0
+
+
+@dataclass(slots=True)
+class ChartState:
+    """What the parts of the chart paint; the chart changes it and asks for a repaint."""
+
+    layout: ChartLayout
+    theme: Theme
+    font: QFont
+    log: bool = False
+    selected: frozenset[int] = field(default_factory=frozenset)
+    current: int | None = None
+
+
+def colour_of(theme: Theme, series: int) -> QColor:
+    """Return the colour of a series; it starts again after the last."""
+    return QColor(theme.series[series % len(theme.series)])
+
+
+def _alpha(colour: QColor, alpha: int) -> QColor:
+    faded = QColor(colour)
+    faded.setAlpha(alpha)
+    return faded
+
+
+def paint_bar(painter: QPainter, rect: QRectF, colour: QColor, *, over: bool) -> None:
+    """Paint a bar: solid, or pale with an outline and hatching where it is over the budget."""
+    if not over:
+        painter.fillRect(rect, colour)
+        return
+    painter.fillRect(rect, _alpha(colour, _TINT))
+    painter.setPen(QPen(colour, 1.4))
+    painter.drawLines([QLineF(start, end) for start, end in hatch_lines(rect)])
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(rect)
+
+
+def paint_haloed(painter: QPainter, lines: Sequence[QLineF], theme: Theme, width: float) -> None:
+    """Paint lines with a rim in the colour of the surface, readable on any bar."""
+    for colour, extra in ((theme.surface, 2.4), (theme.text, 0.0)):
+        pen = QPen(QColor(colour), width + extra)
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        painter.setPen(pen)
+        painter.drawLines(list(lines))
+
+
+class BarPainter:
+    """Paints the bars that the view box shows."""
+
+    def __init__(self, state: ChartState, box: pg.ViewBox) -> None:
+        self._state = state
+        self._box = box
+
+    def __call__(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint into the view box's rectangle."""
+        state = self._state
+        (left, right), (top, bottom) = self._box.viewRange()
+        scale = rect.width() / (right - left)
+        painter.setFont(state.font)
+        self._separators(painter, rect, top, bottom)
+        for bar in state.layout.bars:
+            if bar.top_px + state.layout.row_px < top or bar.top_px > bottom:
+                continue
+            self._bar(painter, bar, rect, top, lambda x: (self._position(x) - left) * scale)
+
+    def _position(self, value: float) -> float:
+        if not self._state.log:
+            return value
+        return math.log10(value) if value > 0 else -math.inf
+
+    def _separators(self, painter: QPainter, rect: QRectF, top: float, bottom: float) -> None:
+        if len(self._state.layout.models) < 2:
+            return
+        painter.setPen(QPen(QColor(self._state.theme.grid), 1.0))
+        for group in self._state.layout.groups:
+            y = group.top_px + group.height_px - top
+            if 0 <= y <= bottom - top:
+                painter.drawLine(QLineF(0, y, rect.width(), y))
+
+    def _bar(
+        self,
+        painter: QPainter,
+        bar: Bar,
+        rect: QRectF,
+        top: float,
+        x_of: Callable[[float], float],
+    ) -> None:
+        state = self._state
+        row = QRectF(0, bar.top_px - top, rect.width(), state.layout.row_px)
+        self._stripe(painter, bar, row)
+        if bar.value is None:
+            self._words(painter, bar, row, LABEL_GAP_PX, QColor(state.theme.muted))
+            return
+        inset = 5.0 if state.layout.row_px > 20 else 2.5
+        end = max(x_of(bar.value), 1.0)
+        body = QRectF(0, row.top() + inset, end, row.height() - 2 * inset)
+        paint_bar(painter, body, colour_of(state.theme, bar.series), over=bar.over)
+        reach = self._whisker(painter, bar, body, x_of)
+        if bar.bound is not None:
+            x = max(x_of(bar.bound), 1.0)
+            tick = QLineF(x, body.top() - 2, x, body.bottom() + 2)
+            paint_haloed(painter, [tick], state.theme, 2.0)
+        text = QColor(state.theme.bad if bar.over else state.theme.text)
+        self._words(painter, bar, row, max(end, reach) + LABEL_GAP_PX, text)
+
+    def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
+        if bar.row in self._state.selected:
+            painter.fillRect(row, _alpha(QColor(self._state.theme.accent), _SELECTED))
+        if bar.row == self._state.current:
+            painter.setPen(QPen(QColor(self._state.theme.accent), 1.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(row.adjusted(0.5, 0.5, -0.5, -0.5))
+
+    def _whisker(
+        self, painter: QPainter, bar: Bar, body: QRectF, x_of: Callable[[float], float]
+    ) -> float:
+        """Paint the interval and return how far right it reaches."""
+        if bar.low is None or bar.high is None:
+            return 0.0
+        low, high = max(x_of(bar.low), 0.0), x_of(bar.high)
+        y, cap = body.center().y(), min(4.0, body.height() / 2)
+        lines = [
+            QLineF(low, y, high, y),
+            QLineF(low, y - cap, low, y + cap),
+            QLineF(high, y - cap, high, y + cap),
+        ]
+        paint_haloed(painter, lines, self._state.theme, 1.3)
+        return high
+
+    def _words(self, painter: QPainter, bar: Bar, row: QRectF, x: float, colour: QColor) -> None:
+        room = row.right() - x - 2
+        text = QFontMetricsF(self._state.font).elidedText(
+            bar.label, Qt.TextElideMode.ElideRight, room
+        )
+        painter.setPen(colour)
+        painter.drawText(
+            QRectF(x, row.top(), max(room, 0), row.height()),
+            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+            text,
+        )
+
+
+class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """The targets' names on the left: the device in the text's colour, the configuration muted."""
+
+    def __init__(self, state: ChartState) -> None:
+        super().__init__("left")
+        self._state = state
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
+        widget: QWidget | None = None,  # noqa: ARG002
+    ) -> None:
+        """Paint the names of the groups in view."""
+        rect = QRectF(self.mapRectFromParent(self.geometry()))
+        top, bottom = self.linkedView().viewRange()[1]
+        painter.setClipRect(rect)
+        painter.setFont(self._state.font)
+        for group in self._state.layout.groups:
+            if group.top_px + group.height_px >= top and group.top_px <= bottom:
+                y = rect.top() + group.top_px - top
+                self._group(
+                    painter, group, QRectF(_PADDING_PX, y, rect.width() - 14, group.height_px)
+                )
+
+    def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
+        metrics = QFontMetricsF(self._state.font)
+        two_lines = room.height() >= 2 * metrics.height() + 2
+        if two_lines:
+            middle = room.center().y()
+            upper = QRectF(room.left(), middle - metrics.height(), room.width(), metrics.height())
+            self._text(painter, group.name, upper, self._state.theme.text)
+            self._text(painter, group.detail, upper.translated(0, metrics.height()), "")
+            return
+        detail_px = min(metrics.horizontalAdvance(group.detail), room.width() * 0.42)
+        name_px = min(
+            metrics.horizontalAdvance(group.name) + 1, room.width() - detail_px - _PADDING_PX
+        )
+        self._text(
+            painter,
+            group.name,
+            room.adjusted(0, 0, name_px - room.width(), 0),
+            self._state.theme.text,
+        )
+        self._text(painter, group.detail, room.adjusted(name_px + _PADDING_PX, 0, 0, 0), "")
+
+    def _text(self, painter: QPainter, text: str, room: QRectF, colour: str) -> None:
+        metrics = QFontMetricsF(self._state.font)
+        painter.setPen(QColor(colour or self._state.theme.muted))
+        painter.drawText(
+            room,
+            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight,
+            metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room.width() + 1),
+        )
+
+
+class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """The axis of latencies, with plain numbers on a logarithmic scale too."""
+
+    def logTickStrings(
+        self,
+        values: Sequence[float],
+        scale: float,  # noqa: ARG002
+        spacing: float | None,  # noqa: ARG002
+    ) -> list[str]:
+        """Write powers of ten as numbers; ``spacing`` None marks the unlabelled ticks between."""
+        return [significant(10.0**value, 2) for value in values]
+
+
+class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """A legend above the plot, part of the scene so that a saved plot has it too."""
+
+    def __init__(self, state: ChartState) -> None:
+        super().__init__("top")
+        self._state = state
+        self.setHeight(26)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
+        widget: QWidget | None = None,  # noqa: ARG002
+    ) -> None:
+        """Paint one entry for each model and for each mark that the chart holds."""
+        rect = QRectF(self.mapRectFromParent(self.geometry()))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._state.font)
+        layout, theme = self._state.layout, self._state.theme
+        x, y = rect.left(), rect.center().y()
+        names = layout.models if len(layout.models) > 1 else ()
+        entries: list[tuple[str, Callable[[QRectF], None]]] = [
+            (name, partial(self._swatch, painter, series)) for series, name in enumerate(names)
+        ]
+        entries += self._marks(painter)
+        room = rect.width() / max(len(entries), 1) - 30
+        for text, draw in entries:
+            draw(QRectF(x, y - 5, 16, 10))
+            metrics = QFontMetricsF(self._state.font)
+            short = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(room, 90.0))
+            width = metrics.horizontalAdvance(short) + 2
+            painter.setPen(QColor(theme.muted))
+            painter.drawText(
+                QRectF(x + 22, rect.top(), width, rect.height()),
+                Qt.AlignmentFlag.AlignVCenter,
+                short,
+            )
+            x += 22 + width + 16
+
+    def _swatch(self, painter: QPainter, series: int, swatch: QRectF) -> None:
+        paint_bar(painter, swatch, colour_of(self._state.theme, series), over=False)
+
+    def _marks(self, painter: QPainter) -> list[tuple[str, Callable[[QRectF], None]]]:
+        bars, theme = self._state.layout.bars, self._state.theme
+
+        def over(swatch: QRectF) -> None:
+            paint_bar(painter, swatch, QColor(theme.muted), over=True)
+
+        def bound(swatch: QRectF) -> None:
+            x = swatch.center().x()
+            paint_haloed(painter, [QLineF(x, swatch.top(), x, swatch.bottom())], theme, 2.0)
+
+        def interval(swatch: QRectF) -> None:
+            y = swatch.center().y()
+            lines = [QLineF(swatch.left(), y, swatch.right(), y)]
+            lines += [QLineF(x, y - 4, x, y + 4) for x in (swatch.left(), swatch.right())]
+            paint_haloed(painter, lines, theme, 1.3)
+
+        marks: list[tuple[str, Callable[[QRectF], None]]] = []
+        if any(bar.over for bar in bars):
+            marks.append(("over budget", over))
+        if any(bar.bound is not None for bar in bars):
+            marks.append(("bound", bound))
+        if any(bar.low is not None for bar in bars):
+            marks.append(("80 % interval", interval))
+        return marks

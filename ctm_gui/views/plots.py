@@ -1,0 +1,262 @@
+"""What every plot of the window shares: painting in pixels, fixed rows that scroll, saving.
+
+y is in pixels from the top and scrolls, so rows keep their height however many there are; the axes
+stay in place. Bars are painted in pixels too, which keeps hatching and ticks crisp at any scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import (
+    QGraphicsObject,
+    QHBoxLayout,
+    QScrollBar,
+    QStyleOptionGraphicsItem,
+    QToolTip,
+    QWidget,
+)
+
+from ctm_gui.theme import Theme
+from predictor.core.errors import HostError
+
+_PNG_SCALE = 2.0
+# QImage cannot be taller than 32767 pixels.
+_TALLEST_PNG_PX = 30_000
+HATCH_PX = 7.0
+
+
+def as_tooltip(text: str) -> str:
+    """Return plain text for a tooltip that must not read it as rich text."""
+    return f"<p style='white-space:pre'>{escape(text)}</p>"
+
+
+def hatch_lines(rect: QRectF, spacing_px: float = HATCH_PX) -> list[tuple[QPointF, QPointF]]:
+    """Return rising diagonals that fill ``rect`` and end on its edges.
+
+    They are computed, not clipped: SVG Tiny, which Qt writes, has no clipping.
+    """
+    lines = []
+    x, bottom, height = rect.left() - rect.height(), rect.bottom(), rect.height()
+    # Start on a fixed raster, so that neighbouring bars have one pattern.
+    x -= x % spacing_px
+    while x < rect.right():
+        start, end = max(x, rect.left()), min(x + height, rect.right())
+        if start < end:
+            lines.append((QPointF(start, bottom - (start - x)), QPointF(end, bottom - (end - x))))
+        x += spacing_px
+    return lines
+
+
+class PixelItem(QGraphicsObject):
+    """Paints inside a view box in the box's own pixels, clipped to it.
+
+    Args:
+        box: the view box; the item follows its size and range.
+        paint_in: called with the painter and the box's rectangle.
+    """
+
+    def __init__(self, box: pg.ViewBox, paint_in: Callable[[QPainter, QRectF], None]) -> None:
+        super().__init__(box)
+        self._box = box
+        self._paint_in = paint_in
+        self.setZValue(-1)  # under the budget line, over the grid
+        box.sigRangeChanged.connect(self.refresh)
+        box.sigResized.connect(self.refresh)
+
+    def refresh(self, *_: object) -> None:
+        """Paint again at the box's present size."""
+        self.prepareGeometryChange()
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """Return the box's rectangle."""
+        return QRectF(self._box.rect())
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
+        widget: QWidget | None = None,  # noqa: ARG002
+    ) -> None:
+        """Paint by the callback."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_in(painter, self.boundingRect())
+
+
+class _Canvas(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """A plot without pyqtgraph's own zooming; tells of wheel, hovering and clicks."""
+
+    def __init__(self, owner: RowPlot, axes: dict[str, pg.AxisItem]) -> None:
+        super().__init__(owner, axisItems=axes, enableMenu=False)
+        self._owner = owner
+        self.hideButtons()
+        self.setAntialiasing(True)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.getPlotItem().layout.setContentsMargins(0, 4, 8, 4)
+        box = self.getViewBox()
+        box.setMouseEnabled(x=False, y=False)
+        box.setDefaultPadding(0)
+        box.invertY(True)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._owner.scroll_bar.wheelEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            self._owner.show_tooltip(event.pos(), event.globalPos())
+            return True
+        return bool(super().viewportEvent(event))
+
+
+class RowPlot(QWidget):
+    """A plot of rows of fixed height with a scroll bar.
+
+    Args:
+        axes: axis items by side (``left``, ``top``, ``bottom``).
+        parent: the parent widget.
+    """
+
+    clicked = Signal(float, float)
+    double_clicked = Signal(float, float)
+
+    def __init__(self, axes: dict[str, pg.AxisItem], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.scroll_bar = QScrollBar(Qt.Orientation.Vertical)
+        self.scroll_bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.canvas = _Canvas(self, axes)
+        self.plot: pg.PlotItem = self.canvas.getPlotItem()
+        self.box: pg.ViewBox = self.canvas.getViewBox()
+        self.tooltip_at: Callable[[QPointF, bool], str] = lambda _point, _on_axis: ""
+        self._content_px = 0
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.canvas, 1)
+        layout.addWidget(self.scroll_bar)
+        self.scroll_bar.valueChanged.connect(self._show_rows)
+        self.box.sigResized.connect(self._fit)
+        self.canvas.scene().sigMouseClicked.connect(self._clicked)
+
+    def set_content_height(self, height_px: int) -> None:
+        """Set the height of all rows together."""
+        self._content_px = height_px
+        self._fit()
+
+    def frame_height(self) -> int:
+        """Return the pixels that the axes take above and under the rows."""
+        rows_px = int(self.box.rect().height())
+        return int(self.canvas.height()) - rows_px
+
+    def reveal(self, top_px: int, height_px: int) -> None:
+        """Scroll as little as is needed to show the rows from ``top_px`` on."""
+        value, page = self.scroll_bar.value(), self.scroll_bar.pageStep()
+        if top_px < value:
+            self.scroll_bar.setValue(top_px)
+        elif top_px + height_px > value + page:
+            self.scroll_bar.setValue(top_px + height_px - page)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the theme's colours for background, axes and grid."""
+        self.canvas.setBackground(theme.surface)
+        axis = self.plot.getAxis("bottom")
+        axis.setPen(pg.mkPen(theme.grid))
+        axis.setTickPen(pg.mkPen(theme.grid))
+        axis.setTextPen(pg.mkPen(theme.muted))
+
+    def show_tooltip(self, position: QPoint, global_position: QPoint) -> None:
+        """Show the tooltip of what lies at ``position`` of the canvas."""
+        scene_point = self.canvas.mapToScene(position)
+        on_axis = scene_point.x() < self.box.sceneBoundingRect().left()
+        text = self.tooltip_at(self.box.mapSceneToView(scene_point), on_axis)
+        QToolTip.showText(global_position, as_tooltip(text) if text else "", self.canvas)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the rows' height."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self, *_: object) -> None:
+        page = int(self.box.rect().height())
+        self.scroll_bar.setPageStep(max(page, 1))
+        self.scroll_bar.setSingleStep(24)
+        self.scroll_bar.setRange(0, max(0, self._content_px - page))
+        self.scroll_bar.setVisible(self._content_px > page)
+        self._show_rows()
+
+    def _show_rows(self, *_: object) -> None:
+        top = self.scroll_bar.value()
+        self.box.setYRange(top, top + max(self.box.rect().height(), 1.0), padding=0)
+
+    def _clicked(self, event: Any) -> None:
+        # pyqtgraph's MouseClickEvent has no types.
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return
+        point = self.box.mapSceneToView(event.scenePos())
+        signal = self.double_clicked if event.double() else self.clicked
+        signal.emit(point.x(), point.y())
+
+
+def save_plot(plot: RowPlot, path: Path, title: str) -> None:
+    """Save what ``plot`` shows as SVG or PNG, by the path's ending.
+
+    Args:
+        plot: the plot, at the size in which it is to be saved.
+        path: a path that ends with ``.svg`` or ``.png``.
+        title: title of the SVG document.
+
+    Raises:
+        HostError: the file cannot be written.
+    """
+    plot.ensurePolished()
+    plot.grab()  # axes place their labels at the first painting
+    save = _save_svg if path.suffix.lower() == ".svg" else _save_png
+    if not save(plot.canvas, path, title):
+        raise HostError(
+            str(path),
+            "the plot could not be written there",
+            "choose a folder that you may write to",
+        )
+
+
+def _save_svg(canvas: pg.PlotWidget, path: Path, title: str) -> bool:
+    size = canvas.viewport().size()
+    generator = QSvgGenerator()
+    generator.setFileName(str(path))
+    generator.setSize(size)
+    generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
+    generator.setTitle(title)
+    painter = QPainter()
+    if not painter.begin(generator):
+        return False
+    _render(canvas, painter, size)
+    painter.end()
+    return True
+
+
+def _save_png(canvas: pg.PlotWidget, path: Path, _title: str) -> bool:
+    size = canvas.viewport().size()
+    scale = min(_PNG_SCALE, _TALLEST_PNG_PX / max(size.height(), 1))
+    image = QImage(size * scale, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.scale(scale, scale)
+    _render(canvas, painter, size)
+    painter.end()
+    return bool(image.save(str(path), "PNG"))  # type: ignore[call-overload]
+
+
+def _render(canvas: pg.PlotWidget, painter: QPainter, size: QSize) -> None:
+    target = QRectF(0, 0, size.width(), size.height())
+    painter.fillRect(target, QColor(canvas.backgroundBrush().color()))
+    source = canvas.mapToScene(canvas.viewport().rect()).boundingRect()
+    canvas.scene().render(painter, target, source)

@@ -1,0 +1,226 @@
+"""Tables of the window: keyboard, copying as CSV and Markdown, widths from a sample, tooltips."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QMimeData,
+    QModelIndex,
+    QPoint,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QAction,
+    QContextMenuEvent,
+    QGuiApplication,
+    QHelpEvent,
+    QKeyEvent,
+    QKeySequence,
+)
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolTip, QWidget
+
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.views.plots import as_tooltip
+
+_SAMPLED_ROWS = 64
+_WIDEST_COLUMN_PX = 300
+_ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+
+
+class GridView(QTableView):
+    """A table over a grid model.
+
+    Signals:
+        row_activated: Enter or a double click on a row; its row in the data.
+        rows_selected: the selection changed; rows in the data, and the current one or None.
+    """
+
+    row_activated = Signal(int)
+    rows_selected = Signal(list, object)
+
+    def __init__(self, model: GridModel, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._grid_model = model
+        self.details_of: Callable[[int], str] | None = None
+        self._restoring = False
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setWordWrap(False)
+        self.setShowGrid(False)
+        self.setAlternatingRowColors(True)
+        self.setTabKeyNavigation(False)
+        self.setProperty("frame", "quiet")
+        self._set_headers()
+        self.copy_csv = self._action("Copy as CSV", self.copy_as_csv)
+        self.copy_csv.setShortcut(QKeySequence.StandardKey.Copy)
+        self.copy_markdown = self._action("Copy as Markdown", self.copy_as_markdown)
+        self.copy_markdown.setShortcut(QKeySequence("Ctrl+Shift+C"))
+        self.doubleClicked.connect(self._activate)
+        self.selectionModel().selectionChanged.connect(self._tell_selection)
+        self.selectionModel().currentRowChanged.connect(self._tell_selection)
+
+    def fit_columns(self) -> None:
+        """Set the widths of the columns by their titles and a sample of the rows."""
+        model, metrics = self._grid_model, self.fontMetrics()
+        count = model.rowCount()
+        step = max(1, count // _SAMPLED_ROWS)
+        sample = range(0, count, step)
+        # Room for the margins of a cell, and for the sort arrow of a header.
+        cell_px, header_px = metrics.horizontalAdvance("mm"), metrics.horizontalAdvance("mmm")
+        for number, column in enumerate(model.grid.columns):
+            texts = [column.text(model.grid.source(position)) for position in sample]
+            widest = max((metrics.horizontalAdvance(text) for text in texts), default=0)
+            title = metrics.horizontalAdvance(column.title)
+            self.setColumnWidth(
+                number, min(max(widest + cell_px, title + header_px), _WIDEST_COLUMN_PX)
+            )
+
+    def sort_by(self, key: str, *, descending: bool = False) -> None:
+        """Sort by the column named ``key`` and show the header's arrow."""
+        keys = [column.key for column in self._grid_model.grid.columns]
+        order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
+        self.sortByColumn(keys.index(key), order)
+
+    def selected_rows(self) -> list[int]:
+        """Return the selected rows of the data, in the order in which they are shown."""
+        return self._grid_model.source_rows(self._selected_positions())
+
+    def select_rows(self, rows: Sequence[int], current: int | None = None) -> None:
+        """Select ``rows`` of the data; those not shown are left out."""
+        model, grid = self._grid_model, self._grid_model.grid
+        selection = QItemSelection()
+        last = model.columnCount() - 1
+        for first, end in _runs(grid.positions(rows)):
+            selection.select(model.index(first, 0), model.index(end, last))
+        flags = QItemSelectionModel.SelectionFlag
+        self._restoring = True
+        self.selectionModel().select(selection, flags.ClearAndSelect | flags.Rows)
+        place = [] if current is None else grid.positions([current])
+        if place:
+            column = max(self.currentIndex().column(), 0)
+            index = model.index(place[0], column)
+            self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
+            self.scrollTo(index)
+        self._restoring = False
+        self._tell_selection()
+
+    def current_row(self) -> int | None:
+        """Return the current row of the data."""
+        index = self.currentIndex()
+        return self._grid_model.grid.source(index.row()) if index.isValid() else None
+
+    def keeping_selection(self, change: Callable[[], None]) -> None:
+        """Call ``change``, which resets the model, and select again what was selected."""
+        rows, current = self.selected_rows(), self.current_row()
+        change()
+        known = [row for row in rows if row < self._grid_model.grid.count]
+        self.select_rows(known, current if current in known else None)
+
+    def copy_as_csv(self) -> None:
+        """Copy the selected rows as CSV, all rows shown where none is selected."""
+        self._copy(self._grid_model.grid.as_csv(self._rows_to_copy()), "text/csv")
+
+    def copy_as_markdown(self) -> None:
+        """Copy the selected rows as a Markdown table, all rows shown where none is selected."""
+        self._copy(self._grid_model.grid.as_markdown(self._rows_to_copy()), "text/markdown")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter activates the current row; typing does not search, the filter field does."""
+        if event.key() in _ENTER and self.currentIndex().isValid():
+            self._activate(self.currentIndex())
+            return
+        super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Do nothing: Qt's own search asks for every cell of a column and would stall."""
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer to copy."""
+        menu = QMenu(self)
+        menu.addAction(self.copy_csv)
+        menu.addAction(self.copy_markdown)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Show the details of the row under the pointer, as plain text."""
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            self._show_tooltip(event.pos(), event.globalPos())
+            return True
+        return super().viewportEvent(event)
+
+    def tooltip_text(self, index: QModelIndex) -> str:
+        """Return what hovering over a cell tells: details of its row, else its whole text."""
+        if not index.isValid():
+            return ""
+        if self.details_of is not None:
+            return self.details_of(index.row())
+        return str(index.data() or "")
+
+    def _show_tooltip(self, position: QPoint, global_position: QPoint) -> None:
+        text = self.tooltip_text(self.indexAt(position))
+        QToolTip.showText(global_position, as_tooltip(text) if text else "", self)
+
+    def _set_headers(self) -> None:
+        rows, columns = self.verticalHeader(), self.horizontalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(rows.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(self.fontMetrics().height() + 8)
+        columns.setHighlightSections(False)
+        columns.setStretchLastSection(True)
+        columns.setSectionsMovable(True)
+        columns.setSortIndicatorClearable(True)
+        columns.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.setSortingEnabled(True)
+
+    def _action(self, text: str, run: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.triggered.connect(run)
+        self.addAction(action)
+        return action
+
+    def _activate(self, index: QModelIndex) -> None:
+        self.row_activated.emit(self._grid_model.grid.source(index.row()))
+
+    def _selected_positions(self) -> list[int]:
+        ranges = self.selectionModel().selection().toList()
+        positions = {
+            position for chosen in ranges for position in range(chosen.top(), chosen.bottom() + 1)
+        }
+        return sorted(positions)
+
+    def _rows_to_copy(self) -> list[int]:
+        chosen = self.selected_rows()
+        return chosen or self._grid_model.source_rows(range(self._grid_model.rowCount()))
+
+    def _copy(self, text: str, mime_type: str) -> None:
+        data = QMimeData()
+        data.setText(text)
+        data.setData(mime_type, text.encode())
+        QGuiApplication.clipboard().setMimeData(data)
+
+    def _tell_selection(self, *_: object) -> None:
+        if not self._restoring:
+            self.rows_selected.emit(self.selected_rows(), self.current_row())
+
+
+def _runs(positions: Sequence[int]) -> list[tuple[int, int]]:
+    """Join ascending positions into runs (first, last)."""
+    runs: list[tuple[int, int]] = []
+    for position in positions:
+        if runs and runs[-1][1] + 1 == position:
+            runs[-1] = (runs[-1][0], position)
+        else:
+            runs.append((position, position))
+    return runs
