@@ -168,7 +168,7 @@ class _Rates:
             return self.fp32
         if device.metric("matrix_units") is None or self.fp32 is None:
             return matrix
-        return min(matrix, self.fp32)
+        return self.fp32
 
     def highest_float(self, matrix: float, *, may_halve: bool) -> float:
         """Return the highest rate that a run on float tensors may reach.

@@ -53,6 +53,20 @@ def test_alike_cores_share_a_listed_rate_evenly() -> None:
     assert capability(target).matrix_macs_per_s == pytest.approx(0.25 * 2e12)
 
 
+def test_lanes_of_the_device_hold_for_clusters_that_name_none() -> None:
+    silent = Cluster("Big", 4, 2000.0)
+
+    found = capability(phone(0, silent, LITTLE, fp32_au_per_core=8.0))
+
+    assert found.matrix_macs_per_s == pytest.approx(80e9)
+
+
+def test_the_highest_clock_stands_in_for_an_unknown_sustained_one() -> None:
+    found = capability(phone(0, boost_clock_mhz=2000.0, core_count=4.0, fp32_au_per_core=8.0))
+
+    assert found.matrix_macs_per_s == pytest.approx(64e9)
+
+
 @pytest.mark.parametrize("family", [Family.GPU, Family.MOBILE_GPU, Family.NPU, Family.FPGA])
 def test_threads_mean_nothing_off_the_cpu(family: Family) -> None:
     target = make_target(family=family, threads=3)

@@ -202,11 +202,32 @@ def test_a_runtime_that_may_halve_fp32_has_a_lower_bound() -> None:
 
 def test_a_shared_weight_and_an_embedding_table_are_not_read_whole_for_the_bound() -> None:
     metrics = {**GPU_METRICS, "l2_kb": 1.0}
+    other_traffic = Op(read=10**10, written=10**10)
     shared = make_graph([Op(weights=10**9), Op(weights=10**9)], weights_total=10**9)
-    table = make_graph([Op(weights=10**6)], weights_total=10**9)
+    table = make_graph([Op(weights=10**6), other_traffic], weights_total=10**9)
+    looped = make_graph([Op(weights=10**6, repeats=100), other_traffic], weights_total=10**9)
 
     assert bound(shared, make_target(metrics)) == pytest.approx(10.0, rel=1e-5)
     assert bound(table, make_target(metrics)) == pytest.approx(0.01, rel=2e-3)
+    assert bound(looped, make_target(metrics)) == pytest.approx(0.01, rel=2e-3)
+
+
+def test_an_input_that_no_operator_reads_whole_is_not_unavoidable() -> None:
+    graph = make_graph([Op(macs=5 * 10**9, read=10**6)], input_bytes=10**9)
+
+    # 5 ms of arithmetic; 1 MB is read, not the 1 GB that would take 10 ms.
+    assert bound(graph, make_target({**GPU_METRICS, "l2_kb": 1.0})) == pytest.approx(5.0)
+
+
+def test_a_file_in_half_precision_may_run_in_half_precision_on_an_fp32_target() -> None:
+    graph = make_graph([Op(macs=10**12, dtype="float16")])
+    weights = make_graph([Op(weights=10**9, dtype="float16")])
+    metrics = {**GPU_METRICS, "fp16_tflops": 8.0, "l2_kb": 1.0}
+
+    # 1e12 MACs at 4e12 a second; 1e9 bytes at 1e11 a second, though fp32 would double them.
+    assert bound(graph, make_target(metrics)) == pytest.approx(250.0)
+    assert bound(weights, make_target(metrics)) == pytest.approx(10.0, rel=1e-5)
+    assert latency(weights, make_target(metrics)) == pytest.approx(20.0 + LAUNCH_MS)
 
 
 def test_the_highest_clock_counts_for_the_bound_and_the_sustained_one_for_the_estimate() -> None:
@@ -219,10 +240,15 @@ def test_the_highest_clock_counts_for_the_bound_and_the_sustained_one_for_the_es
         "dram_bw_gbps": 10.0,
     }
     target = make_target(metrics, family=Family.CPU)
+    int8 = make_target({**metrics, "int8_tops": 2.0}, family=Family.CPU, precision=Precision.INT8)
 
     # 2e9 Hz x 2 cores x 16 lanes = 64e9 MACs a second; at boost twice as many.
     assert RooflineEngine().explain(graph, target).compute_ms == pytest.approx([1000.0])
     assert bound(graph, target) == pytest.approx(500.0)
+    # 64e9 MACs at 1e12 a second, and at boost twice that.
+    integers = make_graph([Op(macs=64 * 10**9, dtype="int8", flags=QUANTISED)])
+    assert RooflineEngine().explain(integers, int8).compute_ms == pytest.approx([64.0])
+    assert bound(integers, int8) == pytest.approx(32.0)
 
 
 def test_memory_is_weights_and_peak_activations_in_the_runs_precision() -> None:
@@ -236,6 +262,7 @@ def test_memory_is_weights_and_peak_activations_in_the_runs_precision() -> None:
     assert fp32.fits_memory[0][0] is False
     assert fp16.memory_bytes[0, 0] == pytest.approx(0.6e9)
     assert fp16.fits_memory[0][0] is True
+    assert predict(graph, make_target({**metrics, "dram_gb": 1.2})).fits_memory[0][0] is True
     assert predict(graph, make_target()).fits_memory[0][0] is None
 
 

@@ -92,6 +92,18 @@ def test_the_bound_never_exceeds_the_estimate(graph: OperatorGraph, target: Targ
         assert 0 <= table.bound_ms[0, 0] <= table.latency_ms[0, 0]
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_rounding_does_not_lift_the_bound_over_an_equal_estimate(seed: int) -> None:
+    macs = np.random.default_rng(seed).integers(1, 10**12, 50).tolist()
+    # Nothing but arithmetic at one rate, and no launches: bound and estimate are equal.
+    target = make_target({"fp32_tflops": 3.7, "dram_bw_gbps": 1.0}, family=Family.NPU)
+
+    table = RooflineEngine().predict([make_graph([Op(macs=m) for m in macs])], [target], {})
+
+    assert table.bound_ms[0, 0] <= table.latency_ms[0, 0]
+    assert table.bound_ms[0, 0] == pytest.approx(table.latency_ms[0, 0], rel=1e-12)
+
+
 @given(graphs(), targets())
 def test_each_operators_part_of_the_bound_is_at_most_its_arithmetic(
     graph: OperatorGraph, target: Target
