@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -109,6 +108,11 @@ class CompareView(QWidget):
         """
         self.chart.save(path)
 
+    def focus_filter(self) -> None:
+        """Put the cursor into the filter."""
+        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter_box.selectAll()
+
     def _make_controls(self) -> None:
         self.summary = QLabel()
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
@@ -170,9 +174,6 @@ class CompareView(QWidget):
         self.chart.row_activated.connect(self.row_activated)
         self.table.row_activated.connect(self.row_activated)
         self.table.rows_selected.connect(self.chart.select_rows)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self._focus_filter)
 
     def _refresh(self) -> None:
         self._stack.setCurrentIndex(1 if self._rows else 0)
@@ -216,10 +217,6 @@ class CompareView(QWidget):
     def _budget_set(self, budget_ms: float | None) -> None:
         self.set_budget_ms(budget_ms)
         self.budget_changed.emit(budget_ms)
-
-    def _focus_filter(self) -> None:
-        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.filter_box.selectAll()
 
     def _ask_and_save(self) -> None:
         name, _ = QFileDialog.getSaveFileName(

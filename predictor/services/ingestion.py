@@ -27,6 +27,8 @@ from predictor.graph.wire import model_from_payload
 from predictor.graph.worker import out_of_memory
 from predictor.services.child_process import ChildProcess
 
+__all__ = ["IngestionLimits", "IngestionWorker", "Model"]
+
 WORKER_FLAG = "--ingestion-worker"
 """With this argument a frozen program runs ``predictor.graph.worker.main`` and nothing else."""
 

@@ -1,0 +1,143 @@
+"""Every action of the window in one table: id, menu, text, shortcut, what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QKeySequence
+
+from ctm_gui.theme import ThemeChoice
+
+
+class Commands(Protocol):
+    """What the actions call; the main window has them."""
+
+    def open_files(self) -> None:
+        """Ask for model files."""
+
+    def open_folder(self) -> None:
+        """Ask for a folder of models."""
+
+    def quit(self) -> None:
+        """Close the window."""
+
+    def undo(self) -> None:
+        """Take the last removal back."""
+
+    def redo(self) -> None:
+        """Remove again."""
+
+    def copy(self) -> None:
+        """Copy what is selected in the view that has the focus."""
+
+    def select_all(self) -> None:
+        """Select everything in the view that has the focus."""
+
+    def remove(self) -> None:
+        """Remove the selected models."""
+
+    def search(self) -> None:
+        """Put the cursor into the search box of the current view."""
+
+    def read_again(self) -> None:
+        """Read the selected models again."""
+
+    def cancel(self) -> None:
+        """Stop searching and reading."""
+
+    def show_tab(self, index: int) -> None:
+        """Show a tab."""
+
+    def choose_theme(self, choice: ThemeChoice) -> None:
+        """Draw the window in the theme of the user's choice."""
+
+    def toggle_messages(self) -> None:
+        """Show or hide the list of messages."""
+
+    def about(self) -> None:
+        """Show versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """One action.
+
+    Attributes:
+        id: stable name.
+        menu: title of its menu.
+        text: its words, with the mnemonic marked.
+        callback: what it does with the window.
+        shortcut: keys, empty for none.
+        group: actions of one menu with another group are parted by a line.
+        checkable: whether it shows a state; those of one group exclude each other.
+        tip: one sentence for the status bar.
+    """
+
+    id: str
+    menu: str
+    text: str
+    callback: Callable[[Commands], None]
+    shortcut: str | QKeySequence.StandardKey = ""
+    group: str = ""
+    checkable: bool = False
+    tip: str = ""
+
+
+_KEY = QKeySequence.StandardKey
+FILE, EDIT, VIEW, HELP = "&File", "&Edit", "&View", "&Help"
+MENUS = (FILE, EDIT, VIEW, HELP)
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec("open", FILE, "&Open…", lambda w: w.open_files(), _KEY.Open, "open",
+               tip="Open .onnx files"),
+    ActionSpec("open_folder", FILE, "Open &Folder…", lambda w: w.open_folder(), "Ctrl+Shift+O",
+               "open", tip="Open every .onnx file in a folder and below it"),
+    ActionSpec("read_again", FILE, "Read &Again", lambda w: w.read_again(), "F5", "read",
+               tip="Read the files of the selected models again"),
+    ActionSpec("cancel", FILE, "Stop &Reading", lambda w: w.cancel(), "Ctrl+.", "read",
+               tip="Stop searching folders and reading models"),
+    ActionSpec("quit", FILE, "&Quit", lambda w: w.quit(), "Ctrl+Q", "quit"),
+    ActionSpec("undo", EDIT, "&Undo", lambda w: w.undo(), _KEY.Undo, "undo",
+               tip="Bring removed models back"),
+    ActionSpec("redo", EDIT, "Re&do", lambda w: w.redo(), _KEY.Redo, "undo"),
+    ActionSpec("copy", EDIT, "&Copy", lambda w: w.copy(), _KEY.Copy, "select",
+               tip="Copy what is selected"),
+    ActionSpec("select_all", EDIT, "Select &All", lambda w: w.select_all(), _KEY.SelectAll,
+               "select"),
+    ActionSpec("remove", EDIT, "&Remove Models", lambda w: w.remove(), "Ctrl+Backspace", "select",
+               tip="Take the selected models off the list; undo brings them back"),
+    ActionSpec("find", EDIT, "&Find…", lambda w: w.search(), _KEY.Find, "find",
+               tip="Search in the current view"),
+    ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(0), "Ctrl+1", "tabs"),
+    ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(1), "Ctrl+2", "tabs"),
+    ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
+               checkable=True, tip="Show what happened in this session"),
+    ActionSpec("theme_system", VIEW, "Theme of the &System",
+               lambda w: w.choose_theme(ThemeChoice.SYSTEM), group="theme", checkable=True),
+    ActionSpec("theme_light", VIEW, "&Light Theme",
+               lambda w: w.choose_theme(ThemeChoice.LIGHT), group="theme", checkable=True),
+    ActionSpec("theme_dark", VIEW, "&Dark Theme",
+               lambda w: w.choose_theme(ThemeChoice.DARK), group="theme", checkable=True),
+    ActionSpec("about", HELP, "&About CloserToMe", lambda w: w.about()),
+)  # fmt: skip
+
+
+def build_actions(commands: Commands, owner: QObject) -> dict[str, QAction]:
+    """Return the actions of the table by id."""
+    return {spec.id: _build(spec, commands, owner) for spec in ACTIONS}
+
+
+def _build(spec: ActionSpec, commands: Commands, owner: QObject) -> QAction:
+    action = QAction(spec.text, owner)
+    action.setObjectName(spec.id)
+    action.setCheckable(spec.checkable)
+    if spec.shortcut:
+        action.setShortcut(QKeySequence(spec.shortcut))
+    if spec.tip:
+        action.setStatusTip(spec.tip)
+        action.setToolTip(spec.tip)
+    action.triggered.connect(lambda _checked: spec.callback(commands))
+    return action

@@ -1,0 +1,54 @@
+"""The window's entry point: what can fail is checked first, then everything is put together."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ctm_gui.display import display_problem
+from predictor import __version__
+
+EXIT_HOST = 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Open the window and return the exit code once it is closed.
+
+    Args:
+        argv: arguments without the program's name; those of the process where None.
+
+    Returns:
+        0, or 3 where this machine cannot open a window.
+    """
+    options = _parser().parse_args(argv)
+    # onnxruntime would write a device id and a database otherwise; before anything imports it.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    problem = display_problem()
+    if problem:
+        print(f"ctm-gui: {problem}", file=sys.stderr)  # noqa: T201 - there is no window to say it
+        return EXIT_HOST
+    try:
+        # Qt loads here, after the check, because without its libraries it cannot even be imported.
+        from ctm_gui.application import Application  # noqa: PLC0415
+    except ImportError as error:
+        message = f"ctm-gui: a library is missing: {error}; install it and start again."
+        print(message, file=sys.stderr)  # noqa: T201 - there is no window to say it
+        return EXIT_HOST
+    return Application(options.store).run(options.models)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctm-gui", description="Predict how fast ONNX models run on other hardware."
+    )
+    parser.add_argument("models", nargs="*", metavar="MODEL.onnx", help="model files or folders")
+    parser.add_argument("--store", type=Path, help="the store of predictions (or CTM_STORE)")
+    parser.add_argument("--version", action="version", version=f"CloserToMe {__version__}")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

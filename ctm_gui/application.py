@@ -1,0 +1,94 @@
+"""The composition root: settings, catalogue, reader, store and window are put together here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QFontDatabase, QIcon
+from PySide6.QtWidgets import QApplication
+
+from ctm_gui import settings as table
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.settings import Settings, settings_path
+from ctm_gui.theme import ThemeChoice, apply_theme, chosen_theme
+from ctm_gui.views.crash import CrashHandler
+from ctm_gui.views.main_window import MainWindow
+from predictor.core.resources import resources_dir
+from predictor.services.catalogue import load_catalogue
+from predictor.services.history import open_history
+from predictor.services.ingestion import IngestionWorker
+
+
+class Application:
+    """The running program; one a process.
+
+    Args:
+        store: the store's file; None for ``CTM_STORE`` or the user's own.
+        settings_file: the settings' file; None for ``CTM_SETTINGS`` or the user's own.
+    """
+
+    def __init__(self, store: Path | None = None, settings_file: Path | None = None) -> None:
+        running = QApplication.instance()
+        self.qt = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
+        self._set_up_qt()
+        self.settings = Settings(settings_file or settings_path())
+        chosen = self.settings.get(table.TARGETS_CHOSEN)
+        self.workspace = Workspace(
+            load_catalogue(),
+            self.settings.get(table.TARGETS) if chosen else None,
+            IngestionWorker(),
+            partial(open_history, store),
+        )
+        self.window = MainWindow(self.workspace, self.settings)
+        self.window.theme_chosen.connect(self.use_theme)
+        self.qt.styleHints().colorSchemeChanged.connect(self._on_system_theme)
+        self.use_theme(self._theme_choice())
+
+    def run(self, models: Sequence[str]) -> int:
+        """Show the window, open ``models``, and return the exit code once it is closed."""
+        crash = CrashHandler(self.window)
+        crash.install()
+        self.start(models)
+        try:
+            return self.qt.exec()
+        finally:
+            self.workspace.close()
+            crash.uninstall()
+
+    def start(self, models: Sequence[str] = ()) -> None:
+        """Show the window; background work starts right after its first frame."""
+        self.window.show()
+        QTimer.singleShot(0, self.workspace, partial(self._start_work, tuple(models)))
+
+    def use_theme(self, choice: ThemeChoice) -> None:
+        """Draw everything in the chosen theme."""
+        theme = chosen_theme(self.qt, choice)
+        apply_theme(self.qt, theme)
+        self.window.set_theme(theme)
+
+    def _start_work(self, models: Sequence[str]) -> None:
+        self.workspace.start()
+        if models:
+            self.window.open_paths(models)
+
+    def _theme_choice(self) -> ThemeChoice:
+        chosen = self.settings.get(table.THEME)
+        return ThemeChoice(chosen) if chosen in list(ThemeChoice) else ThemeChoice.SYSTEM
+
+    def _on_system_theme(self) -> None:
+        if self._theme_choice() is ThemeChoice.SYSTEM:
+            self.use_theme(ThemeChoice.SYSTEM)
+
+    def _set_up_qt(self) -> None:
+        self.qt.setApplicationName("CloserToMe")
+        self.qt.setDesktopFileName("closertome")
+        self.qt.setStyle("Fusion")
+        self.qt.setWindowIcon(QIcon(str(resources_dir() / "icons" / "closertome.svg")))
+        if not QFontDatabase.families():
+            # Without any font Qt draws empty boxes and says nothing.
+            font = resources_dir() / "fonts" / "DejaVuSans.ttf"
+            QFontDatabase.addApplicationFont(str(font))

@@ -1,0 +1,221 @@
+"""The catalogue as a tree of families, vendors and devices with check boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+)
+
+from ctm_gui.presenters.targets import TargetSelection
+from predictor.core.metrics import Family
+from predictor.core.records import Device
+
+# Height of a row; the width follows the column.
+_ROW_SIZE = QSize(0, 22)
+
+Index = QModelIndex | QPersistentModelIndex
+
+FAMILY_NAMES = {
+    Family.GPU: "GPUs",
+    Family.CPU: "CPUs",
+    Family.MOBILE_CPU: "Mobile CPUs",
+    Family.MOBILE_GPU: "Mobile GPUs",
+    Family.NPU: "NPUs and DSPs",
+    Family.FPGA: "FPGAs",
+    Family.ASIC: "Accelerators",
+    Family.MCU: "Microcontrollers",
+}
+
+
+class Column(IntEnum):
+    """Columns of the tree."""
+
+    NAME = 0
+    BASIS = 1
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A family, a vendor or a device; a group's devices are those below it."""
+
+    text: str
+    parent: _Node | None
+    device: Device | None = None
+    children: list[_Node] = field(default_factory=list)
+
+    @property
+    def row(self) -> int:
+        return self.parent.children.index(self) if self.parent else 0
+
+    def devices(self) -> Iterator[Device]:
+        if self.device is not None:
+            yield self.device
+        for child in self.children:
+            yield from child.devices()
+
+    def child(self, text: str) -> _Node:
+        """Return the group of this name below, made where it is missing."""
+        for node in self.children:
+            if node.text == text and node.device is None:
+                return node
+        node = _Node(text, self)
+        self.children.append(node)
+        return node
+
+
+class TargetsTreeModel(QAbstractItemModel):
+    """Family > vendor > device. Groups have three states; a search leaves out what does not match.
+
+    Checking a group checks the devices that are shown below it.
+    """
+
+    def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._selection = selection
+        self._search = ""
+        self._root = self._build()
+        selection.changed.connect(lambda: self._refresh(Column.NAME))
+        selection.badges_changed.connect(lambda: self._refresh(Column.BASIS))
+
+    def set_search(self, text: str) -> None:
+        """Show the devices in which every word of ``text`` occurs."""
+        if text != self._search:
+            self.beginResetModel()
+            self._search = text
+            self._root = self._build()
+            self.endResetModel()
+
+    def shown_device_ids(self) -> list[str]:
+        """Return the ids of the devices that the search leaves."""
+        return [device.id for device in self._root.devices()]
+
+    def device(self, index: Index) -> Device | None:
+        """Return the device of a row, None for a group."""
+        return self._node(index).device
+
+    def index_of(self, device_id: str) -> QModelIndex:
+        """Return the index of a device; an invalid one where it is not shown."""
+        for node in self._nodes(self._root):
+            if node.device is not None and node.device.id == device_id:
+                return self.createIndex(node.row, 0, node)
+        return QModelIndex()
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
+        children = self._node(parent).children
+        if 0 <= row < len(children) and 0 <= column < len(Column):
+            return self.createIndex(row, column, children[row])
+        return QModelIndex()
+
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]
+        node = self._node(index).parent
+        return QModelIndex() if node is None or node is self._root else self._index(node)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:
+        return 0 if parent.column() > 0 else len(self._node(parent).children)
+
+    def columnCount(self, _: Index = QModelIndex()) -> int:
+        return len(Column)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        if index.column() == Column.NAME:
+            flags |= Qt.ItemFlag.ItemIsUserCheckable
+        return flags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        node = self._node(index)
+        if index.column() == Column.BASIS:
+            return self._basis(node, role)
+        if role == Qt.ItemDataRole.CheckStateRole:
+            return self._check_state(node)
+        read = _ROLES.get(role)
+        return None if read is None else read(node)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        if role != Qt.ItemDataRole.CheckStateRole or not index.isValid():
+            return False
+        checked = Qt.CheckState(value) is Qt.CheckState.Checked
+        ids = [device.id for device in self._node(index).devices()]
+        self._selection.select(ids, selected=checked)
+        return True
+
+    def _basis(self, node: _Node, role: int) -> Any:
+        if node.device is None:
+            return None
+        word, sentence = self._selection.badge(node.device.id)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return word
+        return sentence if role == Qt.ItemDataRole.ToolTipRole and sentence else None
+
+    def _check_state(self, node: _Node) -> Qt.CheckState:
+        states = {self._selection.is_selected(device.id) for device in node.devices()}
+        if len(states) > 1:
+            return Qt.CheckState.PartiallyChecked
+        return Qt.CheckState.Checked if True in states else Qt.CheckState.Unchecked
+
+    def _node(self, index: Index) -> _Node:
+        node = index.internalPointer() if index.isValid() else None
+        return node if isinstance(node, _Node) else self._root
+
+    def _index(self, node: _Node, column: int = 0) -> QModelIndex:
+        return self.createIndex(node.row, column, node)
+
+    def _nodes(self, node: _Node) -> Iterator[_Node]:
+        for child in node.children:
+            yield child
+            yield from self._nodes(child)
+
+    def _build(self) -> _Node:
+        root = _Node("", None)
+        for device in sorted(self._selection.search(self._search), key=_order):
+            vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
+            name = device.name.removeprefix(f"{device.vendor} ")
+            vendor.children.append(_Node(name, vendor, device))
+        return root
+
+    def _refresh(self, column: Column) -> None:
+        stack = [self._root]
+        while stack:
+            node = stack.pop()
+            if node.children:
+                self.dataChanged.emit(
+                    self._index(node.children[0], column), self._index(node.children[-1], column)
+                )
+            stack.extend(child for child in node.children if child.children)
+
+
+def _order(device: Device) -> tuple[int, str, str]:
+    return list(Family).index(device.family), device.vendor.casefold(), device.name.casefold()
+
+
+def describe(device: Device) -> str:
+    """Return what hovering over a device shows: its usual configuration and what is known of it."""
+    usual = device.configurations[0]
+    threads = f", {usual.threads} threads" if usual.threads else ""
+    lines = [
+        f"{device.name} ({device.id})",
+        f"Usual configuration: {usual.runtime}, {usual.precision}{threads}",
+        f"{len(device.metrics)} hardware facts known",
+    ]
+    if device.notes:
+        lines.append(device.notes)
+    return "\n".join(lines)
+
+
+_ROLES: dict[int, Callable[[_Node], object]] = {
+    Qt.ItemDataRole.DisplayRole: lambda node: node.text,
+    Qt.ItemDataRole.SizeHintRole: lambda _: _ROW_SIZE,
+    Qt.ItemDataRole.ToolTipRole: lambda node: describe(node.device) if node.device else None,
+}

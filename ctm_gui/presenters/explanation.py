@@ -1,0 +1,128 @@
+"""Why one model takes its time on one target: the choice, and the operators that explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.presenters.prediction_run import Comparison
+from ctm_gui.tasks.serial import SerialWorker, Task
+from predictor.core.errors import CtmError
+from predictor.services.prediction import OperatorTable, explain
+
+NOTHING_YET = "Add a model and check a target to see where the time goes."
+
+
+class ExplanationPresenter(QObject):
+    """Follows a comparison and explains one of its pairs; works only while it is looked at.
+
+    ``choices_changed`` says that models, targets or the choice are others; ``table_changed`` that
+    ``table`` and ``message`` are.
+
+    Args:
+        worker: the thread that predictions are made on.
+        parent: owner.
+    """
+
+    choices_changed = Signal()
+    table_changed = Signal()
+
+    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._worker = worker
+        self._comparison = Comparison()
+        self._chosen: tuple[int, str] | None = None
+        self._task: Task | None = None
+        self._active = False
+        self._stale = True
+        self.table: OperatorTable | None = None
+        self.message = NOTHING_YET
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Labels of the models to choose from."""
+        return [compared.label for compared in self._comparison.models]
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """Names of the targets to choose from."""
+        return [target.device.name for target in self._comparison.targets]
+
+    @property
+    def choice(self) -> tuple[int, int] | None:
+        """Model and target index of the pair that is explained; None where there is none."""
+        if not self._comparison.models or not self._comparison.targets:
+            return None
+        entry_id, device_id = self._chosen or (0, "")
+        models = [compared.entry_id for compared in self._comparison.models]
+        targets = [target.device.id for target in self._comparison.targets]
+        # A pair that has gone gives way to the first one.
+        return (
+            models.index(entry_id) if entry_id in models else 0,
+            targets.index(device_id) if device_id in targets else 0,
+        )
+
+    def set_comparison(self, comparison: Comparison) -> None:
+        """Follow a new comparison; the chosen model and device stay chosen where they are in it."""
+        self._comparison = comparison
+        self.choices_changed.emit()
+        self._refresh()
+
+    def choose(self, model_index: int, target_index: int) -> None:
+        """Explain another pair of the comparison."""
+        models, targets = self._comparison.models, self._comparison.targets
+        if not (0 <= model_index < len(models) and 0 <= target_index < len(targets)):
+            return
+        self._choose(models[model_index].entry_id, targets[target_index].device.id)
+
+    def choose_model(self, entry_id: int) -> None:
+        """Explain another model of the shelf, on the same device."""
+        self._choose(entry_id, self._chosen[1] if self._chosen else "")
+
+    def choose_device(self, device_id: str) -> None:
+        """Explain the same model on another device."""
+        self._choose(self._chosen[0] if self._chosen else 0, device_id)
+
+    def set_active(self, *, active: bool) -> None:
+        """Say whether anybody looks; what is not looked at is not computed."""
+        self._active = active
+        if active and self._stale:
+            self._refresh()
+
+    def _choose(self, entry_id: int, device_id: str) -> None:
+        if (entry_id, device_id) != self._chosen:
+            self._chosen = (entry_id, device_id)
+            self.choices_changed.emit()
+            self._refresh()
+
+    def _refresh(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self._stale = True
+        if not self._active:
+            return
+        self._stale = False
+        choice = self.choice
+        if choice is None:
+            self._show(None, NOTHING_YET)
+            return
+        compared, target = self._comparison.models[choice[0]], self._comparison.targets[choice[1]]
+        if compared.problem:
+            self._show(None, compared.problem)
+            return
+        self._task = self._worker.submit(
+            lambda _: explain(compared.model, target),
+            on_result=lambda table: self._show(table, ""),
+            on_error=self._on_error,
+        )
+
+    def _on_error(self, error: CtmError) -> None:
+        self._show(None, str(error))
+
+    def _show(self, table: OperatorTable | None, message: str) -> None:
+        self._task = None
+        self.table = table
+        self.message = message
+        self.table_changed.emit()

@@ -1,0 +1,74 @@
+"""What the window has to say: never modal, kept in a list, the last one in the status bar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, Signal
+
+from predictor.core.errors import CtmError
+
+MAX_MESSAGES = 500
+
+
+class Level(StrEnum):
+    """How much a message matters."""
+
+    INFO = "info"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One sentence for the user, and when it was said (local time)."""
+
+    time: datetime
+    level: Level
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The message with its time, as it is listed and copied."""
+        return f"{self.time:%H:%M:%S}  {self.text}"
+
+
+class MessageLog(QObject):
+    """The messages of this session, the newest last, at most ``MAX_MESSAGES``."""
+
+    added = Signal(object)
+    cleared = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._messages: list[Message] = []
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages, the newest last."""
+        return tuple(self._messages)
+
+    @property
+    def error_count(self) -> int:
+        """How many of them are errors."""
+        return sum(message.level is Level.ERROR for message in self._messages)
+
+    def info(self, text: str) -> None:
+        """Say what was done."""
+        self._add(Level.INFO, text)
+
+    def error(self, error: CtmError) -> None:
+        """Say what went wrong; the sentence shows file names escaped."""
+        self._add(Level.ERROR, str(error))
+
+    def clear(self) -> None:
+        """Forget all messages."""
+        self._messages.clear()
+        self.cleared.emit()
+
+    def _add(self, level: Level, text: str) -> None:
+        message = Message(datetime.now().astimezone(), level, text)
+        self._messages.append(message)
+        del self._messages[:-MAX_MESSAGES]
+        self.added.emit(message)

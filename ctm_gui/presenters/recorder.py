@@ -1,0 +1,91 @@
+"""Keeping predictions: the store on its own thread; the window works on where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
+from predictor.core.errors import CtmError
+from predictor.core.records import Prediction
+from predictor.services.history import History
+from predictor.services.ingestion import Model
+
+
+class Recorder(QObject):
+    """Records each prediction of this session once.
+
+    ``recorded`` gives how many predictions one transaction stored; ``failed`` gives the error, once
+    where the store cannot be opened.
+
+    Args:
+        open_store: opens the store; called on the worker's thread.
+        parent: owner.
+    """
+
+    recorded = Signal(int)
+    failed = Signal(object)
+
+    def __init__(self, open_store: Callable[[], History], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._open_store = open_store
+        self._worker = SerialWorker("store", self)
+        self._history: History | None = None
+        self._broken = False
+        self._seen: set[tuple[object, ...]] = set()
+
+    def open(self) -> None:
+        """Open the store in the background."""
+        self._worker.submit(self._open, on_result=self._ignore, on_error=self._on_closed_store)
+
+    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
+        """Store what was not stored in this session; returns at once."""
+        new = [p for p in predictions if p.latency_ms is not None and _key(p) not in self._seen]
+        if self._broken or not new:
+            return
+        self._seen.update(map(_key, new))
+        self._worker.submit(
+            partial(self._store, tuple(models), tuple(new)),
+            on_result=self.recorded.emit,
+            on_error=self.failed.emit,
+        )
+
+    def close(self) -> None:
+        """Write what waits and close the store."""
+        self._worker.close(self._close, finish=True)
+
+    def _open(self, _: TaskContext) -> None:
+        self._history = self._open_store()
+
+    def _store(
+        self, models: Sequence[Model], predictions: Sequence[Prediction], _: TaskContext
+    ) -> int:
+        if self._history is None:
+            return 0
+        return len(self._history.record(models, predictions))
+
+    def _close(self) -> None:
+        if self._history is not None:
+            self._history.close()
+            self._history = None
+
+    def _on_closed_store(self, error: CtmError) -> None:
+        self._broken = True
+        self.failed.emit(error)
+
+    @staticmethod
+    def _ignore(_: None) -> None:
+        return
+
+
+def _key(prediction: Prediction) -> tuple[object, ...]:
+    return (
+        prediction.model,
+        prediction.fingerprint,
+        prediction.device_id,
+        prediction.configuration,
+        prediction.engine,
+        prediction.signature,
+    )

@@ -1,0 +1,294 @@
+"""The models of the window: reading, re-reading with other dimensions, removing, undo."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from predictor.core.errors import CtmError
+from predictor.core.progress import Progress
+from predictor.core.records import DynamicDimension
+from predictor.core.text import printable
+from predictor.services.ingestion import IngestionWorker, Model
+
+
+class ModelState(StrEnum):
+    """Where a model stands between its file and its numbers."""
+
+    WAITING = "waiting"
+    READING = "reading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(slots=True, eq=False)
+class ModelEntry:
+    """One model of the window.
+
+    Attributes:
+        id: unique in this session.
+        path: absolute path of the file.
+        bindings: values that the user gave to dynamic dimensions, by name.
+        state: where it stands; ``READY`` alone says that ``model`` fits the bindings.
+        model: the last one that was read, kept while it is read again.
+        error: why the last reading failed, else None.
+    """
+
+    id: int
+    path: str
+    bindings: dict[str, int] = field(default_factory=dict)
+    state: ModelState = ModelState.WAITING
+    model: Model | None = None
+    error: CtmError | None = None
+    task: Task | None = None
+
+    @property
+    def name(self) -> str:
+        """File name as shown: without its folder, odd characters escaped."""
+        return printable(Path(self.path).name)
+
+    @property
+    def pending(self) -> bool:
+        """Whether it waits to be read or is being read."""
+        return self.state in {ModelState.WAITING, ModelState.READING}
+
+    @property
+    def dimensions(self) -> tuple[DynamicDimension, ...]:
+        """The dynamic dimensions with the values that the user asked for last."""
+        if self.model is None:
+            return ()
+        return tuple(
+            DynamicDimension(d.name, self.bindings.get(d.name, d.value), d.default, d.reason)
+            for d in self.model.dynamic
+        )
+
+
+class ModelShelf(QObject):
+    """The list of models, in the order in which they were added.
+
+    ``inserting``/``inserted`` and ``removing``/``removed`` frame changes of the list with the first
+    and last row; ``entry_changed`` gives the row of one that changed; ``content_changed`` says that
+    what can be compared is another.
+
+    Args:
+        ingestion: reads files in a child process.
+        worker: the thread that waits for it.
+        undo_stack: gets a command for each removal.
+        parent: owner.
+    """
+
+    inserting = Signal(int, int)
+    inserted = Signal(int, int)
+    removing = Signal(int, int)
+    removed = Signal(int, int)
+    entry_changed = Signal(int)
+    content_changed = Signal()
+    read = Signal(object)
+    failed = Signal(object)
+
+    def __init__(
+        self,
+        ingestion: IngestionWorker,
+        worker: SerialWorker,
+        undo_stack: QUndoStack,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._ingestion = ingestion
+        self._worker = worker
+        self._undo_stack = undo_stack
+        self._entries: list[ModelEntry] = []
+        self._ids = itertools.count(1)
+        self._batch: int | None = None
+
+    @property
+    def entries(self) -> Sequence[ModelEntry]:
+        """The models in order."""
+        return self._entries
+
+    @property
+    def pending_count(self) -> int:
+        """How many wait to be read or are being read."""
+        return sum(entry.pending for entry in self._entries)
+
+    def labels(self) -> dict[int, str]:
+        """Return a name for each entry id that is unique in the list: with folders where needed."""
+        names = Counter(entry.name for entry in self._entries)
+        labels: dict[int, str] = {}
+        for entry in self._entries:
+            label = entry.name
+            if names[label] > 1:
+                label = f"{printable(Path(entry.path).parent.name)}/{label}"
+            taken = labels.values()
+            labels[entry.id] = f"{label} ({entry.id})" if label in taken else label
+        return labels
+
+    def add(self, paths: Iterable[str]) -> list[int]:
+        """Add the files and read them; one that is in the list already is read again there.
+
+        Returns:
+            Row of each path.
+        """
+        rows = {entry.path: row for row, entry in enumerate(self._entries)}
+        asked = list(dict.fromkeys(paths))
+        new = [ModelEntry(next(self._ids), path) for path in asked if path not in rows]
+        for path in asked:
+            if path in rows:
+                self.read_again(rows[path])
+        if new:
+            first = len(self._entries)
+            self._insert([(first + i, entry) for i, entry in enumerate(new)])
+        rows = {entry.path: row for row, entry in enumerate(self._entries)}
+        return [rows[path] for path in asked]
+
+    def remove(self, rows: Iterable[int]) -> None:
+        """Remove rows; undo brings them back as they were."""
+        taken = [(row, self._entries[row]) for row in sorted(set(rows))]
+        if taken:
+            self._undo_stack.push(_Removal(self, taken))
+
+    def cancel(self, row: int) -> None:
+        """Stop reading a model: a new one leaves the list, one read before keeps its old result."""
+        entry = self._entries[row]
+        if not entry.pending:
+            return
+        self._stop(entry)
+        if entry.model is None:
+            self._take([row])
+        else:
+            entry.bindings = {d.name: d.value for d in entry.model.dynamic}
+            self._settle(entry, ModelState.READY)
+
+    def cancel_all(self) -> None:
+        """Stop reading whatever is being read or waits."""
+        for row in reversed(range(len(self._entries))):
+            self.cancel(row)
+
+    def bind(self, row: int, name: str, value: int) -> None:
+        """Give a dynamic dimension another value and read the model again."""
+        entry = self._entries[row]
+        if entry.bindings.get(name) != value:
+            entry.bindings[name] = value
+            self._read(entry)
+
+    def set_batch(self, batch: int | None) -> None:
+        """Read every model at this batch; None is each model's own."""
+        if batch != self._batch:
+            self._batch = batch
+            for entry in self._entries:
+                self._read(entry)
+
+    def read_again(self, row: int) -> None:
+        """Read a model's file again, with the same dimensions."""
+        self._read(self._entries[row])
+
+    def _insert(self, rows: Sequence[tuple[int, ModelEntry]]) -> None:
+        for first, last in _runs([row for row, _ in rows]):
+            run = [entry for row, entry in rows if first <= row <= last]
+            self.inserting.emit(first, last)
+            self._entries[first:first] = run
+            self.inserted.emit(first, last)
+        for _, entry in rows:
+            if entry.model is None and entry.error is None:
+                self._read(entry)
+        self.content_changed.emit()
+
+    def _take(self, rows: Sequence[int]) -> None:
+        for first, last in reversed(_runs(rows)):
+            for entry in self._entries[first : last + 1]:
+                self._stop(entry)
+            self.removing.emit(first, last)
+            del self._entries[first : last + 1]
+            self.removed.emit(first, last)
+        self.content_changed.emit()
+
+    @staticmethod
+    def _stop(entry: ModelEntry) -> None:
+        if entry.task is not None:
+            entry.task.cancel()
+            entry.task = None
+
+    def _read(self, entry: ModelEntry) -> None:
+        # What a newer reading supersedes is dropped and not stopped: stopping restarts the child,
+        # which costs more than letting a reading of some milliseconds end.
+        if entry.task is not None:
+            entry.task.drop()
+        entry.state = ModelState.WAITING
+        entry.error = None
+        entry.task = self._worker.submit(
+            partial(_ingest, self._ingestion, entry.path, dict(entry.bindings), self._batch),
+            on_result=partial(self._on_read, entry),
+            on_error=partial(self._on_failed, entry),
+            on_progress=partial(self._on_progress, entry),
+        )
+        self._notify(entry)
+
+    def _on_progress(self, entry: ModelEntry, _: Progress) -> None:
+        entry.state = ModelState.READING
+        self._notify(entry)
+
+    def _on_read(self, entry: ModelEntry, model: Model) -> None:
+        entry.model = model
+        self._settle(entry, ModelState.READY)
+        self.read.emit(entry)
+
+    def _on_failed(self, entry: ModelEntry, error: CtmError) -> None:
+        entry.error = error
+        self._settle(entry, ModelState.FAILED)
+        self.failed.emit(entry)
+
+    def _settle(self, entry: ModelEntry, state: ModelState) -> None:
+        entry.task = None
+        entry.state = state
+        self._notify(entry)
+        self.content_changed.emit()
+
+    def _notify(self, entry: ModelEntry) -> None:
+        self.entry_changed.emit(self._entries.index(entry))
+
+
+class _Removal(QUndoCommand):
+    """Takes rows out of a shelf and puts them back."""
+
+    def __init__(self, shelf: ModelShelf, taken: Sequence[tuple[int, ModelEntry]]) -> None:
+        what = taken[0][1].name if len(taken) == 1 else f"{len(taken)} models"
+        super().__init__(f"Remove {what}")
+        self._shelf = shelf
+        self._taken = taken
+
+    def redo(self) -> None:
+        self._shelf._take([row for row, _ in self._taken])  # noqa: SLF001 - the shelf's own command
+
+    def undo(self) -> None:
+        self._shelf._insert(self._taken)  # noqa: SLF001 - the shelf's own command
+
+
+def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and last row of each run of consecutive numbers; ``rows`` ascend."""
+    runs: list[tuple[int, int]] = []
+    for row in rows:
+        if runs and runs[-1][1] == row - 1:
+            runs[-1] = (runs[-1][0], row)
+        else:
+            runs.append((row, row))
+    return runs
+
+
+def _ingest(
+    ingestion: IngestionWorker,
+    path: str,
+    bindings: Mapping[str, int],
+    batch: int | None,
+    context: TaskContext,
+) -> Model:
+    context.report(Progress(0, 1, "reading"))
+    return ingestion.ingest(path, bindings, batch, cancel=context.token)

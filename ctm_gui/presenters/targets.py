@@ -1,0 +1,77 @@
+"""Which devices of the catalogue are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import QObject, Signal
+
+from predictor.core.records import Device
+from predictor.services.catalogue import Catalogue
+from predictor.services.comparison import default_devices
+
+
+class TargetSelection(QObject):
+    """The devices of the catalogue and which of them are checked.
+
+    Args:
+        catalogue: all devices.
+        selected: ids that are checked; unknown ones are ignored. None is the default cross-section.
+        parent: owner.
+    """
+
+    changed = Signal()
+    badges_changed = Signal()
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        selected: Iterable[str] | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._catalogue = catalogue
+        wanted = selected if selected is not None else [d.id for d in default_devices(catalogue)]
+        self._selected = set(wanted) & set(catalogue.by_id)
+        self._badges: dict[str, tuple[str, str]] = {}
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """All devices, in the catalogue's order."""
+        return self._catalogue.devices
+
+    def search(self, words: str) -> tuple[Device, ...]:
+        """Return the devices in which every one of the words occurs; all where there is none."""
+        return self._catalogue.search(words)
+
+    @property
+    def selected_ids(self) -> tuple[str, ...]:
+        """Ids of the checked devices, in the catalogue's order."""
+        return tuple(device.id for device in self.selected)
+
+    @property
+    def selected(self) -> tuple[Device, ...]:
+        """The checked devices, in the catalogue's order."""
+        return tuple(device for device in self.devices if device.id in self._selected)
+
+    def is_selected(self, device_id: str) -> bool:
+        """Whether the device is checked."""
+        return device_id in self._selected
+
+    def select(self, device_ids: Iterable[str], *, selected: bool) -> None:
+        """Check or uncheck devices."""
+        ids = set(device_ids)
+        after = self._selected | ids if selected else self._selected - ids
+        if after != self._selected:
+            self._selected = after
+            self.changed.emit()
+
+    def badge(self, device_id: str) -> tuple[str, str]:
+        """Return what the device's numbers rest on, in a word and in a sentence."""
+        return self._badges.get(device_id, ("", ""))
+
+    def set_badges(self, badges: Mapping[str, tuple[str, str]]) -> None:
+        """Say what each device's numbers rest on, by device id."""
+        if badges != self._badges:
+            self._badges = dict(badges)
+            self.badges_changed.emit()

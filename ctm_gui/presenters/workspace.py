@@ -1,0 +1,229 @@
+"""The state of the window: models, targets, what-ifs, and the comparison that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QUndoStack
+
+from ctm_gui.presenters.messages import MessageLog
+from ctm_gui.presenters.prediction_run import ComparedModel, Comparison, WhatIf, compare
+from ctm_gui.presenters.recorder import Recorder
+from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
+from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.tasks.files import FoundFiles, find_model_files
+from ctm_gui.tasks.serial import SerialWorker, Task
+from predictor.core.errors import CtmError
+from predictor.core.records import Precision
+from predictor.services.catalogue import Catalogue
+from predictor.services.history import History
+from predictor.services.ingestion import IngestionWorker
+
+# A burst of changes (files that are read one after another, check boxes of a group) makes one run.
+PREDICT_DELAY_MS = 15
+# Typing a batch of 128 passes through 1 and 12.
+BATCH_DELAY_MS = 250
+
+
+class Workspace(QObject):
+    """Owns what the window shows and keeps the comparison true to it.
+
+    ``comparison_changed`` says that ``comparison`` is another; ``activity_changed`` that files are
+    searched, read or predicted, or no longer are; ``opened`` gives the paths that were added.
+
+    Args:
+        catalogue: all devices.
+        selected: ids of the devices that are checked; None for the first selection.
+        ingestion: reads model files in a child process.
+        open_store: opens the store of predictions, called on the store's own thread.
+        parent: owner.
+    """
+
+    comparison_changed = Signal()
+    activity_changed = Signal()
+    what_if_changed = Signal()
+    opened = Signal(object)
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        selected: Sequence[str] | None,
+        ingestion: IngestionWorker,
+        open_store: Callable[[], History],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._ingestion = ingestion
+        self._reader = SerialWorker("reader", self)
+        self.predictor = SerialWorker("predictor", self)
+        self._finder = SerialWorker("finder", self)
+        self.messages = MessageLog(self)
+        self.undo_stack = QUndoStack(self)
+        self.shelf = ModelShelf(ingestion, self._reader, self.undo_stack, self)
+        self.selection = TargetSelection(catalogue, selected, self)
+        self.recorder = Recorder(open_store, self)
+        self._what_if = WhatIf()
+        self._comparison = Comparison()
+        self._prediction: Task | None = None
+        self._predict_timer = self._timer(PREDICT_DELAY_MS, self._predict)
+        self._batch_timer = self._timer(BATCH_DELAY_MS, self._apply_batch)
+        self._connect()
+
+    @property
+    def comparison(self) -> Comparison:
+        """The last comparison."""
+        return self._comparison
+
+    @property
+    def what_if(self) -> WhatIf:
+        """What is asked for instead of the usual configurations."""
+        return self._what_if
+
+    @property
+    def searching(self) -> bool:
+        """Whether folders are being searched for models."""
+        return self._finder.busy
+
+    @property
+    def settled(self) -> bool:
+        """Whether the comparison is true to everything that was asked for."""
+        waiting = self._predict_timer.isActive() or self._batch_timer.isActive()
+        working = self._prediction is not None or self._finder.busy
+        return not (waiting or working or self.shelf.pending_count)
+
+    def start(self) -> None:
+        """Start what takes its time in the background: the reader's child process, the store."""
+        self._ingestion.start()
+        self.recorder.open()
+
+    def close(self) -> None:
+        """Stop all work, close the store and the child process."""
+        self._predict_timer.stop()
+        self._batch_timer.stop()
+        for worker in (self._finder, self._reader, self.predictor):
+            worker.close()
+        self.recorder.close()
+        self._ingestion.close()
+
+    def open_paths(self, paths: Sequence[str]) -> None:
+        """Add model files, and those inside folders; they are searched off the window's thread."""
+        asked = tuple(paths)
+        self._finder.submit(
+            lambda context: find_model_files(asked, context.token),
+            on_result=self._on_found,
+            on_error=self.messages.error,
+        )
+        self.activity_changed.emit()
+
+    def cancel_all(self) -> None:
+        """Stop searching and reading."""
+        self._finder.cancel_all()
+        self.shelf.cancel_all()
+        self.messages.info("Cancelled")
+        self.activity_changed.emit()
+
+    def set_batch(self, batch: int | None) -> None:
+        """Ask for another batch of every model; they are read again with it."""
+        self._set_what_if(replace(self._what_if, batch=batch), self._batch_timer)
+
+    def set_precision(self, precision: Precision | None) -> None:
+        """Ask for another precision of every target."""
+        self._set_what_if(replace(self._what_if, precision=precision), self._predict_timer)
+
+    def set_threads(self, threads: int | None) -> None:
+        """Ask for another number of threads of every target."""
+        self._set_what_if(replace(self._what_if, threads=threads), self._predict_timer)
+
+    def _connect(self) -> None:
+        self.shelf.content_changed.connect(self._predict_soon)
+        self.shelf.entry_changed.connect(self.activity_changed)
+        self.shelf.read.connect(self._on_read)
+        self.shelf.failed.connect(self._on_failed)
+        self.selection.changed.connect(self._predict_soon)
+        self.recorder.failed.connect(self.messages.error)
+
+    def _timer(self, delay_ms: int, call: Callable[[], None]) -> QTimer:
+        timer = QTimer(self, singleShot=True, interval=delay_ms)
+        timer.timeout.connect(call)
+        return timer
+
+    def _set_what_if(self, what_if: WhatIf, timer: QTimer) -> None:
+        if what_if != self._what_if:
+            self._what_if = what_if
+            timer.start()
+            self.what_if_changed.emit()
+
+    def _apply_batch(self) -> None:
+        self.shelf.set_batch(self._what_if.batch)
+
+    def _on_found(self, found: FoundFiles) -> None:
+        for problem in found.problems:
+            self.messages.error(problem)
+        if found.paths:
+            self.shelf.add(found.paths)
+            self.opened.emit(found.paths)
+        self.activity_changed.emit()
+
+    def _on_read(self, entry: ModelEntry) -> None:
+        self.messages.info(f"Read {entry.name}")
+
+    def _on_failed(self, entry: ModelEntry) -> None:
+        if entry.error is not None:
+            self.messages.error(entry.error)
+
+    def _predict_soon(self) -> None:
+        self._predict_timer.start()
+
+    def _predict(self) -> None:
+        if self._prediction is not None:
+            self._prediction.cancel()
+        work = partial(compare, self._compared_models(), self.selection.selected, self._what_if)
+        self._prediction = self.predictor.submit(
+            lambda _: work(), on_result=self._on_compared, on_error=self._on_not_compared
+        )
+
+    def _compared_models(self) -> tuple[ComparedModel, ...]:
+        labels = self.shelf.labels()
+        return tuple(
+            ComparedModel(entry.id, labels[entry.id], entry.model, _problem(entry))
+            for entry in self.shelf.entries
+            if entry.model is not None
+        )
+
+    def _on_compared(self, comparison: Comparison) -> None:
+        self._show(comparison)
+        good = [compared.model for compared in comparison.models if not compared.problem]
+        self.recorder.record(good, [row.prediction for row in comparison.rows])
+
+    def _on_not_compared(self, error: CtmError) -> None:
+        self.messages.error(error)
+        self._show(Comparison())
+
+    def _show(self, comparison: Comparison) -> None:
+        self._prediction = None
+        self._comparison = comparison
+        self.selection.set_badges(_badges(comparison))
+        self.comparison_changed.emit()
+        self.activity_changed.emit()
+
+
+def _problem(entry: ModelEntry) -> str:
+    if entry.state is ModelState.FAILED and entry.error is not None:
+        return f"not available: {entry.error.reason}"
+    return ""
+
+
+def _badges(comparison: Comparison) -> dict[str, tuple[str, str]]:
+    """Return, by device, the basis of its numbers; a number wins over a missing one."""
+    badges: dict[str, tuple[str, str]] = {}
+    for row in comparison.rows:
+        prediction = row.prediction
+        if prediction.basis is not None:
+            sentence = f"The numbers are {prediction.basis} ({prediction.engine})."
+            badges[prediction.device_id] = (prediction.basis.value, sentence)
+        else:
+            badges.setdefault(prediction.device_id, ("no number", prediction.problem))
+    return badges

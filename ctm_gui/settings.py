@@ -1,0 +1,130 @@
+"""What the window remembers: one table of settings, kept in an INI file of the user."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar, cast
+
+import platformdirs
+from PySide6.QtCore import QByteArray, QSettings
+
+from predictor.core.errors import HostError
+
+T = TypeVar("T", bool, int, float, str, list[str], bytes)
+
+SETTINGS_VARIABLE = "CTM_SETTINGS"
+MAX_RECENT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One row of the table: where it is kept, what it is without the user's word, what it does."""
+
+    key: str
+    default: T
+    label: str
+    help: str
+
+
+THEME = Setting("window/theme", "system", "Theme", "system, light or dark.")
+GEOMETRY = Setting("window/geometry", b"", "Geometry", "Place and size of the window.")
+SPLITTERS = Setting("window/splitters", b"", "Panels", "Width of the panels beside the tabs.")
+PANEL_SPLITTER = Setting("window/panels", b"", "Panel heights", "Height of Models and Targets.")
+TAB = Setting("window/tab", 0, "Tab", "Index of the tab that is shown.")
+UNIT = Setting("compare/unit", "ms", "Unit", "Unit of latencies: ms, µs or FPS.")
+BUDGET_MS = Setting("compare/budget_ms", 0.0, "Budget", "Latency budget in ms; 0 is none.")
+TARGETS: Setting[list[str]] = Setting(
+    "targets/selected", [], "Targets", "Ids of the checked devices."
+)
+TARGETS_CHOSEN = Setting(
+    "targets/chosen", False, "Targets chosen", "Whether the selection was ever the user's."
+)
+RECENT: Setting[list[str]] = Setting("files/recent", [], "Recent files", "Paths of Open Recent.")
+FOLDER = Setting("files/folder", "", "Folder", "Folder in which the file dialog opens.")
+
+TABLE: tuple[
+    Setting[bool]
+    | Setting[int]
+    | Setting[float]
+    | Setting[str]
+    | Setting[list[str]]
+    | Setting[bytes],
+    ...,
+] = (
+    THEME,
+    GEOMETRY,
+    SPLITTERS,
+    PANEL_SPLITTER,
+    TAB,
+    UNIT,
+    BUDGET_MS,
+    TARGETS,
+    TARGETS_CHOSEN,
+    RECENT,
+    FOLDER,
+)
+
+
+def settings_path() -> Path:
+    """Return the settings file: ``CTM_SETTINGS``, else one in the user's configuration folder."""
+    named = os.environ.get(SETTINGS_VARIABLE)
+    if named:
+        return Path(named)
+    return platformdirs.user_config_path("closertome", appauthor=False) / "window.ini"
+
+
+class Settings:
+    """Typed access to the settings file; a value that makes no sense reads as the default."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = QSettings(str(path), QSettings.Format.IniFormat)
+
+    def get(self, setting: Setting[T]) -> T:
+        """Return the setting's value."""
+        raw = self._file.value(setting.key)
+        if raw is None:
+            return setting.default
+        return cast("T", _read(raw, setting.default))
+
+    def set(self, setting: Setting[T], value: T) -> None:
+        """Remember a value; it is written at the next ``sync``, or when Qt is idle."""
+        self._file.setValue(setting.key, QByteArray(value) if isinstance(value, bytes) else value)
+
+    def sync(self) -> None:
+        """Write to disk.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        self._file.sync()
+        if self._file.status() is not QSettings.Status.NoError:
+            raise HostError(
+                str(self._path),
+                "the settings cannot be written",
+                f"make the file writable or name another one in {SETTINGS_VARIABLE}",
+            )
+
+    def add_recent(self, paths: Sequence[str]) -> None:
+        """Put files at the top of Open Recent."""
+        recent = dict.fromkeys([*reversed(paths), *self.get(RECENT)])
+        self.set(RECENT, list(recent)[:MAX_RECENT])
+
+
+def _read(raw: object, default: object) -> object:
+    """Convert what the INI file gives (text, mostly) to the type of ``default``."""
+    if isinstance(default, bytes):
+        return bytes(raw.data()) if isinstance(raw, QByteArray) else default
+    if isinstance(default, list):
+        # One entry comes back as text, several as a list.
+        entries = raw if isinstance(raw, list) else [raw]
+        return [str(entry) for entry in entries if entry]
+    if isinstance(default, bool):
+        return str(raw).lower() == "true"
+    try:
+        return type(default)(raw)  # type: ignore[call-arg]
+    except (TypeError, ValueError):
+        return default

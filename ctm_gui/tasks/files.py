@@ -1,0 +1,116 @@
+"""Finding the model files in what a user drops: files as they are, folders searched through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.progress import CancelToken
+
+MODEL_SUFFIX = ".onnx"
+MAX_MODELS = 1000
+MAX_ENTRIES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """Model files in the order of their names, and what was wrong with the rest."""
+
+    paths: tuple[str, ...]
+    problems: tuple[CtmError, ...]
+
+
+def find_model_files(paths: Sequence[str], token: CancelToken) -> FoundFiles:
+    """Return the model files among ``paths`` and in the folders among them, at any depth.
+
+    A folder that is met again through a symbolic link is not searched again. At most
+    ``MAX_MODELS`` files are returned and ``MAX_ENTRIES`` directory entries looked at.
+
+    Raises:
+        CancelledError: the token was set.
+    """
+    found: list[str] = []
+    problems: list[CtmError] = []
+    for path in paths:
+        if Path(path).is_dir():
+            inside = _in_folder(path, MAX_MODELS - len(found), token, problems)
+            if not inside and not problems:
+                problems.append(
+                    InputError(path, "the folder has no .onnx file", "choose another folder")
+                )
+            found.extend(inside)
+        elif path.lower().endswith(MODEL_SUFFIX) or not Path(path).exists():
+            # A path that is not there is passed on: reading it gives the row its error.
+            found.append(path)
+        else:
+            problems.append(
+                InputError(path, "it is not an .onnx file", "export the model to ONNX first")
+            )
+    return FoundFiles(tuple(dict.fromkeys(map(_absolute, found))), tuple(problems))
+
+
+def _absolute(path: str) -> str:
+    # Not resolved: a symbolic link is shown under the name that the user gave it.
+    return os.path.abspath(path)  # noqa: PTH100 - Path.absolute keeps "..", this does not
+
+
+def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmError]) -> list[str]:
+    found: list[str] = []
+    for path in _walk(folder, token, problems):
+        if len(found) >= limit:
+            problems.append(
+                InputError(
+                    folder,
+                    f"it has more than {MAX_MODELS} .onnx files, the first of them are read",
+                    "open a smaller folder",
+                )
+            )
+            break
+        found.append(path)
+    return found
+
+
+def _walk(folder: str, token: CancelToken, problems: list[CtmError]) -> Iterator[str]:
+    visited: set[tuple[int, int]] = set()
+    pending = [folder]
+    looked_at = 0
+    while pending:
+        token.check()
+        current = pending.pop()
+        entries = _entries(current, visited, problems)
+        looked_at += len(entries)
+        if looked_at > MAX_ENTRIES:
+            problems.append(
+                InputError(
+                    folder,
+                    f"it holds more than {MAX_ENTRIES} entries, the rest was not searched",
+                    "open a smaller folder",
+                )
+            )
+            return
+        folders = [entry.path for entry in entries if entry.is_dir()]
+        pending.extend(reversed(folders))
+        for entry in entries:
+            if entry.name.lower().endswith(MODEL_SUFFIX) and not entry.is_dir():
+                yield entry.path
+
+
+def _entries(
+    folder: str, visited: set[tuple[int, int]], problems: list[CtmError]
+) -> list[os.DirEntry[str]]:
+    """Return the folder's entries by name; none where it was visited or cannot be read."""
+    try:
+        status = Path(folder).stat()
+        # The identity, not the path, so that a loop of symbolic links ends.
+        if (identity := (status.st_dev, status.st_ino)) in visited:
+            return []
+        visited.add(identity)
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        reason = f"the folder cannot be searched ({error.strerror})"
+        problems.append(HostError(folder, reason, "check its permissions"))
+        return []

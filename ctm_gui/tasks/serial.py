@@ -1,0 +1,173 @@
+"""The one way to work off the window's thread: one serial worker a purpose, outcomes by signal.
+
+Reading files, predicting and the store each have a worker of their own: what is submitted to one
+runs in order on one thread, so an SQLite connection stays on its thread and a child process gets
+one request at a time. Outcomes come back on the window's thread; those of dropped tasks never do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from predictor.core.errors import CtmError
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext:
+    """What work gets: the token that asks it to stop, and where it reports how far it is."""
+
+    token: CancelToken
+    report: ProgressCallback
+
+
+class Task:
+    """Work that was submitted. Its owner may drop it: then none of its callbacks is called."""
+
+    def __init__(self) -> None:
+        self._token = CancelToken()
+        self._dropped = False
+        self._settled = False
+        self._future: Future[object] | None = None
+
+    @property
+    def token(self) -> CancelToken:
+        """Asks the work to stop."""
+        return self._token
+
+    @property
+    def active(self) -> bool:
+        """Whether an outcome is still to come."""
+        return not (self._dropped or self._settled)
+
+    def ignore(self) -> None:
+        """Ignore the outcome of work that is to be done all the same."""
+        self._dropped = True
+
+    def drop(self) -> None:
+        """Ignore the outcome, and do not start what has not started; what runs runs on."""
+        self.ignore()
+        if self._future is not None:
+            self._future.cancel()
+
+    def cancel(self) -> None:
+        """Ignore the outcome and ask the work to stop."""
+        self._token.cancel()
+        self.drop()
+
+    def _attach(self, future: Future[object]) -> None:
+        self._future = future
+
+    def _settle(self) -> None:
+        self._settled = True
+
+
+class SerialWorker(QObject):
+    """Runs submitted work in order on one thread of its own.
+
+    Made and used on the window's thread; ``close`` must be called before it is deleted.
+
+    Args:
+        name: of the thread, for reports.
+        parent: owner.
+    """
+
+    _posted = Signal(object)
+
+    def __init__(self, name: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._tasks: set[Task] = set()
+        # Queued even where the sender happens to be this thread: an outcome never comes before
+        # ``submit`` has returned.
+        self._posted.connect(self._run_posted, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any outcome is still to come."""
+        return any(task.active for task in self._tasks)
+
+    def submit(
+        self,
+        work: Callable[[TaskContext], T],
+        *,
+        on_result: Callable[[T], None],
+        on_error: Callable[[CtmError], None],
+        on_progress: ProgressCallback = no_progress,
+    ) -> Task:
+        """Run ``work`` after what was submitted before it.
+
+        Args:
+            work: called on the worker's thread; it touches no widget and no presenter.
+            on_result: called on the window's thread with what ``work`` returned.
+            on_error: called on the window's thread with a CtmError that ``work`` raised. Any other
+                exception is a defect and is raised on the window's thread.
+            on_progress: called on the window's thread with what ``work`` reports.
+        """
+        task = Task()
+        report = partial(self._report, task, on_progress)
+        future = self._executor.submit(work, TaskContext(task.token, report))
+        task._attach(future)  # type: ignore[arg-type]  # noqa: SLF001 - one subject, two classes
+        self._tasks.add(task)
+        future.add_done_callback(
+            lambda done: self._posted.emit(partial(self._deliver, task, done, on_result, on_error))
+        )
+        return task
+
+    def cancel_all(self) -> None:
+        """Cancel every task."""
+        for task in self._tasks:
+            task.cancel()
+        self._tasks.clear()
+
+    def close(self, last: Callable[[], None] | None = None, *, finish: bool = False) -> None:
+        """Run ``last`` on the worker's thread after everything else, and wait for it to end.
+
+        Args:
+            last: releases what belongs to the thread.
+            finish: do what was submitted (its outcomes are dropped); otherwise stop it.
+        """
+        for task in self._tasks:
+            task.ignore() if finish else task.cancel()
+        self._tasks.clear()
+        if last is not None:
+            self._executor.submit(last).result()
+        self._executor.shutdown(wait=True)
+
+    def _report(self, task: Task, on_progress: ProgressCallback, progress: Progress) -> None:
+        self._posted.emit(partial(self._progress, task, on_progress, progress))
+
+    @staticmethod
+    def _progress(task: Task, on_progress: ProgressCallback, progress: Progress) -> None:
+        if task.active:
+            on_progress(progress)
+
+    def _deliver(
+        self,
+        task: Task,
+        future: Future[T],
+        on_result: Callable[[T], None],
+        on_error: Callable[[CtmError], None],
+    ) -> None:
+        self._tasks.discard(task)
+        if not task.active or future.cancelled():
+            return
+        task._settle()  # noqa: SLF001 - one subject, two classes
+        try:
+            result = future.result()
+        except CtmError as error:
+            on_error(error)
+        else:
+            on_result(result)
+
+    @Slot(object)
+    def _run_posted(self, call: Callable[[], None]) -> None:
+        call()

@@ -1,0 +1,185 @@
+"""Drives the real application through every view with real models and saves pictures of it.
+
+``python3 run.py tour DIR`` runs it. Each scene is taken in the light and the dark theme and in two
+sizes, so that a person can look at what the program shows before it ships.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, Qt
+from PySide6.QtWidgets import QApplication
+
+from ctm_gui.application import Application
+from ctm_gui.theme import ThemeChoice
+from ctm_gui.views.main_window import COMPARE_TAB, OPERATORS_TAB
+from predictor.core.errors import HostError
+from predictor.core.records import Precision
+from predictor.core.resources import resources_dir
+from predictor.core.units import LatencyUnit
+
+SIZES = ((1280, 800), (1920, 1080))
+THEMES = (ThemeChoice.LIGHT, ThemeChoice.DARK)
+_SETTLE_MS = 60_000
+_REPAINT_MS = 150  # plots and delegates paint in the turns of the loop after a change
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One picture: what is done to the application before it is taken."""
+
+    name: str
+    play: Callable[[Application, Path], None]
+
+
+def _nothing(_: Application, __: Path) -> None:
+    """Leave the window as it starts."""
+
+
+def _one_model(app: Application, _: Path) -> None:
+    app.window.open_paths([str(sample_models()[0])])
+
+
+def _all_models(app: Application, _: Path) -> None:
+    app.window.open_paths([str(path) for path in sample_models()])
+
+
+def _budget(app: Application, _: Path) -> None:
+    app.window.compare_view.set_budget_ms(5.0)
+
+
+def _frames_per_second(app: Application, _: Path) -> None:
+    app.window.what_if_bar.unit_changed.emit(LatencyUnit.FPS)
+
+
+def _every_target(app: Application, _: Path) -> None:
+    app.window.what_if_bar.unit_changed.emit(LatencyUnit.MS)
+    selection = app.workspace.selection
+    selection.select([device.id for device in selection.devices], selected=True)
+
+
+def _operators(app: Application, _: Path) -> None:
+    app.window.show_tab(OPERATORS_TAB)
+
+
+def _what_if(app: Application, _: Path) -> None:
+    app.window.show_tab(COMPARE_TAB)
+    app.window.what_if_bar.precision_changed.emit(Precision.INT8)
+    app.window.what_if_bar.batch_changed.emit(8)
+
+
+def _broken_file(app: Application, folder: Path) -> None:
+    broken = folder / "not-a-model.onnx"
+    broken.write_text("this is text, not a model\n")
+    app.window.open_paths([str(broken)])
+    app.window.toggle_messages()
+
+
+SCENES = (
+    Scene("1-empty", _nothing),
+    Scene("2-one-model", _one_model),
+    Scene("3-compare", _all_models),
+    Scene("4-budget", _budget),
+    Scene("5-fps", _frames_per_second),
+    Scene("6-every-target", _every_target),
+    Scene("7-operators", _operators),
+    Scene("8-what-if", _what_if),
+    Scene("9-broken-file", _broken_file),
+)
+
+
+def sample_models() -> list[Path]:
+    """Return the bundled models."""
+    return sorted((resources_dir() / "samples").glob("*.onnx"))
+
+
+def take(directory: Path) -> list[Path]:
+    """Play every scene and save its pictures.
+
+    Args:
+        directory: where the PNG files go; made if missing.
+
+    Returns:
+        The files, in the order of the scenes.
+
+    Raises:
+        HostError: the application did not settle, or a picture cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="ctm-tour-") as name:
+        folder = Path(name)
+        app = Application(folder / "store.sqlite", folder / "settings.ini")
+        app.start()
+        try:
+            return [path for scene in SCENES for path in _pictures(app, scene, folder, directory)]
+        finally:
+            app.window.close()
+            app.workspace.close()
+
+
+def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> list[Path]:
+    scene.play(app, folder)
+    _settle(app, scene)
+    files = []
+    for theme in THEMES:
+        app.use_theme(theme)
+        for width, height in SIZES:
+            app.window.resize(width, height)
+            _turn(_REPAINT_MS)
+            path = directory / f"{scene.name}-{theme.value}-{width}x{height}.png"
+            if not app.window.grab().save(str(path)):
+                raise HostError(str(path), "the picture cannot be written", "choose another folder")
+            files.append(path)
+    return files
+
+
+def _settle(app: Application, scene: Scene) -> None:
+    """Let the application work until what it shows is true to what was asked for."""
+    deadline = QDeadlineTimer(_SETTLE_MS)
+    _turn(_REPAINT_MS)
+    while not app.workspace.settled:
+        if deadline.hasExpired():
+            raise HostError(
+                scene.name, "the window was still busy after a minute", "report it as a defect"
+            )
+        _turn(_REPAINT_MS)
+    _turn(_REPAINT_MS)
+
+
+def _turn(milliseconds: int) -> None:
+    """Run the event loop for a while."""
+    loop = QEventLoop()
+    deadline = QDeadlineTimer(milliseconds, Qt.TimerType.PreciseTimer)
+    while not deadline.hasExpired():
+        loop.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Take the tour; without a display Qt draws offscreen."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if len(arguments) != 1:
+        print("usage: python3 run.py tour DIR", file=sys.stderr)  # noqa: T201 - a command
+        return 2
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    try:
+        files = take(Path(arguments[0]))
+    except HostError as error:
+        print(f"tour: {error}", file=sys.stderr)  # noqa: T201 - a command
+        return error.exit_code
+    print(f"{len(files)} pictures in {arguments[0]}")  # noqa: T201 - a command
+    QApplication.quit()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""What shows that a drop will be taken: a frame and a sentence over the whole window."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.theme import LIGHT, Theme
+
+_MARGIN = 8
+
+
+class DropOverlay(QWidget):
+    """Covers its parent while something is dragged over it; takes no mouse events itself."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._covered = parent
+        self._theme = LIGHT
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAccessibleName("Drop area")
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use another theme's colours."""
+        self._theme = theme
+        self.update()
+
+    def cover(self) -> None:
+        """Show it over the whole parent."""
+        self.setGeometry(self._covered.rect())
+        self.raise_()
+        self.show()
+
+    def paintEvent(self, _: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        veil = QColor(self._theme.background)
+        veil.setAlpha(215)
+        painter.fillRect(self.rect(), veil)
+        painter.setPen(QPen(QColor(self._theme.accent), 2, Qt.PenStyle.DashLine))
+        frame = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        painter.drawRoundedRect(frame, 8, 8)
+        font = painter.font()
+        font.setPointSizeF(font.pointSizeF() * 1.5)
+        painter.setFont(font)
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, "Drop models to add them")
+
+
+def dropped_paths(mime: QMimeData) -> list[str]:
+    """Return the local files and folders among what is dragged."""
+    return [url.toLocalFile() for url in mime.urls() if url.isLocalFile()]

@@ -1,0 +1,373 @@
+"""The main window: panels at the left, tabs in the centre, what-ifs above, status below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+)
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QMainWindow,
+    QMenu,
+    QSplitter,
+    QTabWidget,
+    QToolBar,
+    QWidget,
+)
+
+from ctm_gui import settings as table
+from ctm_gui.actions import ACTIONS, MENUS, build_actions
+from ctm_gui.presenters.explanation import ExplanationPresenter
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.settings import Settings
+from ctm_gui.theme import Theme, ThemeChoice
+from ctm_gui.views.about import show_about
+from ctm_gui.views.compare_view import CompareView
+from ctm_gui.views.drop_overlay import DropOverlay, dropped_paths
+from ctm_gui.views.message_list import MessageList
+from ctm_gui.views.models_panel import ModelsPanel
+from ctm_gui.views.operators_view import OperatorsView
+from ctm_gui.views.status_line import StatusLine
+from ctm_gui.views.targets_panel import TargetsPanel
+from ctm_gui.views.what_if_bar import WhatIfBar
+from predictor.core.errors import HostError
+from predictor.core.text import shortened
+from predictor.core.units import LatencyUnit
+
+COMPARE_TAB, OPERATORS_TAB = 0, 1
+_FIRST_SIZE = (1280, 800)
+_LEFT_WIDTH = 320
+
+
+class MainWindow(QMainWindow):
+    """Shows a workspace and passes what the user does on to it.
+
+    ``theme_chosen`` gives the ThemeChoice of the View menu.
+
+    Args:
+        workspace: models, targets, what-ifs and the comparison.
+        settings: what is restored now and remembered at the end.
+    """
+
+    theme_chosen = Signal(object)
+
+    def __init__(self, workspace: Workspace, settings: Settings) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self._settings = settings
+        self.explanation = ExplanationPresenter(workspace.predictor, self)
+        self.models_panel = ModelsPanel(workspace.shelf)
+        self.targets_panel = TargetsPanel(workspace.selection)
+        self.compare_view = CompareView()
+        self.operators_view = OperatorsView()
+        self.what_if_bar = WhatIfBar()
+        self.message_list = MessageList(workspace.messages)
+        self.status_line = StatusLine(workspace)
+        self.actions_by_id = build_actions(self, self)
+        self._recent_menu = QMenu("Open &Recent", self)
+        self.setWindowTitle("CloserToMe")
+        self._arrange()
+        self._build_menus()
+        self.overlay = DropOverlay(self)
+        self._connect()
+        self._accept_drops_alone()
+        self._restore()
+
+    # What the actions call
+
+    def open_files(self) -> None:
+        """Ask for model files."""
+        paths, _ = QFileDialog.getOpenFileNames(
+            self, "Open models", self._settings.get(table.FOLDER), "ONNX models (*.onnx);;All (*)"
+        )
+        self.open_paths(paths)
+
+    def open_folder(self) -> None:
+        """Ask for a folder of models."""
+        folder = QFileDialog.getExistingDirectory(
+            self, "Open a folder of models", self._settings.get(table.FOLDER)
+        )
+        if folder:
+            self.open_paths([folder])
+
+    def open_paths(self, paths: Sequence[str]) -> None:
+        """Add files and what is in folders."""
+        if paths:
+            self._settings.set(table.FOLDER, str(Path(paths[0]).parent))
+            self.workspace.open_paths(paths)
+
+    def quit(self) -> None:
+        """Close the window."""
+        self.close()
+
+    def undo(self) -> None:
+        """Take the last removal back."""
+        self.workspace.undo_stack.undo()
+
+    def redo(self) -> None:
+        """Remove again."""
+        self.workspace.undo_stack.redo()
+
+    def copy(self) -> None:
+        """Copy messages or models, where they have the focus; tables copy by themselves."""
+        if self.models_panel.list_has_focus():
+            self.models_panel.copy()
+        elif self.message_list.isAncestorOf(self.focusWidget()):
+            self.message_list.copy()
+
+    def select_all(self) -> None:
+        """Select every model."""
+        self.models_panel.select_all()
+
+    def remove(self) -> None:
+        """Remove the selected models."""
+        self.models_panel.remove_selected()
+
+    def search(self) -> None:
+        """Put the cursor into the search box of the view that has the focus."""
+        if self.models_panel.isAncestorOf(self.focusWidget()) or self.targets_panel.isAncestorOf(
+            self.focusWidget()
+        ):
+            self.targets_panel.focus_search()
+        else:
+            (self.compare_view, self.operators_view)[self.tabs.currentIndex()].focus_filter()
+
+    def read_again(self) -> None:
+        """Read the selected models again."""
+        for row in self.models_panel.selected_rows():
+            self.workspace.shelf.read_again(row)
+
+    def cancel(self) -> None:
+        """Stop searching and reading."""
+        self.workspace.cancel_all()
+
+    def show_tab(self, index: int) -> None:
+        """Show a tab."""
+        self.tabs.setCurrentIndex(index)
+
+    def choose_theme(self, choice: ThemeChoice) -> None:
+        """Draw the window in the theme of the user's choice."""
+        self._settings.set(table.THEME, choice.value)
+        self.theme_chosen.emit(choice)
+
+    def toggle_messages(self) -> None:
+        """Show or hide the list of messages."""
+        self.message_list.setVisible(not self.message_list.isVisible())
+        self.actions_by_id["messages"].setChecked(self.message_list.isVisible())
+
+    def about(self) -> None:
+        """Show versions."""
+        show_about(self)
+
+    # What the application calls
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw everything that paints itself in the theme's colours."""
+        self.models_panel.set_theme(theme)
+        self.compare_view.set_theme(theme)
+        self.operators_view.set_theme(theme)
+        self.message_list.set_theme(theme)
+        self.status_line.set_theme(theme)
+        self.overlay.set_theme(theme)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._remember()
+        event.accept()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if dropped_paths(event.mimeData()):
+            event.acceptProposedAction()
+            self.overlay.cover()
+
+    def dragLeaveEvent(self, _: QDragLeaveEvent) -> None:
+        self.overlay.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.overlay.hide()
+        paths = dropped_paths(event.mimeData())
+        if paths:
+            event.acceptProposedAction()
+            self.open_paths(paths)
+
+    def _arrange(self) -> None:
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(self.compare_view, "Compare")
+        self.tabs.addTab(self.operators_view, "Operators")
+        self._panels = _splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
+        self._panels.setSizes([320, 420])
+        self._centre = _splitter(Qt.Orientation.Vertical, self.tabs, self.message_list)
+        self._centre.setSizes([640, 160])
+        self._body = _splitter(Qt.Orientation.Horizontal, self._panels, self._centre)
+        self._body.setStretchFactor(1, 1)
+        self._body.setSizes([_LEFT_WIDTH, _FIRST_SIZE[0] - _LEFT_WIDTH])
+        self.message_list.hide()
+        self.setCentralWidget(self._body)
+        bar = QToolBar("What if", movable=False)
+        bar.setObjectName("what_if")
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        bar.addWidget(self.what_if_bar)
+        self.addToolBar(bar)
+        self.statusBar().addWidget(self.status_line, 1)
+        self.statusBar().setSizeGripEnabled(False)
+
+    def _build_menus(self) -> None:
+        themes = QActionGroup(self)
+        for title in MENUS:
+            menu = self.menuBar().addMenu(title)
+            group = None
+            for spec in (spec for spec in ACTIONS if spec.menu == title):
+                if group not in {None, spec.group}:
+                    menu.addSeparator()
+                group = spec.group
+                action = self.actions_by_id[spec.id]
+                menu.addAction(action)
+                if spec.group == "theme":
+                    themes.addAction(action)
+                if spec.id == "open_folder":
+                    menu.addMenu(self._recent_menu)
+        chosen = self._settings.get(table.THEME)
+        self.actions_by_id.get(f"theme_{chosen}", self.actions_by_id["theme_system"]).setChecked(
+            True
+        )
+
+    def _connect(self) -> None:
+        workspace = self.workspace
+        workspace.comparison_changed.connect(self._show_comparison)
+        workspace.opened.connect(self._settings.add_recent)
+        workspace.activity_changed.connect(self._show_activity)
+        workspace.undo_stack.indexChanged.connect(self._show_undo)
+        self.models_panel.open_requested.connect(self.open_files)
+        self.models_panel.current_changed.connect(self._on_current_model)
+        self.what_if_bar.batch_changed.connect(workspace.set_batch)
+        self.what_if_bar.precision_changed.connect(workspace.set_precision)
+        self.what_if_bar.threads_changed.connect(workspace.set_threads)
+        self.what_if_bar.unit_changed.connect(self._on_unit)
+        self.compare_view.budget_changed.connect(self._on_budget)
+        self.compare_view.row_activated.connect(self._on_row_activated)
+        self.operators_view.choice_changed.connect(self.explanation.choose)
+        self.explanation.choices_changed.connect(self._show_choices)
+        self.explanation.table_changed.connect(self._show_table)
+        self.tabs.currentChanged.connect(self._on_tab)
+        self.targets_panel.device_activated.connect(self._on_device_activated)
+        self.status_line.messages_requested.connect(self.toggle_messages)
+        self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self._show_activity()
+        self._show_undo()
+
+    def _accept_drops_alone(self) -> None:
+        """Take drops for the whole window: a search box would take the path as text."""
+        for widget in self.findChildren(QWidget):
+            widget.setAcceptDrops(False)
+        self.setAcceptDrops(True)
+
+    def _restore(self) -> None:
+        settings = self._settings
+        if not self.restoreGeometry(QByteArray(settings.get(table.GEOMETRY))):
+            self.resize(*_FIRST_SIZE)
+        self._body.restoreState(QByteArray(settings.get(table.SPLITTERS)))
+        self._panels.restoreState(QByteArray(settings.get(table.PANEL_SPLITTER)))
+        unit = settings.get(table.UNIT)
+        self._on_unit(LatencyUnit(unit) if unit in list(LatencyUnit) else LatencyUnit.MS)
+        self.compare_view.set_budget_ms(settings.get(table.BUDGET_MS) or None)
+        tab = settings.get(table.TAB)
+        self.tabs.setCurrentIndex(tab if 0 <= tab < self.tabs.count() else COMPARE_TAB)
+        self._on_tab(self.tabs.currentIndex())
+
+    def _remember(self) -> None:
+        settings = self._settings
+        settings.set(table.GEOMETRY, bytes(self.saveGeometry().data()))
+        settings.set(table.SPLITTERS, bytes(self._body.saveState().data()))
+        settings.set(table.PANEL_SPLITTER, bytes(self._panels.saveState().data()))
+        settings.set(table.TAB, self.tabs.currentIndex())
+        settings.set(table.TARGETS, list(self.workspace.selection.selected_ids))
+        settings.set(table.TARGETS_CHOSEN, True)
+        try:
+            settings.sync()
+        except HostError as error:
+            self.workspace.messages.error(error)
+
+    def _show_comparison(self) -> None:
+        comparison = self.workspace.comparison
+        self.compare_view.show_predictions(comparison.rows)
+        self.explanation.set_comparison(comparison)
+
+    def _show_choices(self) -> None:
+        self.operators_view.set_choices(self.explanation.models, self.explanation.targets)
+        if self.explanation.choice is not None:
+            self.operators_view.set_choice(*self.explanation.choice)
+
+    def _show_table(self) -> None:
+        self.operators_view.show_table(self.explanation.table, self.explanation.message)
+
+    def _show_activity(self) -> None:
+        busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
+        self.actions_by_id["cancel"].setEnabled(busy)
+        has_models = bool(self.workspace.shelf.entries)
+        for action in ("remove", "read_again", "select_all"):
+            self.actions_by_id[action].setEnabled(has_models)
+
+    def _show_undo(self) -> None:
+        stack = self.workspace.undo_stack
+        for name, able, text in (
+            ("undo", stack.canUndo(), f"&Undo {stack.undoText()}"),
+            ("redo", stack.canRedo(), f"Re&do {stack.redoText()}"),
+        ):
+            self.actions_by_id[name].setEnabled(able)
+            self.actions_by_id[name].setText(text.strip())
+
+    def _fill_recent(self) -> None:
+        self._recent_menu.clear()
+        recent = self._settings.get(table.RECENT)
+        for path in recent:
+            action = QAction(shortened(path, 80).replace("&", "&&"), self._recent_menu)
+            action.triggered.connect(lambda _, path=path: self.open_paths([path]))
+            self._recent_menu.addAction(action)
+        if recent:
+            self._recent_menu.addSeparator()
+            clear = self._recent_menu.addAction("Clear List")
+            clear.triggered.connect(lambda: self._settings.set(table.RECENT, []))
+        else:
+            self._recent_menu.addAction("No file yet").setEnabled(False)
+
+    def _on_unit(self, unit: LatencyUnit) -> None:
+        self._settings.set(table.UNIT, unit.value)
+        self.what_if_bar.show_unit(unit)
+        self.compare_view.set_unit(unit)
+        self.operators_view.set_unit(unit)
+
+    def _on_budget(self, budget_ms: float | None) -> None:
+        self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
+
+    def _on_row_activated(self, row: int) -> None:
+        self.explanation.choose(*self.workspace.comparison.pair_of(row))
+        self.tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def _on_device_activated(self, device_id: str) -> None:
+        self.explanation.choose_device(device_id)
+        self.tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def _on_current_model(self, row: int) -> None:
+        entries = self.workspace.shelf.entries
+        if 0 <= row < len(entries):
+            self.explanation.choose_model(entries[row].id)
+
+    def _on_tab(self, index: int) -> None:
+        self.explanation.set_active(active=index == OPERATORS_TAB)
+
+
+def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
+    splitter = QSplitter(orientation)
+    for widget in widgets:
+        splitter.addWidget(widget)
+    splitter.setChildrenCollapsible(False)
+    return splitter

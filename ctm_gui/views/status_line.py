@@ -1,0 +1,132 @@
+"""The status bar: the last message, what is under way, the counts, the way to all messages."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPalette, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+
+from ctm_gui.presenters.messages import Level, Message
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.theme import LIGHT, Theme
+
+
+class StatusLine(QWidget):
+    """Follows a workspace; ``messages_requested`` asks for the list of messages."""
+
+    messages_requested = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._theme = LIGHT
+        self._asked = 0
+        self._message = _ElidedLabel()
+        self._message.setAccessibleName("Last message")
+        self._progress = QProgressBar(textVisible=False)
+        self._progress.setFixedSize(120, 10)
+        self._progress.setAccessibleName("Reading models")
+        self._cancel = QPushButton("Cancel")
+        self._cancel.setFlat(True)
+        self._cancel.setAccessibleName("Stop reading models")
+        self._cancel.clicked.connect(workspace.cancel_all)
+        self._counts = QLabel()
+        self._counts.setProperty("role", "muted")
+        self._counts.setAccessibleName("Counts")
+        self._messages = QPushButton("Messages")
+        self._messages.setFlat(True)
+        self._messages.clicked.connect(self.messages_requested)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 0, 8, 0)
+        layout.setSpacing(10)
+        layout.addWidget(self._message, 1)
+        for widget in (self._progress, self._cancel, self._counts, self._messages):
+            layout.addWidget(widget)
+        workspace.messages.added.connect(self._on_message)
+        workspace.messages.cleared.connect(self._on_cleared)
+        workspace.activity_changed.connect(self._show_activity)
+        workspace.selection.changed.connect(self._show_activity)
+        workspace.shelf.removed.connect(self._show_activity)
+        self._show_activity()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw errors in the theme's colour."""
+        self._theme = theme
+        messages = self._workspace.messages.messages
+        if messages:
+            self._colour(messages[-1])
+
+    def _on_message(self, message: Message) -> None:
+        self._message.set_full_text(message.text)
+        self._colour(message)
+        self._show_errors()
+
+    def _on_cleared(self) -> None:
+        self._message.set_full_text("")
+        self._show_errors()
+
+    def _colour(self, message: Message) -> None:
+        error = message.level is Level.ERROR
+        palette = QPalette()
+        colour = QColor(self._theme.bad if error else self._theme.text)
+        palette.setColor(QPalette.ColorRole.WindowText, colour)
+        self._message.setPalette(palette)
+
+    def _show_errors(self) -> None:
+        errors = self._workspace.messages.error_count
+        self._messages.setText(f"Messages ({errors} errors)" if errors else "Messages")
+
+    def _show_activity(self) -> None:
+        shelf = self._workspace.shelf
+        pending = shelf.pending_count
+        self._asked = max(self._asked, pending) if pending else 0
+        busy = bool(pending) or self._workspace.searching
+        self._progress.setVisible(busy)
+        self._cancel.setVisible(busy)
+        # A range of zero is drawn as busy: how many files a folder holds is not known before.
+        self._progress.setRange(0, self._asked)
+        self._progress.setValue(self._asked - pending)
+        self._counts.setText(self._counts_text(pending))
+
+    def _counts_text(self, pending: int) -> str:
+        comparison = self._workspace.comparison
+        if self._workspace.searching:
+            return "Searching folders…"
+        if pending:
+            return f"Reading {self._asked - pending + 1} of {self._asked}…"
+        models = len(self._workspace.shelf.entries)
+        targets = len(self._workspace.selection.selected_ids)
+        counts = f"{_plural(models, 'model')} · {_plural(targets, 'target')}"
+        if comparison.predicted:
+            milliseconds = comparison.seconds * 1e3
+            counts += f" · {_plural(comparison.predicted, 'prediction')} in {milliseconds:.0f} ms"
+        return counts
+
+
+class _ElidedLabel(QLabel):
+    """One line of plain text that ends in an ellipsis where it is too long; the whole as tip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def set_full_text(self, text: str) -> None:
+        self._full = text
+        self.setToolTip(text or "")
+        self._elide()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        metrics = self.fontMetrics()
+        self.setText(metrics.elidedText(self._full, Qt.TextElideMode.ElideRight, self.width()))
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

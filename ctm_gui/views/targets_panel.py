@@ -1,0 +1,143 @@
+"""The Targets panel: the catalogue with search and check boxes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.targets_tree import Column, TargetsTreeModel
+from ctm_gui.presenters.targets import TargetSelection
+
+_BASIS_WIDTH = 84
+
+
+class TargetsPanel(QWidget):
+    """Search box above a tree of families, vendors and devices.
+
+    ``device_activated`` gives the id of a device that was double-clicked or entered.
+    """
+
+    device_activated = Signal(str)
+
+    def __init__(self, selection: TargetSelection, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._selection = selection
+        self._model = TargetsTreeModel(selection, self)
+        self._heading = QLabel()
+        self._heading.setProperty("role", "heading")
+        self._search = self._build_search()
+        self._tree = self._build_tree()
+        self._nothing = QLabel("No device matches.")
+        self._nothing.setProperty("role", "muted")
+        self._nothing.setVisible(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(6)
+        layout.addLayout(self._build_header())
+        layout.addWidget(self._search)
+        layout.addWidget(self._tree, 1)
+        layout.addWidget(self._nothing)
+        selection.changed.connect(self._show_counts)
+        self._show_counts()
+        self._expand()
+
+    @property
+    def tree(self) -> QTreeView:
+        """The tree, for focus and tests."""
+        return self._tree
+
+    @property
+    def model(self) -> TargetsTreeModel:
+        """The tree's model."""
+        return self._model
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    def select_shown(self, *, selected: bool) -> None:
+        """Check or uncheck every device that the search leaves."""
+        self._selection.select(self._model.shown_device_ids(), selected=selected)
+
+    def _build_header(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.addWidget(self._heading)
+        row.addStretch(1)
+        for text, selected in (("All", True), ("None", False)):
+            button = QPushButton(text)
+            what = "Check" if selected else "Uncheck"
+            button.setToolTip(f"{what} every device that is shown")
+            button.setAccessibleName(f"{what} all shown targets")
+            button.clicked.connect(lambda _, on=selected: self.select_shown(selected=on))
+            row.addWidget(button)
+        return row
+
+    def _build_search(self) -> QLineEdit:
+        search = QLineEdit(placeholderText="Search name, vendor, family…", clearButtonEnabled=True)
+        search.setAccessibleName("Search targets")
+        search.textChanged.connect(self._on_search)
+        return search
+
+    def _build_tree(self) -> QTreeView:
+        tree = QTreeView()
+        tree.setModel(self._model)
+        tree.setAccessibleName("Targets")
+        tree.setHeaderHidden(True)
+        tree.setUniformRowHeights(True)
+        tree.setIndentation(14)
+        tree.setExpandsOnDoubleClick(True)
+        header = tree.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(Column.BASIS, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(Column.BASIS, _BASIS_WIDTH)
+        tree.activated.connect(self._on_activated)
+        return tree
+
+    def _on_search(self, text: str) -> None:
+        self._model.set_search(text)
+        self._nothing.setVisible(not self._model.shown_device_ids())
+        self._expand()
+
+    def _expand(self) -> None:
+        """Open every group of a search; without one, the groups that hold a checked device."""
+        if self._search.text().strip():
+            self._tree.expandAll()
+        else:
+            self._open_checked(QModelIndex())
+
+    def _open_checked(self, parent: QModelIndex) -> None:
+        for row in range(self._model.rowCount(parent)):
+            index = self._model.index(row, 0, parent)
+            state = index.data(Qt.ItemDataRole.CheckStateRole)
+            if self._model.rowCount(index) and Qt.CheckState(state) is not Qt.CheckState.Unchecked:
+                self._tree.expand(index)
+                self._open_checked(index)
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        device = self._model.device(index)
+        if device is not None:
+            self.device_activated.emit(device.id)
+
+    def reveal(self, device_id: str) -> None:
+        """Scroll to a device and make it current."""
+        index = self._model.index_of(device_id)
+        if index.isValid():
+            self._tree.selectionModel().setCurrentIndex(
+                index, QItemSelectionModel.SelectionFlag.ClearAndSelect
+            )
+            self._tree.scrollTo(index)
+
+    def _show_counts(self) -> None:
+        chosen, known = len(self._selection.selected_ids), len(self._selection.devices)
+        self._heading.setText(f"Targets ({chosen} of {known})")

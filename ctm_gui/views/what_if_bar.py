@@ -1,0 +1,119 @@
+"""The tool bar: what-if batch, precision and threads, and the unit of every latency."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
+
+from ctm_gui.presenters.prediction_run import WhatIf
+from predictor.core.records import Precision
+from predictor.core.units import LatencyUnit
+
+MAX_BATCH = 65_536
+MAX_THREADS = 1024
+PRECISION_NAMES = {
+    None: "usual",
+    Precision.FP32: "FP32",
+    Precision.FP16: "FP16",
+    Precision.BF16: "BF16",
+    Precision.INT8: "INT8",
+    Precision.AMP_FP16: "AMP FP16",
+    Precision.AMP_BF16: "AMP BF16",
+}
+
+
+class WhatIfBar(QWidget):
+    """Controls that predict again at once; the usual value of each is its first."""
+
+    batch_changed = Signal(object)
+    precision_changed = Signal(object)
+    threads_changed = Signal(object)
+    unit_changed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.batch = _spin_box(MAX_BATCH, "model's own", "Batch", "Batch of every model")
+        self.threads = _spin_box(MAX_THREADS, "usual", "Threads", "CPU threads of every target")
+        self.precision = QComboBox()
+        for precision, name in PRECISION_NAMES.items():
+            self.precision.addItem(name, precision)
+        _name(self.precision, "Precision", "Arithmetic of every target")
+        self.unit = QComboBox()
+        for unit in LatencyUnit:
+            self.unit.addItem(unit.value, unit)
+        _name(self.unit, "Unit", "Unit of every latency; FPS is batch / latency")
+        self.reset = QPushButton("Reset")
+        _name(
+            self.reset, "Reset what-ifs", "Back to each model's batch and each device's usual run"
+        )
+        self._arrange()
+        self._connect()
+        self._show_reset()
+
+    def show_what_if(self, what_if: WhatIf) -> None:
+        """Show values that were set elsewhere."""
+        self.batch.setValue(what_if.batch or 0)
+        self.threads.setValue(what_if.threads or 0)
+        self.precision.setCurrentIndex(list(PRECISION_NAMES).index(what_if.precision))
+
+    def show_unit(self, unit: LatencyUnit) -> None:
+        """Show a unit that was set elsewhere."""
+        self.unit.setCurrentIndex(list(LatencyUnit).index(unit))
+
+    def _arrange(self) -> None:
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        what_if = QLabel("What if")
+        what_if.setProperty("role", "heading")
+        layout.addWidget(what_if)
+        for text, control in (
+            ("Batch", self.batch),
+            ("Precision", self.precision),
+            ("Threads", self.threads),
+        ):
+            _add(layout, text, control)
+        layout.addWidget(self.reset)
+        layout.addStretch(1)
+        _add(layout, "Unit", self.unit)
+
+    def _connect(self) -> None:
+        self.batch.valueChanged.connect(lambda value: self.batch_changed.emit(value or None))
+        self.threads.valueChanged.connect(lambda value: self.threads_changed.emit(value or None))
+        self.precision.currentIndexChanged.connect(
+            lambda index: self.precision_changed.emit(list(PRECISION_NAMES)[index])
+        )
+        self.unit.currentIndexChanged.connect(
+            lambda index: self.unit_changed.emit(list(LatencyUnit)[index])
+        )
+        self.reset.clicked.connect(lambda: self.show_what_if(WhatIf()))
+        for signal in (self.batch.valueChanged, self.threads.valueChanged):
+            signal.connect(self._show_reset)
+        self.precision.currentIndexChanged.connect(self._show_reset)
+
+    def _show_reset(self) -> None:
+        self.reset.setEnabled(
+            bool(self.batch.value() or self.threads.value() or self.precision.currentIndex())
+        )
+
+
+def _spin_box(maximum: int, usual: str, name: str, tip: str) -> QSpinBox:
+    box = QSpinBox(minimum=0, maximum=maximum)
+    # Zero stands for "as usual" and is shown in words.
+    box.setSpecialValueText(usual)
+    box.setMinimumWidth(110)
+    _name(box, name, tip)
+    return box
+
+
+def _name(widget: QWidget, name: str, tip: str) -> None:
+    widget.setAccessibleName(name)
+    widget.setToolTip(tip)
+
+
+def _add(layout: QHBoxLayout, text: str, control: QWidget) -> None:
+    label = QLabel(text)
+    label.setBuddy(control)
+    layout.addWidget(label)
+    layout.addWidget(control)
+    layout.addSpacing(6)
