@@ -48,6 +48,10 @@ class ExternalData:
             InputError: the location leaves the folder, there is no such file, or it is too short.
         """
         entries = {entry.key: entry.value for entry in tensor.external_data}
+        if not all(isinstance(value, str) for value in entries.values()):  # protobuf gives bytes
+            raise self._error(
+                f"tensor '{shortened(tensor.name, 80)}' has an external location that is not UTF-8"
+            )
         location = entries.get("location", "")
         offset = self._number(tensor.name, "offset", entries.get("offset", "0"))
         length = self._number(tensor.name, "length", entries.get("length", str(data_bytes)))

@@ -62,7 +62,7 @@ class ReadModel:
 
     @cached_property
     def small_values(self) -> dict[str, NDArray[np.generic]]:
-        """Values of the main graph's initializers up to 64 KiB, by name."""
+        """Values of the main graph's initializers up to 64 KiB by name, text apart."""
         values = ((tensor.name, small_value(tensor)) for tensor in self.proto.graph.initializer)
         return {name: value for name, value in values if value is not None}
 

@@ -187,7 +187,7 @@ def _leave_out(tensor: TensorProto) -> None:
 
 
 def small_value(tensor: TensorProto) -> NDArray[np.generic] | None:
-    """Return the values of a tensor that the reader gave, or None where they were left out.
+    """Return the values of a tensor that the reader gave; None for text, and where left out.
 
     Args:
         tensor: from a model that ``read_model`` returned.
@@ -195,7 +195,7 @@ def small_value(tensor: TensorProto) -> NDArray[np.generic] | None:
     Returns:
         An array of the tensor's dims and type.
     """
-    if tensor.doc_string == LEFT_OUT:
+    if tensor.doc_string == LEFT_OUT or tensor.data_type == TensorProto.STRING:
         return None
     value: NDArray[np.generic] = onnx.numpy_helper.to_array(tensor)
     return value
