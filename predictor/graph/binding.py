@@ -1,0 +1,213 @@
+"""Dynamic dimensions: which a model's inputs leave open, and what each is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import onnx
+
+from predictor.core.errors import InputError
+from predictor.core.records import DynamicDimension
+from predictor.core.text import shortened
+from predictor.graph.binding_defaults import default_value, is_batch_name
+from predictor.graph.dimension_expressions import evaluate, is_expression
+
+Declared = tuple[int | str, ...]
+_LARGEST_DIM = 2**40
+
+
+class InputBinding:
+    """The inputs of one model with every dimension bound.
+
+    Attributes:
+        declared: dims as in the file by input name; an unnamed open one is ``input:axis``.
+        shapes: dims as bound by input name.
+        dynamic: the open dimensions in the order of the inputs.
+        old_batch: the batch that the file fixes where ``batch`` replaced it, else None.
+    """
+
+    def __init__(
+        self,
+        graph: onnx.GraphProto,
+        bindings: Mapping[str, int],
+        batch: int | None,
+        shapes: Mapping[str, tuple[int, ...]],
+    ) -> None:
+        self._given: dict[str, int] = {}
+        self.old_batch: int | None = None
+        inputs = _model_inputs(graph)
+        self.declared = {v.name: _declared(v, shapes.get(v.name)) for v in inputs}
+        self._integer = {v.name: _is_integer(v) for v in inputs}
+        _check_names("input", shapes, self.declared)
+        if batch is not None:
+            self._set_batch(batch)
+        for name, shape in shapes.items():
+            self._set_shape(name, shape)
+        for name, value in bindings.items():
+            self._give(name, _positive(f"dimension {name}", value, zero_is_fine=True))
+        self.dynamic = self._bind()
+        _check_names("dimension", bindings, [d.name for d in self.dynamic])
+        values = {d.name: d.value for d in self.dynamic}
+        self.shapes = {
+            name: tuple(values[d] if isinstance(d, str) else d for d in dims)
+            for name, dims in self.declared.items()
+        }
+
+    def _give(self, name: str, value: int) -> None:
+        if self._given.setdefault(name, value) != value:
+            raise InputError(
+                f"dimension {name}",
+                f"it is given twice, as {self._given[name]} and {value}",
+                "give it one value",
+            )
+
+    def _set_shape(self, name: str, shape: tuple[int, ...]) -> None:
+        declared = self.declared[name]
+        if len(shape) != len(declared):
+            raise InputError(
+                f"input {name}",
+                f"the shape given has {len(shape)} dimensions, the model's has {len(declared)}",
+                f"give {_shown(declared)}",
+            )
+        for axis, (dim, size) in enumerate(zip(declared, shape, strict=True)):
+            value = _positive(f"input {name}, axis {axis}", size, zero_is_fine=isinstance(dim, str))
+            if isinstance(dim, str):
+                self._give(dim, value)
+            elif dim != value:
+                raise InputError(
+                    f"input {name}, axis {axis}",
+                    f"the model fixes it at {dim}, {value} was given",
+                    f"give {_shown(declared)}",
+                )
+
+    def _set_batch(self, batch: int) -> None:
+        _positive("batch", batch, zero_is_fine=False)
+        named = {d for dims in self.declared.values() for d in dims if isinstance(d, str)}
+        named = {d for d in named if ":" not in d and is_batch_name(d)}
+        leading = [dims[0] for dims in self.declared.values() if len(dims) > 1] or [
+            dims[0] for dims in self.declared.values() if dims
+        ]
+        if not leading:
+            raise InputError("batch", "no input of the model has a dimension", "leave it out")
+        first = leading[0]
+        if named or isinstance(first, str):
+            same = {d for d in leading if d == first or ":" in str(d)}
+            for name in sorted(named or {d for d in same if isinstance(d, str)}):
+                self._give(name, batch)
+            return
+        if first == batch:
+            return
+        self.old_batch = first
+        for name, dims in self.declared.items():
+            if (len(dims) > 1 and dims[0] == first) or (len(dims) == 1 and first == dims[0] > 1):
+                self.declared[name] = (batch, *dims[1:])
+
+    def _bind(self) -> tuple[DynamicDimension, ...]:
+        found: dict[str, DynamicDimension] = {}
+        names = {d for dims in self.declared.values() for d in dims if isinstance(d, str)}
+        expressions: list[str] = []
+        for name, dims in self.declared.items():
+            for axis, dim in enumerate(dims):
+                if isinstance(dim, int) or dim in found:
+                    continue
+                if is_expression(dim, names):
+                    expressions.append(dim)
+                    continue
+                default, reason = default_value(dim, axis, dims, self._integer[name])
+                value = self._given.get(dim, default)
+                if value == 0 != default:
+                    raise InputError(f"dimension {dim}", "it must be above 0", "give 1 or more")
+                found[dim] = DynamicDimension(dim, value, default, reason)
+        for text in dict.fromkeys(expressions):
+            found[text] = self._bind_expression(text, found)
+        return tuple(found.values())
+
+    def _bind_expression(
+        self, text: str, found: Mapping[str, DynamicDimension]
+    ) -> DynamicDimension:
+        """Bind a dimension that the file writes as arithmetic on others, like ``past + 1``."""
+        value = evaluate(text, {d.name: d.value for d in found.values()})
+        default = evaluate(text, {d.name: d.default for d in found.values()})
+        if value is None or default is None or value <= 0:
+            value, default, reason = 1, 1, "its terms are not known"
+        else:
+            reason = "follows from the other dimensions"
+        return DynamicDimension(text, self._given.get(text, value), default, reason)
+
+    def apply(self, graph: onnx.GraphProto) -> None:
+        """Write the bound shapes into ``graph`` and drop every other stated shape."""
+        for info in graph.input:
+            shape = self.shapes.get(info.name)
+            if shape is None or not info.type.HasField("tensor_type"):
+                continue
+            proto = info.type.tensor_type.shape
+            del proto.dim[:]
+            for size in shape:
+                proto.dim.add().dim_value = size
+        del graph.value_info[:]
+        for info in graph.output:
+            if info.type.HasField("tensor_type"):
+                info.type.tensor_type.ClearField("shape")
+
+
+def _model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    initialized = {t.name for t in graph.initializer} | {
+        s.values.name for s in graph.sparse_initializer
+    }
+    return [v for v in graph.input if v.name not in initialized]
+
+
+def _is_integer(info: onnx.ValueInfoProto) -> bool:
+    kind = info.type.tensor_type.elem_type
+    return kind in {onnx.TensorProto.INT32, onnx.TensorProto.INT64}
+
+
+def _declared(info: onnx.ValueInfoProto, given: tuple[int, ...] | None) -> Declared:
+    if not info.type.HasField("tensor_type"):
+        return ()
+    tensor = info.type.tensor_type
+    if not tensor.HasField("shape"):
+        if given is not None:
+            return tuple(f"{info.name}:{axis}" for axis in range(len(given)))
+        raise InputError(
+            f"input {info.name}",
+            "the file does not tell how many dimensions it has",
+            f"give its whole shape, for example {info.name}=1,3,224,224",
+        )
+    return tuple(_declared_dim(info.name, axis, d) for axis, d in enumerate(tensor.shape.dim))
+
+
+def _declared_dim(name: str, axis: int, dim: onnx.TensorShapeProto.Dimension) -> int | str:
+    if not dim.HasField("dim_value"):
+        return dim.dim_param or f"{name}:{axis}"
+    size = dim.dim_value
+    if not 0 < size < _LARGEST_DIM:
+        limit = "a dimension must be above 0" if size <= 0 else f"the limit is {_LARGEST_DIM}"
+        raise InputError(
+            f"input {name}, axis {axis}",
+            f"the file states the size {size}, {limit}",
+            "export the model again with a size above 0 or with a named dynamic dimension",
+        )
+    return size
+
+
+def _positive(subject: str, value: int, *, zero_is_fine: bool) -> int:
+    if (0 if zero_is_fine else 1) <= value < _LARGEST_DIM:
+        return value
+    raise InputError(
+        subject, f"{value} is not between 1 and {_LARGEST_DIM}", "give a whole number above 0"
+    )
+
+
+def _check_names(kind: str, given: Mapping[str, object], known: Iterable[str]) -> None:
+    names = list(known)
+    for name in given:
+        if name not in names:
+            right = ", ".join(shortened(n, 60) for n in names[:20]) or "none"
+            raise InputError(
+                f"{kind} {name}", f"the model has no such {kind}", f"its {kind}s are: {right}"
+            )
+
+
+def _shown(declared: Declared) -> str:
+    return ",".join(str(d) for d in declared) or "no dimension at all"

@@ -1,0 +1,79 @@
+"""What an open dimension is bound to when the user says nothing, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+IMAGE_SIZE = 224
+SEQUENCE_LENGTH = 128
+_CHANNELS = frozenset({1, 3, 4})
+
+# Whole words of a dimension's name, as exporters write them.
+_PAST = re.compile(r"past|cache|history|prev(?!iew)")
+_BATCH = re.compile(r"^(n|b|bs|bsz|n_batch)$|batch")
+_SEQUENCE = re.compile(r"seq|len|token|time|frame|audio|samples|text|context|^(t|s|l)$")
+_CHANNEL = re.compile(r"^(c|ch|chan|channel|channels)$|channel")
+_SIDE = re.compile(r"^(h|w)$|height|width|^(img|image)_?(size|h|w)$|spatial|rows|cols")
+# The first that fits a name decides.
+_NAMED: tuple[tuple[re.Pattern[str], int, str], ...] = (
+    (re.compile("total"), SEQUENCE_LENGTH, "named like a whole length, past included"),
+    (_PAST, 0, "named like a past: nothing is cached at the start"),
+    (_BATCH, 1, "named like a batch"),
+    (_SIDE, IMAGE_SIZE, "named like a side of an image"),
+    (_CHANNEL, 3, "named like the channels of an image"),
+    (_SEQUENCE, SEQUENCE_LENGTH, "named like a sequence length"),
+)
+
+
+def default_value(
+    name: str, axis: int, dims: Sequence[int | str], integer: bool
+) -> tuple[int, str]:
+    """Return the default of one open dimension and the reason in a few words.
+
+    Args:
+        name: the file's name for it, or ``input:axis`` where it has none.
+        axis: where it stands in the input.
+        dims: the input's dims, open ones by name.
+        integer: whether the input holds integers, as token ids do.
+    """
+    by_name = _by_name(name.lower()) if ":" not in name else None
+    if by_name is not None:
+        return by_name
+    if axis == 0:
+        return 1, "first dimension, taken as batch"
+    return _by_layout(axis, dims, integer)
+
+
+def is_batch_name(name: str) -> bool:
+    """Whether a dimension is named like a batch."""
+    return _BATCH.search(name.lower()) is not None
+
+
+def _by_name(name: str) -> tuple[int, str] | None:
+    for pattern, default, reason in _NAMED:
+        if pattern.search(name):
+            return default, reason
+    return None
+
+
+def _by_layout(axis: int, dims: Sequence[int | str], integer: bool) -> tuple[int, str]:
+    rank = len(dims)
+    if rank == 4 and not integer:
+        return _image_axis(axis, dims)
+    if rank == 3 and axis == 1:
+        return SEQUENCE_LENGTH, "second of three dimensions, taken as sequence"
+    if rank == 2 and integer:
+        return SEQUENCE_LENGTH, "second dimension of integers, taken as token ids"
+    return 1, "nothing in the file tells"
+
+
+def _image_axis(axis: int, dims: Sequence[int | str]) -> tuple[int, str]:
+    channels_last = dims[3] in _CHANNELS and dims[1] not in _CHANNELS
+    if axis == (3 if channels_last else 1):
+        return 3, "channels of an image"
+    if channels_last:
+        return IMAGE_SIZE, "side of an image with channels last"
+    if dims[1] in _CHANNELS or isinstance(dims[1], str):
+        return IMAGE_SIZE, "side of an image with channels first"
+    return 1, "nothing in the file tells"

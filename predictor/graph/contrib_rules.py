@@ -1,0 +1,233 @@
+"""Output types of fused operators (com.microsoft), which onnx itself does not know.
+
+Reference: onnxruntime, docs/ContribOperators.md.
+"""
+
+from __future__ import annotations
+
+from predictor.graph.network import Network, Node, TensorType
+from predictor.graph.operators import DTYPE_CODE
+from predictor.graph.rule_basics import Outputs, Rule, input_type
+from predictor.graph.values import ValueTable
+
+_FLOAT32 = DTYPE_CODE["float32"]
+_INT32 = DTYPE_CODE["int32"]
+
+
+def _same_as_first(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    return [input_type(network, node, 0)]
+
+
+def _broadcast(network: Network, node: Node, a: int, b: int) -> Outputs | None:
+    left, right = input_type(network, node, a), input_type(network, node, b)
+    if not (left.known and right.known):
+        return None
+    rank = max(len(left.dims), len(right.dims))
+    x = (1,) * (rank - len(left.dims)) + left.dims
+    y = (1,) * (rank - len(right.dims)) + right.dims
+    return [TensorType(left.dtype, tuple(q if p == 1 else p for p, q in zip(x, y, strict=True)))]
+
+
+def _broadcast_pair(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    return _broadcast(network, node, 0, 1)
+
+
+def _broadcast_quantised(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    return _broadcast(network, node, 0, 3)
+
+
+def _matmul_dims(
+    a: tuple[int, ...], b: tuple[int, ...], trans_a: bool = False, trans_b: bool = False
+) -> tuple[int, ...]:
+    rows, columns = a[-1 if trans_a else -2], b[-2 if trans_b else -1]
+    longer = a[:-2] if len(a) >= len(b) else b[:-2]
+    other = b[:-2] if len(a) >= len(b) else a[:-2]
+    other = (1,) * (len(longer) - len(other)) + other
+    batch = tuple(q if p == 1 else p for p, q in zip(longer, other, strict=True))
+    return (*batch, rows, columns)
+
+
+def _matmul_at(a: int, b: int, dtype: int | None = None) -> Rule:
+    def rule(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+        left, right = input_type(network, node, a), input_type(network, node, b)
+        if not (left.known and right.known and len(left.dims) > 1 and len(right.dims) > 1):
+            return None
+        flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
+        dims = _matmul_dims(left.dims, right.dims, *flags)
+        return [TensorType(left.dtype if dtype is None else dtype, dims)]
+
+    return rule
+
+
+def _matmul_nbits(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    columns = node.attributes.integer("N")
+    if not data.known or columns <= 0:
+        return None
+    return [TensorType(data.dtype, (*data.dims[:-1], columns))]
+
+
+def _attention(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    """Types of com.microsoft Attention and QAttention: [B, S, hidden], [2, B, N, T, H]."""
+    data, weights = input_type(network, node, 0), input_type(network, node, 1)
+    if not (data.known and weights.known and len(data.dims) == 3):
+        return None
+    batch, length, _unused = data.dims
+    sizes = node.attributes.integers("qkv_hidden_sizes")
+    hidden = sizes[2] if len(sizes) == 3 else weights.dims[-1] // 3
+    heads = max(node.attributes.integer("num_heads", 1), 1)
+    past = input_type(network, node, 4 if node.op == "Attention" else 8)
+    total = length + (past.dims[-2] if past.known and len(past.dims) == 5 else 0)
+    dtype = data.dtype if node.op == "Attention" else input_type(network, node, 3).dtype
+    present = TensorType(dtype, (2, batch, heads, total, hidden // heads))
+    return [TensorType(dtype, (batch, length, hidden)), present]
+
+
+def _standard_or_contrib_attention(
+    network: Network, node: Node, values: ValueTable
+) -> Outputs | None:
+    return _attention(network, node, values) if node.domain == "com.microsoft" else None
+
+
+def _multi_head_attention(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    query, value = input_type(network, node, 0), input_type(network, node, 2)
+    if not query.known:
+        return None
+    batch, length = query.dims[:2]
+    if len(query.dims) == 5:  # packed [B, S, N, 3, H]
+        return [TensorType(query.dtype, (batch, length, query.dims[2] * query.dims[4]))]
+    heads = max(node.attributes.integer("num_heads", 1), 1)
+    key = input_type(network, node, 1)
+    hidden, total = query.dims[2], key.dims[1] if key.known else length
+    if value.known:
+        hidden = value.dims[2] if len(value.dims) == 3 else value.dims[1] * value.dims[3]
+        total = value.dims[1] if len(value.dims) == 3 else value.dims[2]
+    past = input_type(network, node, 6)
+    total += past.dims[2] if past.known and len(past.dims) == 4 else 0
+    present = TensorType(query.dtype, (batch, heads, total, hidden // heads))
+    return [TensorType(query.dtype, (batch, length, hidden)), present, present]
+
+
+def _group_query_attention(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    query = input_type(network, node, 0)
+    if not query.known:
+        return None
+    batch, length, width = query.dims
+    heads = max(node.attributes.integer("num_heads", 1), 1)
+    kv_heads = max(node.attributes.integer("kv_num_heads", heads), 1)
+    packed = len(node.inputs) < 2 or not node.inputs[1]
+    head_size = width // (heads + 2 * kv_heads) if packed else width // heads
+    past = input_type(network, node, 3)
+    cached = past.dims[2] if past.known and len(past.dims) == 4 else 0
+    present = TensorType(query.dtype, (batch, kv_heads, max(cached, 0) + length, head_size))
+    return [TensorType(query.dtype, (batch, length, heads * head_size)), present, present]
+
+
+def _skip_normalization(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if not data.known:
+        return None
+    mean = TensorType(_FLOAT32, (*data.dims[:-1], 1))
+    return [data, mean, mean, data]
+
+
+def _embed_normalization(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    ids, table = input_type(network, node, 0), input_type(network, node, 2)
+    if not (ids.known and table.known):
+        return None
+    embedded = TensorType(table.dtype, (*ids.dims, table.dims[-1]))
+    return [embedded, TensorType(DTYPE_CODE["int32"], ids.dims[:1]), embedded]
+
+
+def _channels_last_conv(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data, weights = input_type(network, node, 0), input_type(network, node, 1)
+    if not (data.known and weights.known):
+        return None
+    attributes = node.attributes
+    kernel = attributes.integers("kernel_shape") or weights.dims[2:]
+    axes = len(kernel)
+    pads = attributes.integers("pads") or (0,) * (2 * axes)
+    strides = attributes.integers("strides") or (1,) * axes
+    dilations = attributes.integers("dilations") or (1,) * axes
+    spatial = [
+        (size + pads[i] + pads[i + axes] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1
+        for i, size in enumerate(data.dims[1:-1])
+    ]
+    return [TensorType(data.dtype, (data.dims[0], *spatial, weights.dims[0]))]
+
+
+def _global_pool(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if not data.known:
+        return None
+    ones = (1,) * (len(data.dims) - 2)
+    last = bool(node.attributes.integer("channels_last"))
+    batch, channels = data.dims[0], data.dims[-1 if last else 1]
+    return [TensorType(data.dtype, (batch, *ones, channels) if last else (batch, channels, *ones))]
+
+
+def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    pieces = [network.type_of(name) for name in node.inputs[2::3]]
+    if not pieces or not all(p.known for p in pieces):
+        return None
+    axis = node.attributes.integer("axis")
+    dims = list(pieces[0].dims)
+    dims[axis] = sum(p.dims[axis] for p in pieces)
+    return [TensorType(pieces[0].dtype, tuple(dims))]
+
+
+def _quantised_gemm(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    a, b = input_type(network, node, 0), input_type(network, node, 3)
+    if not (a.known and b.known):
+        return None
+    flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
+    has_output_scale = len(node.inputs) > 7 and bool(node.inputs[7])
+    dtype = a.dtype if has_output_scale else _FLOAT32
+    return [TensorType(dtype, _matmul_dims(a.dims, b.dims, *flags))]
+
+
+_SAME = [
+    "BiasAdd",
+    "BiasDropout",
+    "BiasGelu",
+    "BiasSoftmax",
+    "BitmaskDropout",
+    "ComplexMul",
+    "ComplexMulConj",
+    "FastGelu",
+    "QuickGelu",
+    "GroupNorm",
+    "QLinearLeakyRelu",
+    "QLinearSigmoid",
+    "QLinearSoftmax",
+    "NGramRepeatBlock",
+    "RotaryEmbedding",
+]
+
+CONTRIB_RULES: dict[str, Rule] = {
+    **dict.fromkeys(_SAME, _same_as_first),
+    "Attention": _standard_or_contrib_attention,
+    "DynamicQuantizeMatMul": _matmul_at(0, 1),
+    "EmbedLayerNormalization": _embed_normalization,
+    "FusedMatMul": _matmul_at(0, 1),
+    "FusedMatMulActivation": _matmul_at(0, 1),
+    "GroupQueryAttention": _group_query_attention,
+    "MatMulBnb4": _matmul_nbits,
+    "MatMulFpQ4": _matmul_nbits,
+    "MatMulInteger16": _matmul_at(0, 1, _INT32),
+    "MatMulIntegerToFloat": _matmul_at(0, 1, _FLOAT32),
+    "MatMulNBits": _matmul_nbits,
+    "MultiHeadAttention": _multi_head_attention,
+    "NhwcConv": _channels_last_conv,
+    "NhwcFusedConv": _channels_last_conv,
+    "QAttention": _attention,
+    "QGemm": _quantised_gemm,
+    "QLinearAdd": _broadcast_quantised,
+    "QLinearConcat": _quantised_concat,
+    "QLinearGlobalAveragePool": _global_pool,
+    "QLinearMul": _broadcast_quantised,
+    "SkipGroupNorm": _skip_normalization,
+    "SkipLayerNormalization": _skip_normalization,
+    "SkipSimplifiedLayerNormalization": _skip_normalization,
+    "TransposeMatMul": _matmul_at(0, 1),
+}

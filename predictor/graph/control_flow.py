@@ -1,0 +1,118 @@
+"""Trip counts of loops and the branches that are taken, once types are known."""
+
+from __future__ import annotations
+
+from predictor.core.text import shortened
+from predictor.graph.cleanup import rename_values
+from predictor.graph.contractions import work_of
+from predictor.graph.network import Network, Node, Scope
+from predictor.graph.operator_graph import OperatorFlag
+from predictor.graph.values import ValueTable
+
+_MOST_TRIPS = 10**7  # exporters write the largest integer for "until the condition fails"
+
+
+def settle_trips(network: Network, scope: Scope | None, values: ValueTable) -> None:
+    """Set how often a body and those around it run; the values before it must be typed.
+
+    Where the file does not tell, the body is counted once, with a note.
+    """
+    while scope is not None and not scope.settled:
+        scope.settled = True
+        node = scope.control
+        if node.op == "Loop":
+            _set_trips(network, scope, _loop_trips(node, values))
+        elif node.op == "Scan":
+            _set_trips(network, scope, _scan_trips(network, node))
+        scope = scope.parent
+
+
+def _loop_trips(node: Node, values: ValueTable) -> int | None:
+    value = values.get(node.inputs[0]) if node.inputs and node.inputs[0] else None
+    if value is None or value.size != 1:
+        return None
+    trips = int(value.reshape(-1)[0])
+    return trips if 0 <= trips <= _MOST_TRIPS else None
+
+
+def _scan_trips(network: Network, node: Node) -> int | None:
+    scanned = network.type_of(node.inputs[-1])
+    axes = node.attributes.integers("scan_input_axes")
+    axis = axes[-1] if axes else 0
+    return scanned.dims[axis] if scanned.known and scanned.dims else None
+
+
+def _set_trips(network: Network, scope: Scope, trips: int | None) -> None:
+    if trips is not None:
+        scope.trips = trips
+        return
+    scope.trips_known = False
+    network.note(
+        f"The file does not tell how often {shortened(scope.control.name, 60)} "
+        f"({scope.control.op}) runs: "
+        "its body is counted once."
+    )
+
+
+def take_branches(network: Network, values: ValueTable) -> None:
+    """Keep one branch of each If: the one that its condition tells, else the costlier one."""
+    alias: dict[str, str] = {}
+    choices = [node for node in network.nodes if node.op == "If"]
+    for node in choices:  # inner ones stand first
+        taken = _taken_branch(network, node, values)
+        for branch, body in enumerate(node.bodies):
+            body.scope.taken = branch == taken
+        alias.update(zip(node.outputs, node.bodies[taken].outputs, strict=False))
+    if not choices:
+        return
+    network.nodes = [n for n in network.nodes if n.op != "If" and _is_taken(n.scope)]
+    alias.pop("", None)
+    rename_values(network, alias)
+
+
+def _taken_branch(network: Network, node: Node, values: ValueTable) -> int:
+    condition = values.get(node.inputs[0])
+    if condition is not None and condition.size == 1:
+        return 0 if bool(condition.reshape(-1)[0]) else 1
+    costs = [_branch_cost(network, body.scope) for body in node.bodies]
+    network.note(
+        f"Which branch {shortened(node.name, 60)} takes depends on values: "
+        "the costlier one is counted."
+    )
+    return 0 if costs[0] >= costs[1] else 1
+
+
+def _branch_cost(network: Network, scope: Scope) -> tuple[int, int]:
+    """Return MACs and written bytes of the nodes in a branch."""
+    macs = written = 0
+    for node in network.nodes:
+        if _is_within(node.scope, scope) and _is_taken(node.scope):
+            macs += work_of(network, node).macs * node.repeats
+            written += sum(network.type_of(o).bytes for o in node.outputs) * node.repeats
+    return macs, written
+
+
+def _is_within(inner: Scope | None, outer: Scope) -> bool:
+    while inner is not None and inner is not outer:
+        inner = inner.parent
+    return inner is not None
+
+
+def _is_taken(scope: Scope | None) -> bool:
+    while scope is not None:
+        if not scope.taken:
+            return False
+        scope = scope.parent
+    return True
+
+
+def mark_body_nodes(network: Network) -> None:
+    """Flag what stands in a body, and what runs an unknown number of times."""
+    for node in network.nodes:
+        scope = node.scope
+        if scope is not None:
+            node.flags |= OperatorFlag.SUBGRAPH
+        while scope is not None:
+            if not scope.trips_known:
+                node.flags |= OperatorFlag.UNKNOWN_TRIPS
+            scope = scope.parent

@@ -1,0 +1,131 @@
+"""From an ONNX file to a :class:`Model`: bind, infer, clean up, count, fingerprint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import onnx
+import onnx.inliner
+
+from predictor.core.errors import InputError
+from predictor.core.records import TensorInfo
+from predictor.graph.assembly import assemble
+from predictor.graph.batch_check import check_batch, check_reshapes
+from predictor.graph.binding import InputBinding
+from predictor.graph.cleanup import clean_up, drop_dead_nodes
+from predictor.graph.constants import fold_constants
+from predictor.graph.control_flow import mark_body_nodes, take_branches
+from predictor.graph.epilogues import mark_epilogues, mark_views
+from predictor.graph.flatten import flatten, graph_types
+from predictor.graph.model import Model
+from predictor.graph.network import Network
+from predictor.graph.operators import DTYPES
+from predictor.graph.quantisation import mark_quantised
+from predictor.graph.reader import ReadModel, read_model
+from predictor.graph.shapes import complete_types, infer_whole_graph
+from predictor.graph.validation import validate
+from predictor.graph.values import ValueTable
+
+
+def ingest(
+    path: str | os.PathLike[str],
+    bindings: Mapping[str, int] | None = None,
+    batch: int | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> Model:
+    """Read a file and build its model.
+
+    Args:
+        path: of the ONNX file.
+        bindings: values of dynamic dimensions by name.
+        batch: batch to set; a batch that the file fixes is replaced.
+        shapes: whole input shapes by input name.
+
+    Raises:
+        InputError: the file or one of the arguments is wrong.
+    """
+    return build_model(read_model(path), bindings or {}, batch, shapes or {})
+
+
+def build_model(
+    read: ReadModel,
+    bindings: Mapping[str, int],
+    batch: int | None,
+    shapes: Mapping[str, tuple[int, ...]],
+) -> Model:
+    """Build the model of a file that was read; the arguments are those of :func:`ingest`.
+
+    Raises:
+        InputError: the graph or one of the arguments is wrong.
+    """
+    proto = onnx.ModelProto()
+    proto.CopyFrom(read.proto)
+    if proto.functions:
+        proto = _inlined(proto)
+    stored = graph_types(proto.graph)
+    binding = InputBinding(proto.graph, bindings, batch, shapes)
+    binding.apply(proto.graph)
+    network = flatten(infer_whole_graph(proto))
+    network.stored_types = stored
+    validate(network)
+    values = ValueTable(network)
+    complete_types(network, values)
+    if binding.old_batch is not None and batch is not None:
+        check_batch(network, values, binding.old_batch, batch)
+    check_reshapes(network)
+    outputs = tuple(_output_info(network, name) for name in network.outputs)
+    _simplify(network, values)
+    return Model(
+        path=str(read.path),
+        size_bytes=read.size_bytes,
+        modified_ns=read.modified_ns,
+        ir_version=read.proto.ir_version,
+        opsets=dict(network.opsets),
+        producer=f"{read.proto.producer_name} {read.proto.producer_version}".strip(),
+        inputs=_input_infos(network, binding),
+        outputs=outputs,
+        dynamic=binding.dynamic,
+        notes=tuple(network.notes),
+        graph=assemble(network),
+    )
+
+
+def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return onnx.inliner.inline_local_functions(proto)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(
+            "model-local functions",
+            f"they cannot be inlined: {str(error).splitlines()[0]}",
+            "export the model without functions",
+        ) from error
+
+
+def _simplify(network: Network, values: ValueTable) -> None:
+    take_branches(network, values)
+    fold_constants(network)
+    clean_up(network)
+    mark_body_nodes(network)
+    mark_views(network)
+    mark_epilogues(network)
+    mark_quantised(network)
+    drop_dead_nodes(network)
+
+
+def _input_infos(network: Network, binding: InputBinding) -> tuple[TensorInfo, ...]:
+    return tuple(
+        TensorInfo(
+            name, DTYPES[network.type_of(name).dtype], binding.declared[name], binding.shapes[name]
+        )
+        for name in network.inputs
+    )
+
+
+def _output_info(network: Network, name: str) -> TensorInfo:
+    known = network.type_of(name)
+    stored = network.stored_types.get(name)
+    declared = known.dims if stored is None or stored.shape is None else stored.shape
+    return TensorInfo(
+        name, DTYPES[known.dtype], tuple("?" if d is None else d for d in declared), known.dims
+    )

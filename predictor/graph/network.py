@@ -1,0 +1,197 @@
+"""The working form of a model while it is ingested: nodes by name, mutable, one flat scope."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE, tensor_bytes
+
+if TYPE_CHECKING:
+    import onnx
+
+    from predictor.graph.attributes import Attributes
+
+Shape = tuple[int | None, ...]
+UNKNOWN_DTYPE = DTYPE_CODE["unknown"]
+
+
+class TensorType(NamedTuple):
+    """Type of one value: index into DTYPES and dims.
+
+    Attributes:
+        dtype: index into DTYPES.
+        shape: dims, None for one that is not known; None for an unknown rank.
+    """
+
+    dtype: int
+    shape: Shape | None
+
+    @property
+    def known(self) -> bool:
+        """Whether every dim is known."""
+        return self.shape is not None and None not in self.shape
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The dims of a known shape, () where nothing is known."""
+        return tuple(d or 0 for d in self.shape) if self.shape else ()
+
+    @property
+    def elements(self) -> int:
+        """Number of elements of a known shape."""
+        return math.prod(self.dims)
+
+    @property
+    def bytes(self) -> int:
+        """Packed size; 0 where the rank is not known (a value that is no tensor)."""
+        return 0 if self.shape is None else tensor_bytes(self.dtype, self.elements)
+
+
+UNKNOWN_TYPE = TensorType(UNKNOWN_DTYPE, None)
+
+
+class Constant(NamedTuple):
+    """A value that does not depend on the model's inputs.
+
+    Attributes:
+        root: name of the stored tensor that it is a copy of (transposed, reshaped, cast, scaled).
+        bits: bits in which one element is stored.
+        derived: made from shapes alone, so no weight of the file.
+    """
+
+    root: str
+    bits: int
+    derived: bool
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """One body graph of an If, Loop or Scan.
+
+    Attributes:
+        control: the If, Loop or Scan that runs it.
+        branch: 0 for then, 1 for else and for loop bodies 0.
+        parent: the body that the control node stands in.
+        trips: how often it runs each time that its control node does.
+        trips_known: whether the file tells.
+        settled: whether ``trips`` was asked for already.
+        carries: a loop's body, whose inputs change from run to run.
+        taken: False for the branch of an If that is not counted.
+    """
+
+    control: Node
+    branch: int
+    parent: Scope | None
+    trips: int = 1
+    trips_known: bool = True
+    settled: bool = False
+    carries: bool = False
+    taken: bool = True
+
+
+class Node:
+    """One operator: what its file says, with values by their name in the flat scope."""
+
+    __slots__ = (
+        "attributes",
+        "bodies",
+        "domain",
+        "flags",
+        "fused_into",
+        "inputs",
+        "local_inputs",
+        "local_outputs",
+        "name",
+        "op",
+        "op_type",
+        "outputs",
+        "proto",
+        "scope",
+    )
+
+    def __init__(
+        self,
+        op: str,
+        op_type: str,
+        domain: str,
+        name: str,
+        inputs: list[str],
+        outputs: list[str],
+        attributes: Attributes,
+        proto: onnx.NodeProto | None = None,
+    ) -> None:
+        self.op = op
+        self.op_type = op_type
+        self.domain = domain
+        self.name = name
+        self.inputs = inputs
+        self.outputs = outputs
+        self.attributes = attributes
+        self.proto = proto
+        self.local_inputs = inputs
+        self.local_outputs = outputs
+        self.scope: Scope | None = None
+        self.bodies: list[Body] = []
+        self.flags = 0
+        self.fused_into: Node | None = None
+
+    @property
+    def repeats(self) -> int:
+        """How often the node runs in one run of the model."""
+        count, scope = 1, self.scope
+        while scope is not None:
+            count *= scope.trips
+            scope = scope.parent
+        return count
+
+
+class Body(NamedTuple):
+    """A body graph after flattening: its scope and the flat names of its outputs."""
+
+    scope: Scope
+    outputs: list[str]
+
+
+@dataclass(slots=True, eq=False)
+class Network:
+    """All that is known of a model while it is ingested.
+
+    Attributes:
+        nodes: in topological order once ``validation.sort_nodes`` ran.
+        types: type by value name.
+        constants: by value name.
+        tensors: small stored tensors by value name, as protos.
+        inputs: names of the model's inputs, initializers apart.
+        outputs: names of its outputs.
+        formals: values that a loop hands to its body: counter, condition.
+        stored_types: what the file's value_info says; never trusted over inference.
+        opsets: opset version by domain.
+        notes: remarks in whole sentences, each once.
+        data_dependent: values whose size is an upper bound.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    types: dict[str, TensorType] = field(default_factory=dict)
+    constants: dict[str, Constant] = field(default_factory=dict)
+    tensors: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    formals: set[str] = field(default_factory=set)
+    stored_types: dict[str, TensorType] = field(default_factory=dict)
+    opsets: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    data_dependent: set[str] = field(default_factory=set)
+
+    def type_of(self, name: str) -> TensorType:
+        """Return the type of a value, unknown for an absent one."""
+        return self.types.get(name, UNKNOWN_TYPE)
+
+    def note(self, sentence: str) -> None:
+        """Add a remark once."""
+        self.notes[sentence] = None
+
+    def add_constant(self, name: str, dtype: int) -> None:
+        """Register a stored tensor as its own root."""
+        self.constants[name] = Constant(name, DTYPE_BITS[dtype], derived=False)

@@ -1,0 +1,161 @@
+"""Shape rules of our own: control flow, sequences, and sizes that depend on data."""
+
+from __future__ import annotations
+
+import math
+
+from predictor.graph.contrib_rules import CONTRIB_RULES
+from predictor.graph.network import Network, Node, TensorType
+from predictor.graph.operator_graph import OperatorFlag
+from predictor.graph.operators import DTYPE_CODE
+from predictor.graph.rule_basics import Outputs, Rule, input_type
+from predictor.graph.values import ValueTable
+
+_INT64 = DTYPE_CODE["int64"]
+
+
+def _bounded(network: Network, node: Node, outputs: Outputs) -> Outputs:
+    """Mark a node whose output size depends on values."""
+    node.flags |= OperatorFlag.DATA_DEPENDENT
+    network.data_dependent.update(name for name in node.outputs if name)
+    network.note(f"The output size of {node.op_type} depends on values: an upper bound is counted.")
+    return outputs
+
+
+def _non_zero(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if not data.known:
+        return None
+    value = values.get(node.outputs[0])
+    if value is not None:
+        return [TensorType(_INT64, value.shape)]
+    return _bounded(network, node, [TensorType(_INT64, (len(data.dims), data.elements))])
+
+
+def _non_max_suppression(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    boxes, scores = input_type(network, node, 0), input_type(network, node, 1)
+    if not (boxes.known and scores.known):
+        return None
+    per_class = boxes.dims[1]
+    limit = values.get(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
+    if limit is not None:
+        per_class = min(per_class, max(int(limit.reshape(-1)[0]), 0))
+    batches, classes = scores.dims[:2]
+    return _bounded(network, node, [TensorType(_INT64, (batches * classes * per_class, 3))])
+
+
+def _unique(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if not data.known:
+        return None
+    axis = node.attributes.integer("axis", -(2**31))
+    count = data.elements if axis == -(2**31) else data.dims[axis]
+    first = (count,) if axis == -(2**31) else data.dims
+    indices = TensorType(_INT64, (count,))
+    return _bounded(network, node, [TensorType(data.dtype, first), indices, indices, indices])
+
+
+def _compress(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if not data.known:
+        return None
+    shape = data.dims if "axis" in node.attributes else (data.elements,)
+    return _bounded(network, node, [TensorType(data.dtype, shape)])
+
+
+def _top_k(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if not data.known or len(node.inputs) < 2 or values.get(node.inputs[1]) is not None:
+        return None
+    return _bounded(network, node, [data, TensorType(_INT64, data.dims)])
+
+
+def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if node.proto is None:  # what a Scan hands to its body: its input without the first axis
+        return [TensorType(data.dtype, data.shape[1:] if data.shape else data.shape)]
+    if not data.known or len(node.inputs) < 3:
+        return None
+    if all(values.get(name) is not None for name in node.inputs[1:] if name):
+        return None
+    return _bounded(network, node, [data])
+
+
+def _if(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    outputs = []
+    for candidates in zip(*(body.outputs for body in node.bodies), strict=False):
+        types = [network.type_of(name) for name in candidates]
+        known = [t for t in types if t.known] or types
+        outputs.append(max(known, key=lambda t: t.bytes))
+    return outputs
+
+
+def _loop(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    body = node.bodies[0]
+    results = [network.type_of(name) for name in body.outputs[1:]]
+    carried = max(len(node.inputs) - 2, 0)
+    return results[:carried] + _stacked(results[carried:], body.scope.trips)
+
+
+def _scan(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    body = node.bodies[0]
+    results = [network.type_of(name) for name in body.outputs]
+    states = len(node.inputs) - node.attributes.integer("num_scan_inputs")
+    return results[:states] + _stacked(results[states:], body.scope.trips)
+
+
+def _stacked(types: Outputs, trips: int) -> Outputs:
+    return [TensorType(t.dtype, None if t.shape is None else (trips, *t.shape)) for t in types]
+
+
+def _split_to_sequence(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    """A sequence has the type of its largest piece."""
+    data = input_type(network, node, 0)
+    if not data.known:
+        return None
+    axis = node.attributes.integer("axis")
+    sizes = values.get(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] else None
+    dims = list(data.dims)
+    dims[axis] = 1 if sizes is None else int(sizes.max())
+    if sizes is None and not node.attributes.integer("keepdims", 1):
+        del dims[axis]
+    return [TensorType(data.dtype, tuple(dims))]
+
+
+def _concat_from_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    piece = input_type(network, node, 0)
+    maker = next((n for n in network.nodes if node.inputs[0] in n.outputs), None)
+    if not piece.known or maker is None or maker.op != "SequenceConstruct":
+        return None
+    axis, dims = node.attributes.integer("axis"), list(piece.dims)
+    if node.attributes.integer("new_axis"):
+        dims.insert(axis if axis >= 0 else axis + len(dims) + 1, len(maker.inputs))
+    else:
+        dims[axis] = sum(network.type_of(name).dims[axis] for name in maker.inputs)
+    return [TensorType(piece.dtype, tuple(dims))]
+
+
+def _first_of_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    known = [network.type_of(name) for name in node.inputs if name]
+    known = [t for t in known if t.known]
+    return [max(known, key=lambda t: math.prod(t.dims))] if known else None
+
+
+RULES: dict[str, Rule] = {
+    **CONTRIB_RULES,
+    "Compress": _compress,
+    "ConcatFromSequence": _concat_from_sequence,
+    "If": _if,
+    "Loop": _loop,
+    "NonMaxSuppression": _non_max_suppression,
+    "NonZero": _non_zero,
+    "Scan": _scan,
+    "SequenceAt": _first_of_sequence,
+    "SequenceConstruct": _first_of_sequence,
+    "SequenceErase": _first_of_sequence,
+    "SequenceInsert": _first_of_sequence,
+    "Slice": _slice,
+    "SplitToSequence": _split_to_sequence,
+    "TopK": _top_k,
+    "Unique": _unique,
+}

@@ -1,0 +1,116 @@
+"""Static shapes of every value: the whole graph at once by onnx, then a walk over what is left."""
+
+from __future__ import annotations
+
+import onnx
+
+from predictor.core.errors import InputError
+from predictor.core.text import shortened
+from predictor.graph.control_flow import settle_trips
+from predictor.graph.network import UNKNOWN_DTYPE, Network, Node, TensorType
+from predictor.graph.node_inference import infer_by_schema
+from predictor.graph.operator_graph import OperatorFlag
+from predictor.graph.operators import UNCOUNTED
+from predictor.graph.rule_basics import Outputs
+from predictor.graph.shape_rules import RULES
+from predictor.graph.values import ValueTable
+
+
+def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Infer all types of a model with bound inputs at once; gaps are left for the walk."""
+    try:
+        return onnx.shape_inference.infer_shapes(proto, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
+        return proto  # the walk finds the operator that it stumbles over, and names it
+
+
+def complete_types(network: Network, values: ValueTable) -> None:
+    """Fill in the type of every value that is not known yet, in topological order.
+
+    Raises:
+        InputError: a shape stays unknown, or an operator's inputs do not fit together.
+    """
+    types = network.types
+    for node in network.nodes:
+        if node.scope is not None:
+            settle_trips(network, node.scope, values)
+        for body in node.bodies:
+            settle_trips(network, body.scope, values)
+        if node.op == "Unknown" or node.op in UNCOUNTED:
+            _mark_unknown(network, node)
+        for name in node.outputs:
+            if name and not (name in types and types[name].known):
+                _complete_node(network, node, values)
+                break
+
+
+def _complete_node(network: Network, node: Node, values: ValueTable) -> None:
+    rule = RULES.get(node.op)
+    outputs: Outputs | None = rule(network, node, values) if rule is not None else None
+    if outputs is None and node.op != "Unknown":
+        outputs = infer_by_schema(network, node, values)
+    if outputs is None:
+        _assume_outputs(network, node)
+        return
+    for name, known in zip(node.outputs, outputs, strict=False):
+        if name:
+            network.types[name] = _settled(network, node, name, known)
+    for name in node.outputs[len(outputs) :]:
+        network.types.setdefault(name, TensorType(UNKNOWN_DTYPE, None))
+
+
+def _settled(network: Network, node: Node, name: str, known: TensorType) -> TensorType:
+    """Take what inference knows; a dimension that stays open is an error that names it."""
+    if known.shape is None and known.dtype == UNKNOWN_DTYPE:
+        return known  # an optional, a map: no tensor, no size
+    if known.known:
+        return known
+    stored = network.stored_types.get(name)
+    if stored is not None and stored.known and _agrees(known, stored):
+        return stored
+    if known.shape is None:
+        missing = "the number of dimensions"
+    else:
+        missing = f"dimension {known.shape.index(None)}"
+    raise InputError(
+        f"node {node.name}",
+        f"{missing} of its output {shortened(name, 60)} ({node.op_type}) cannot be told "
+        "from the file and the inputs",
+        "bind the model's dynamic dimensions or export it with static shapes",
+    )
+
+
+def _agrees(known: TensorType, stored: TensorType) -> bool:
+    if known.shape is None:
+        return True
+    return len(known.shape) == len(stored.dims) and all(
+        a is None or a == b for a, b in zip(known.shape, stored.dims, strict=True)
+    )
+
+
+def _mark_unknown(network: Network, node: Node) -> None:
+    node.flags |= OperatorFlag.UNKNOWN
+    network.note(
+        f"Operator {shortened(node.op_type, 60)} is not known: its bytes are counted, "
+        "its arithmetic is not."
+    )
+
+
+def _assume_outputs(network: Network, node: Node) -> None:
+    """Take the stored type of an unknown operator's outputs, else that of its first input."""
+    first = next(
+        (network.types[i] for i in node.inputs if i in network.types),
+        TensorType(UNKNOWN_DTYPE, ()),
+    )
+    for name in node.outputs:
+        stored = network.stored_types.get(name)
+        if stored is not None and stored.known:
+            network.types[name] = stored
+        elif name and not network.type_of(name).known:
+            network.types[name] = first
+            network.note(
+                f"The output shape of {shortened(node.name, 60)} is not known: "
+                "it is taken to be that of its first input."
+            )
+    if node.op != "Unknown":
+        _mark_unknown(network, node)

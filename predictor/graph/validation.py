@@ -1,0 +1,118 @@
+"""Checks on the nodes of a network: names, unique outputs, producers, order."""
+
+from __future__ import annotations
+
+import heapq
+
+from predictor.core.errors import InputError
+from predictor.graph.network import Network, Node
+
+_EXPORT = "export the model again or mend the file"
+
+
+def validate(network: Network) -> None:
+    """Check the nodes and put them into topological order.
+
+    Raises:
+        InputError: a name with NUL, a value made twice, an input that nobody makes, a cycle.
+    """
+    _check_names(network)
+    producer = _producers(network)
+    if not _is_sorted(network, producer):
+        network.nodes = _sorted_nodes(network, producer)
+
+
+def consumed_names(node: Node) -> list[str]:
+    """Return the values that a node needs: its inputs and its bodies' results."""
+    names = [name for name in node.inputs if name]
+    for body in node.bodies:
+        names += body.outputs
+    return names
+
+
+def _check_names(network: Network) -> None:
+    for node in network.nodes:
+        if "\0" in node.name or any("\0" in name for name in node.outputs):
+            raise InputError(
+                f"node {node.name}", "its name holds a NUL character", "rename it in the file"
+            )
+    for name in (*network.inputs, *network.outputs, *network.constants):
+        if "\0" in name:
+            raise InputError(
+                f"value {name}", "its name holds a NUL character", "rename it in the file"
+            )
+
+
+def _producers(network: Network) -> dict[str, int]:
+    producer: dict[str, int] = {}
+    taken = set(network.inputs)
+    for index, node in enumerate(network.nodes):
+        for name in node.outputs:
+            if not name:
+                continue
+            if name in producer or name in taken or name in network.constants:
+                raise InputError(
+                    f"node {node.name}", f"its output {name} is made twice in the graph", _EXPORT
+                )
+            producer[name] = index
+    return producer
+
+
+def _is_sorted(network: Network, producer: dict[str, int]) -> bool:
+    """Check the order, and that every value has a producer.
+
+    Raises:
+        InputError: an input that nobody makes.
+    """
+    in_order = True
+    given = {*network.inputs, *network.constants, *network.formals}
+    for index, node in enumerate(network.nodes):
+        for name in consumed_names(node):
+            made = producer.get(name)
+            if made is not None:
+                in_order = in_order and made < index
+            elif name not in given:
+                raise InputError(f"node {node.name}", f"nothing makes its input {name}", _EXPORT)
+    for name in network.outputs:
+        if name not in producer and name not in given:
+            raise InputError(f"output {name}", "no node makes it", _EXPORT)
+    return in_order
+
+
+def _sorted_nodes(network: Network, producer: dict[str, int]) -> list[Node]:
+    """Sort topologically, keeping the file's order where it is free (Kahn's algorithm)."""
+    nodes = network.nodes
+    waiting = [0] * len(nodes)
+    consumers: list[list[int]] = [[] for _ in nodes]
+    for index, node in enumerate(nodes):
+        needed = {producer[name] for name in consumed_names(node) if name in producer}
+        waiting[index] = len(needed)
+        for made in needed:
+            consumers[made].append(index)
+    ready = [index for index, count in enumerate(waiting) if count == 0]
+    order: list[Node] = []
+    while ready:
+        index = heapq.heappop(ready)
+        order.append(nodes[index])
+        for consumer in consumers[index]:
+            waiting[consumer] -= 1
+            if waiting[consumer] == 0:
+                heapq.heappush(ready, consumer)
+    if len(order) < len(nodes):
+        name = nodes[_on_cycle(nodes, waiting, producer)].name
+        raise InputError(f"node {name}", "it stands on a cycle of the graph", _EXPORT)
+    return order
+
+
+def _on_cycle(nodes: list[Node], waiting: list[int], producer: dict[str, int]) -> int:
+    """Walk up from a node that never became ready until one is met again: it is on the cycle."""
+    current = next(index for index, count in enumerate(waiting) if count)
+    met: set[int] = set()
+    while current not in met:
+        met.add(current)
+        current = next(
+            producer[name]
+            for name in consumed_names(nodes[current])
+            if name in producer and waiting[producer[name]]
+        )
+    return current

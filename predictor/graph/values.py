@@ -1,0 +1,305 @@
+"""Values of small shape-carrying tensors, computed with numpy only where somebody asks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from predictor.graph.network import Network, Node
+from predictor.graph.operators import ONNX_OF_DTYPE
+
+Array: TypeAlias = NDArray[Any]
+LARGEST_VALUE = 1 << 16  # elements; shapes, axes, anchors and position ids stay far below
+
+
+class ValueTable:
+    """Evaluates values of a network on demand; what cannot be evaluated is None."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._known: dict[str, Array | None] = {}
+        self._producer = {name: node for node in network.nodes for name in node.outputs if name}
+
+    def set(self, name: str, value: Array) -> None:
+        """State a value that the file does not tell."""
+        self._known[name] = value
+
+    def get(self, name: str) -> Array | None:
+        """Return a value, None where it depends on the model's inputs or is not small."""
+        stack = [name]
+        while stack:
+            current = stack[-1]
+            if current in self._known:
+                stack.pop()
+                continue
+            missing = self._missing_inputs(current)
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if current not in self._known:
+                self._known[current] = self._evaluate(current)
+        return self._known[name]
+
+    def _missing_inputs(self, name: str) -> list[str]:
+        """Return inputs to evaluate first; nothing where they are not needed."""
+        node = self._producer.get(name)
+        if node is None or node.op not in _EVALUATORS:
+            return []
+        if self._network.type_of(name).elements > LARGEST_VALUE:
+            return []
+        return [i for i in node.inputs if i and i not in self._known]
+
+    def _evaluate(self, name: str) -> Array | None:
+        network = self._network
+        tensor = network.tensors.get(name)
+        if tensor is not None:
+            return _stored(tensor)
+        node = self._producer.get(name)
+        if node is None:
+            return None
+        if node.op in {"Shape", "Size"}:
+            return self._of_shape(node)
+        evaluator = _EVALUATORS.get(node.op)
+        if evaluator is None or not self._is_small(node, name):
+            return None
+        inputs = [self._known.get(i) if i else None for i in node.inputs]
+        if any(v is None and i for v, i in zip(inputs, node.inputs, strict=True)):
+            return None
+        return self._run(evaluator, node, inputs, name)
+
+    def _is_small(self, node: Node, name: str) -> bool:
+        known = self._network.type_of(name)
+        if known.known:
+            return known.elements <= LARGEST_VALUE
+        return node.op not in {"Range", "Expand", "Tile", "ConstantOfShape"} or all(
+            self._bounded(node)
+        )
+
+    def _bounded(self, node: Node) -> list[bool]:
+        """Growing operators: the result must stay small by the values they are given."""
+        values = [self._known.get(i) for i in node.inputs]
+        if any(v is None for v in values):
+            return [False]
+        arrays = [v for v in values if v is not None]
+        if node.op == "Range":
+            start, limit, delta = (float(v.reshape(-1)[0]) for v in arrays[:3])
+            return [delta != 0 and (limit - start) / delta <= LARGEST_VALUE]
+        sizes = arrays[-1].reshape(-1).tolist()
+        grown = math.prod(max(int(s), 1) for s in sizes)
+        return [grown * (arrays[0].size if node.op == "Tile" else 1) <= LARGEST_VALUE]
+
+    def _of_shape(self, node: Node) -> Array | None:
+        known = self._network.type_of(node.inputs[0])
+        if not known.known:
+            return None
+        if node.op == "Size":
+            return np.array(known.elements, np.int64)
+        start = node.attributes.integer("start")
+        end = node.attributes.integer("end", len(known.dims))
+        return np.array(known.dims[start:end], np.int64)
+
+    def _run(
+        self,
+        evaluator: Callable[[Node, Sequence[Any]], Any],
+        node: Node,
+        inputs: Sequence[Array | None],
+        name: str,
+    ) -> Array | None:
+        try:
+            with np.errstate(all="ignore"):
+                result = evaluator(node, inputs)
+        except (ValueError, IndexError, TypeError, OverflowError, np.exceptions.AxisError):
+            return None  # the file's values do not fit; the operator's shape inference says how
+        if isinstance(result, list):
+            for output, part in zip(node.outputs, result, strict=False):
+                self._known[output] = part
+            return self._known.get(name)
+        array = np.asarray(result)
+        return array if array.size <= LARGEST_VALUE else None
+
+
+def _stored(tensor: onnx.TensorProto) -> Array | None:
+    if math.prod(tensor.dims) > LARGEST_VALUE or tensor.data_type == onnx.TensorProto.STRING:
+        return None
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return None
+    try:
+        return onnx.numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError):
+        return None  # its data was too large to keep, or is not of the size that it states
+
+
+def _numpy_dtype(onnx_type: int) -> np.dtype[Any]:
+    return onnx.helper.tensor_dtype_to_np_dtype(onnx_type)
+
+
+def _axes(node: Node, inputs: Sequence[Any], position: int = 1) -> tuple[int, ...] | None:
+    if len(inputs) > position and inputs[position] is not None:
+        return tuple(int(a) for a in inputs[position].reshape(-1))
+    return node.attributes.integers("axes") or None
+
+
+def _slice(node: Node, inputs: Sequence[Any]) -> Any:
+    data = inputs[0]
+    if len(inputs) > 1:
+        starts, ends = inputs[1].tolist(), inputs[2].tolist()
+    else:
+        starts, ends = node.attributes.integers("starts"), node.attributes.integers("ends")
+    axes = _axes(node, inputs, 3) or tuple(range(len(starts)))
+    has_steps = len(inputs) > 4 and inputs[4] is not None
+    steps = inputs[4].tolist() if has_steps else [1] * len(starts)
+    index = [slice(None)] * data.ndim
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        # An end below -size means "past the first element" for negative steps.
+        stop = None if step < 0 and end < -data.shape[axis] else end
+        index[axis] = slice(start, stop, step)
+    return data[tuple(index)]
+
+
+def _reshape(node: Node, inputs: Sequence[Any]) -> Any:
+    data, target = inputs[0], [int(s) for s in inputs[1]]
+    if not node.attributes.integer("allowzero"):
+        target = [data.shape[i] if s == 0 else s for i, s in enumerate(target)]
+    return data.reshape(target)
+
+
+def _split(node: Node, inputs: Sequence[Any]) -> Any:
+    data, axis = inputs[0], node.attributes.integer("axis")
+    sizes = inputs[1] if len(inputs) > 1 and inputs[1] is not None else None
+    if sizes is None:
+        listed = node.attributes.integers("split")
+        sizes = np.array(listed) if listed else None
+    if sizes is None:
+        return np.array_split(data, len(node.outputs), axis)
+    return np.split(data, np.cumsum(sizes)[:-1], axis)
+
+
+def _reduce(function: Callable[..., Any]) -> Callable[[Node, Sequence[Any]], Any]:
+    def run(node: Node, inputs: Sequence[Any]) -> Any:
+        keep = bool(node.attributes.integer("keepdims", 1))
+        axes = _axes(node, inputs)
+        return np.asarray(function(inputs[0], axis=axes, keepdims=keep), inputs[0].dtype)
+
+    return run
+
+
+def _divide(_: Node, inputs: Sequence[Any]) -> Any:
+    a, b = inputs[0], inputs[1]
+    if not np.issubdtype(a.dtype, np.integer):
+        return a / b
+    if not b.all():
+        raise ValueError("division by zero")
+    # ONNX truncates towards zero, numpy's // rounds down.
+    return (np.sign(a) * np.sign(b) * (abs(a) // abs(b))).astype(a.dtype)
+
+
+def _constant_of_shape(node: Node, inputs: Sequence[Any]) -> Any:
+    fill = np.zeros(1, np.float32)
+    for attribute in node.proto.attribute if node.proto else ():
+        if attribute.name == "value":
+            fill = onnx.numpy_helper.to_array(attribute.t)
+    return np.full([int(s) for s in inputs[0]], fill.reshape(-1)[0], fill.dtype)
+
+
+def _cast(node: Node, inputs: Sequence[Any]) -> Any:
+    return inputs[0].astype(_numpy_dtype(node.attributes.integer("to", 1)))
+
+
+def _clip(_: Node, inputs: Sequence[Any]) -> Any:
+    low = inputs[1] if len(inputs) > 1 else None
+    high = inputs[2] if len(inputs) > 2 else None
+    return inputs[0] if low is None and high is None else np.clip(inputs[0], low, high)
+
+
+def _transpose(node: Node, inputs: Sequence[Any]) -> Any:
+    return np.transpose(inputs[0], node.attributes.integers("perm") or None)
+
+
+def _expand(_: Node, inputs: Sequence[Any]) -> Any:
+    shape = np.broadcast_shapes(inputs[0].shape, tuple(int(s) for s in inputs[1]))
+    return np.broadcast_to(inputs[0], shape)
+
+
+def _squeeze(node: Node, inputs: Sequence[Any]) -> Any:
+    return np.squeeze(inputs[0], _axes(node, inputs))
+
+
+def _unsqueeze(node: Node, inputs: Sequence[Any]) -> Any:
+    return np.expand_dims(inputs[0], _axes(node, inputs) or ())
+
+
+def _elementwise(function: Callable[..., Any]) -> Callable[[Node, Sequence[Any]], Any]:
+    return lambda _, inputs: function(*inputs)
+
+
+def _folded(function: Callable[..., Any]) -> Callable[[Node, Sequence[Any]], Any]:
+    def run(_: Node, inputs: Sequence[Any]) -> Any:
+        result = inputs[0]
+        for value in inputs[1:]:
+            result = function(result, value)
+        return result
+
+    return run
+
+
+_EVALUATORS: dict[str, Callable[[Node, Sequence[Any]], Any]] = {
+    "Abs": _elementwise(np.abs),
+    "Add": _elementwise(np.add),
+    "And": _elementwise(np.logical_and),
+    "Cast": _cast,
+    "Ceil": _elementwise(np.ceil),
+    "Clip": _clip,
+    "Concat": lambda node, v: np.concatenate(v, node.attributes.integer("axis")),
+    "ConstantOfShape": _constant_of_shape,
+    "Div": _divide,
+    "Equal": _elementwise(np.equal),
+    "Expand": _expand,
+    "Exp": _elementwise(np.exp),
+    "Floor": _elementwise(np.floor),
+    "Gather": lambda node, v: np.take(v[0], v[1], node.attributes.integer("axis")),
+    "Greater": _elementwise(np.greater),
+    "GreaterOrEqual": _elementwise(np.greater_equal),
+    "Identity": _elementwise(np.asarray),
+    "Less": _elementwise(np.less),
+    "LessOrEqual": _elementwise(np.less_equal),
+    "Log": _elementwise(np.log),
+    "Max": _folded(np.maximum),
+    "Min": _folded(np.minimum),
+    "Mod": lambda node, v: (np.fmod if node.attributes.integer("fmod") else np.mod)(v[0], v[1]),
+    "Mul": _elementwise(np.multiply),
+    "Neg": _elementwise(np.negative),
+    "NonZero": lambda _, v: np.array(np.nonzero(v[0]), np.int64),
+    "Not": _elementwise(np.logical_not),
+    "Or": _elementwise(np.logical_or),
+    "Pow": lambda _, v: np.power(v[0], v[1]).astype(v[0].dtype),
+    "Range": lambda _, v: np.arange(v[0].item(), v[1].item(), v[2].item(), dtype=v[0].dtype),
+    "ReduceMax": _reduce(np.max),
+    "ReduceMin": _reduce(np.min),
+    "ReduceProd": _reduce(np.prod),
+    "ReduceSum": _reduce(np.sum),
+    "Reshape": _reshape,
+    "Round": _elementwise(np.round),
+    "Slice": _slice,
+    "Split": _split,
+    "Sqrt": _elementwise(np.sqrt),
+    "Squeeze": _squeeze,
+    "Sub": _elementwise(np.subtract),
+    "Tile": lambda _, v: np.tile(v[0], v[1]),
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+    "Where": _elementwise(np.where),
+}
+
+
+def to_tensor(array: Array, dtype: int) -> onnx.TensorProto:
+    """Convert a small value for onnx's shape inference."""
+    tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array))
+    if tensor.data_type != ONNX_OF_DTYPE.get(dtype, tensor.data_type):
+        return onnx.numpy_helper.from_array(np.asarray(array, _numpy_dtype(ONNX_OF_DTYPE[dtype])))
+    return tensor

@@ -1,0 +1,43 @@
+"""What one run of an operator multiplies, and the window that it does it in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from predictor.graph.network import Network, Node
+
+
+class Work(NamedTuple):
+    """Arithmetic of one run of an operator.
+
+    Attributes:
+        macs: multiply-accumulates.
+        gemm: groups, M, N, K with groups * M * N * K = macs, zeros where there is no such form.
+        window: kernel height and width of convolution and pooling, else 0.
+        stride: its strides, else 0.
+        winograd: whether a fast convolution algorithm may serve it.
+    """
+
+    macs: int
+    gemm: tuple[int, int, int, int] = (0, 0, 0, 0)
+    window: tuple[int, int] = (0, 0)
+    stride: tuple[int, int] = (0, 0)
+    winograd: bool = False
+
+
+NO_WORK = Work(0)
+
+
+def product_work(groups: int, rows: int, columns: int, inner: int) -> Work:
+    """Return the work of ``groups`` products of [rows, inner] and [inner, columns]."""
+    macs = groups * rows * columns * inner
+    return Work(macs, (groups, rows, columns, inner)) if macs else NO_WORK
+
+
+def dims_of(network: Network, node: Node, position: int) -> tuple[int, ...]:
+    """Return the dims of input ``position``, of the first output for -1; () where absent."""
+    if position < 0:
+        return network.type_of(node.outputs[0]).dims if node.outputs else ()
+    if position >= len(node.inputs):
+        return ()
+    return network.type_of(node.inputs[position]).dims
