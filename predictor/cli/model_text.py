@@ -37,7 +37,7 @@ def dimension_lines(model: Model) -> Iterator[str]:
     """Yield a line for each dimension that the file leaves open, with what it is bound to."""
     for dimension in model.dynamic:
         origin = dimension.reason if dimension.value == dimension.default else "as you set it"
-        yield f"  {shortened(dimension.name, NAME_COLUMNS)} = {dimension.value} ({origin})"
+        yield f"{shortened(dimension.name, NAME_COLUMNS)} = {dimension.value} ({origin})"
 
 
 def dims_text(dims: Iterable[int | str]) -> str:
@@ -50,7 +50,7 @@ def _lines(model: Model) -> Iterator[str]:
     for word, tensors in (("input", model.inputs), ("output", model.outputs)):
         for tensor in tensors:
             yield f"  {word} {_tensor_text(tensor)}"
-    yield from dimension_lines(model)
+    yield from (f"  {line}" for line in dimension_lines(model))
     yield from (f"  {printable(note)}" for note in model.notes)
 
 

@@ -13,6 +13,7 @@ from predictor.cli.prediction_json import prediction_document
 from predictor.cli.prediction_text import prediction_text
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, Precision, Prediction, Target
+from predictor.core.text import printable
 from predictor.services.catalogue import Catalogue, load_catalogue
 from predictor.services.comparison import default_devices
 from predictor.services.history import History, open_history
@@ -96,7 +97,7 @@ def _print(
     if options.json:
         for model in models:
             for line in (*dimension_lines(model), *model.notes):
-                console.note(line)
+                console.note(f"{printable(Path(model.path).name)}: {printable(line)}")
         console.document(prediction_document(options, models, targets, predictions))
     else:
         console.result(prediction_text(options, models, targets, predictions))

@@ -1,0 +1,102 @@
+"""The command line as a user starts it: a process of its own, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "resources" / "samples"
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start_ctm(tmp_path: Path) -> Iterator[Start]:
+    """Start ``ctm`` with these arguments and environment; what still runs at the end is killed."""
+    folder = tmp_path / "cwd"
+    folder.mkdir()
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "predictor.cli", *map(str, arguments)],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def ctm(start_ctm: Start) -> Run:
+    """Run ``ctm`` to its end and return what it printed and its exit code."""
+
+    def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        process = start_ctm(*arguments, **environment)
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    return run
+
+
+@pytest.fixture
+def mobilenet() -> Path:
+    return SAMPLES / "mobilenetv2-1.0-224.onnx"
+
+
+@pytest.fixture
+def distilbert() -> Path:
+    return SAMPLES / "distilbert-base.onnx"
+
+
+@pytest.fixture
+def fixed_model(tmp_path: Path) -> Path:
+    """A matrix product whose file fixes every dimension, with a Reshape that pins the batch."""
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [8, 4], [0.5] * 32)
+    shape = helper.make_tensor("s", TensorProto.INT64, [2], [1, 8])
+    graph = helper.make_graph(
+        [
+            helper.make_node("Reshape", ["x", "s"], ["flat"], name="pin"),
+            helper.make_node("MatMul", ["flat", "w"], ["y"], name="product"),
+        ],
+        "fixed",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+        [weight, shape],
+    )
+    path = tmp_path / "fixed.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """A device file of the user: a small board that runs fp32 and int8."""
+    path = tmp_path / "board.json"
+    path.write_text(
+        """{"schema": "ctm-hcv/1", "id": "my-board", "name": "My Board", "vendor": "Me",
+            "family": "mobile_cpu",
+            "configurations": [{"runtime": "onnxruntime", "precision": "fp32"},
+                               {"runtime": "ncnn", "precision": "int8"}],
+            "metrics": {"core_count": 4, "clock_mhz": 1500, "fp32_au_per_core": 8,
+                        "fp32_tflops": 0.096, "dram_bw_gbps": 4, "dram_gb": 4}}""",
+        encoding="utf-8",
+    )
+    return path

@@ -1,0 +1,228 @@
+"""The other commands as processes, and what every command does when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from predictor import __version__
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[str]]
+
+
+def test_inspect_counts_what_the_papers_state(ctm: Run, mobilenet: Path, distilbert: Path) -> None:
+    # Sandler et al. 2018, table 4: 300 M MACs and 3.4 M parameters; DistilBERT: 66 M parameters,
+    # and half of BERT-base's 11.17 G MACs at 128 tokens.
+    for path, macs, params in ((mobilenet, 0.30e9, 3.49e6), (distilbert, 5.58e9, 66.4e6)):
+        document = json.loads(ctm("inspect", path, "--json").stdout)
+        totals, operators = document["totals"], document["operators"]
+
+        assert totals["macs"] == pytest.approx(macs, rel=0.01)
+        assert totals["params"] == pytest.approx(params, rel=0.01)
+        assert totals["operators"] == len(operators)
+        assert totals["macs"] == sum(o["macs"] for o in operators)
+        assert totals["bytes_moved"] == sum(o["bytes_moved"] for o in operators)
+        assert {"name", "op_type", "output_shape", "macs", "bytes_moved"} <= set(operators[0])
+
+
+def test_inspect_in_text_is_a_table_of_operators(ctm: Run, mobilenet: Path) -> None:
+    done = ctm("inspect", mobilenet, "--batch", "2")
+
+    assert done.returncode == 0
+    assert "input image: float32 2×3×224×224" in done.stdout
+    assert "batch = 2 (as you set it)" in done.stdout
+    row = next(line for line in done.stdout.splitlines() if line.startswith("classifier "))
+    assert row.split()[1:4] == ["Gemm", "2×1000", "2.56"]
+
+
+def test_devices_lists_the_catalogue(ctm: Run) -> None:
+    entries = json.loads(ctm("devices", "--json").stdout)["devices"]
+    text = ctm("devices").stdout
+
+    assert len(entries) >= 40
+    for entry in entries:
+        assert set(entry) == {"id", "name", "vendor", "family", "metrics", "has_signature"}
+        assert entry["metrics"]
+        assert entry["has_signature"] is False
+        assert f"\n{entry['id']} " in text
+    assert ctm("devices", "list").stdout == text
+
+
+def test_devices_show_gives_each_metric_with_its_source(ctm: Run) -> None:
+    shown = json.loads(ctm("devices", "show", "Tesla T4", "--json").stdout)
+    text = ctm("devices", "show", "tesla-t4").stdout
+
+    assert shown["id"] == "tesla-t4"
+    assert set(shown["metrics"]) == set(shown["sources"])
+    assert "Memory bandwidth" in text
+    assert all(source in text for source in shown["sources"].values())
+
+
+def test_devices_check_accepts_what_show_and_detect_print(
+    ctm: Run, tmp_path: Path, board: Path
+) -> None:
+    for name, arguments in (("shown", ("show", "tesla-t4")), ("detected", ("detect",))):
+        path = tmp_path / f"{name}.json"
+        path.write_text(ctm("devices", *arguments, "--json").stdout, encoding="utf-8")
+
+        checked = ctm("devices", "check", path, "--json")
+
+        assert checked.returncode == 0, checked.stderr
+        assert json.loads(checked.stdout)["valid"] is True
+    assert "the file is valid" in ctm("devices", "check", board).stdout
+
+
+def test_devices_check_names_what_is_wrong(ctm: Run, board: Path) -> None:
+    board.write_text(board.read_text().replace('"dram_gb": 4', '"dram_gb": -4'))
+
+    done = ctm("devices", "check", board)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    for word in (str(board), "dram_gb", "-4"):
+        assert word in done.stderr
+
+
+def test_detect_describes_this_machine(ctm: Run) -> None:
+    done = ctm("devices", "detect")
+
+    assert done.returncode == 0
+    assert "Cores" in done.stdout
+
+
+def test_store_tells_what_it_holds(
+    ctm: Run, mobilenet: Path, own_store: Path, tmp_path: Path
+) -> None:
+    ctm("predict", mobilenet, "--device", "tesla-t4")
+    other = tmp_path / "other.db"
+
+    info = json.loads(ctm("store", "info", "--json").stdout)
+    empty = json.loads(ctm("store", "info", "--json", "--store", other).stdout)
+
+    assert info["path"] == str(own_store)
+    assert info["records"]["predictions"] == 1
+    assert empty["records"]["predictions"] == 0
+    assert str(own_store) in ctm("store", "info").stdout
+
+
+def test_store_check_finds_damage(ctm: Run, mobilenet: Path, own_store: Path) -> None:
+    ctm("predict", mobilenet, "--all")
+    sound = ctm("store", "check", "--json")
+    content = bytearray(own_store.read_bytes())
+    content[4096 * 3 : 4096 * 4] = b"\xff" * 4096
+    own_store.write_bytes(bytes(content))
+    damaged = ctm("store", "check")
+
+    assert json.loads(sound.stdout) == {"sound": True, "problems": []}
+    assert sound.returncode == 0
+    assert damaged.returncode != 0
+    assert "Traceback" not in damaged.stderr
+
+
+def hostile_file(folder: Path, kind: str) -> Path:
+    """Return the path of what a user may drop by mistake."""
+    path = folder / f"{kind}.onnx"
+    if kind == "folder":
+        path.mkdir()
+    elif kind != "missing":
+        contents = {"empty": b"", "text": b"Dear diary\n", "zip": b"PK\x03\x04" + bytes(60)}
+        path.write_bytes(contents[kind])
+    return path
+
+
+@pytest.mark.parametrize("command", ["predict", "inspect"])
+@pytest.mark.parametrize("kind", ["missing", "empty", "text", "zip", "folder"])
+def test_a_file_that_is_no_model_is_one_sentence(
+    ctm: Run, tmp_path: Path, command: str, kind: str
+) -> None:
+    path = hostile_file(tmp_path, kind)
+
+    done = ctm(command, path, "--json")
+
+    assert_one_sentence(done, 2, str(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("predict {model} --device rtx3099", "rtx-3090"),
+        ("predict {model} --device rtx", "rtx-2060"),
+        ("predict {model} --device none.json", "none.json"),
+        ("predict {model} --engine oracle", "roofline"),
+        ("predict {model} --shape pixels=1,3,224,224", "pixels"),
+        ("predict {model} --shape image=1,3", "image"),
+        ("predict {model} --dim sequence=3", "sequence"),
+        ("predict {model} --dim batch=2 --dim batch=3", "batch"),
+        ("predict {model} --precision fp8", "fp8"),
+        ("predict {model} --budget 3", "--budget"),
+        ("inspect {model} --fast", "--fast"),
+        ("inspect {fixed} --batch 4", "pin"),
+        ("devices show rtx3099", "rtx-3090"),
+        ("devices check none.json", "none.json"),
+        ("fly", "predict"),
+    ],
+)
+def test_wrong_input_is_one_sentence_with_what_to_do(
+    ctm: Run, mobilenet: Path, fixed_model: Path, line: str, word: str
+) -> None:
+    done = ctm(*line.format(model=mobilenet, fixed=fixed_model).split())
+
+    assert_one_sentence(done, 2, word)
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str], code: int, word: str) -> None:
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("ctm: ")
+    assert done.stderr.endswith(".\n")
+    assert done.stderr.count("\n") == 1
+    assert word in done.stderr
+
+
+def test_a_name_that_would_move_the_cursor_is_escaped(ctm: Run, tmp_path: Path) -> None:
+    path = tmp_path / "evil\x1b[2J\u202e.onnx"
+    path.write_bytes(b"")
+
+    done = ctm("inspect", path)
+
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert "\\x1b[2J\\u202e" in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(start_ctm: Start) -> None:
+    process = start_ctm("devices", "--json")
+    assert process.stdout is not None
+    process.stdout.close()
+
+    assert process.wait(60) == 0
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
+def test_a_full_disk_under_stdout_is_the_hosts_failure(start_ctm: Start) -> None:
+    command = f"'{sys.executable}' -m predictor.cli devices > /dev/full"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 3
+    assert "standard output" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_version_are_on_stdout(ctm: Run) -> None:
+    for command in ((), ("predict",), ("inspect",), ("devices",), ("store",), ("store", "info")):
+        done = ctm(*command, "--help")
+        assert done.returncode == 0
+        assert "--store PATH" in done.stdout
+        assert "--quiet" in done.stdout
+    assert ctm("--version").stdout == f"ctm {__version__}\n"

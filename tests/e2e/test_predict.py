@@ -1,0 +1,248 @@
+"""``ctm predict`` as a process: the contract that scripts depend on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[str]]
+
+KEYS = {
+    "model",
+    "device",
+    "configuration",
+    "latency_ms",
+    "low80_ms",
+    "high80_ms",
+    "low95_ms",
+    "high95_ms",
+    "basis",
+    "bound_ms",
+    "engine",
+    "signature",
+    "fingerprint",
+    "out_of_distribution",
+    "fits_memory",
+    "problem",
+    "flagged_operators",
+}
+
+
+def predictions(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    """Return the predictions of a command that must have printed one document and no more."""
+    assert done.returncode in {0, 1}, done.stderr
+    document = json.loads(done.stdout)
+    assert document["schema"] == "ctm-prediction/1"
+    entries: list[dict[str, Any]] = document["predictions"]
+    return entries
+
+
+def stored_rows(store: Path) -> int:
+    if not store.exists():
+        return 0
+    connection = sqlite3.connect(store)
+    try:
+        return int(connection.execute("SELECT count(*) FROM predictions").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def test_two_models_on_two_devices_are_one_document_and_four_rows(
+    ctm: Run, mobilenet: Path, distilbert: Path, board: Path, own_store: Path
+) -> None:
+    done = ctm("predict", mobilenet, distilbert, "--device", "a100-pcie-40gb", "--device", board,
+               "--json")  # fmt: skip
+    entries = predictions(done)
+
+    assert done.returncode == 0
+    assert [(e["model"], e["device"]) for e in entries] == [
+        (mobilenet.name, "a100-pcie-40gb"),
+        (mobilenet.name, "my-board"),
+        (distilbert.name, "a100-pcie-40gb"),
+        (distilbert.name, "my-board"),
+    ]
+    for entry in entries:
+        assert set(entry) == KEYS
+        assert set(entry["configuration"]) == {"runtime", "precision", "threads", "batch"}
+        assert entry["basis"] == "analytic"
+        assert 0 < entry["bound_ms"] <= entry["latency_ms"]
+        assert entry["low80_ms"] is None
+        assert entry["problem"] is None
+        assert len(entry["fingerprint"]) == 64
+    assert entries[1]["configuration"] == {
+        "runtime": "onnxruntime",
+        "precision": "fp32",
+        "threads": 4,
+        "batch": 1,
+    }
+    assert stored_rows(own_store) == 4
+
+
+def test_all_asks_every_device_of_the_catalogue(ctm: Run, mobilenet: Path) -> None:
+    entries = predictions(ctm("predict", mobilenet, "--all", "--json"))
+    listed = json.loads(ctm("devices", "--json").stdout)["devices"]
+
+    assert [e["device"] for e in entries] == [d["id"] for d in listed]
+    assert all((e["latency_ms"] is None) == (e["problem"] is not None) for e in entries)
+
+
+def test_without_a_device_a_cross_section_is_compared(ctm: Run, mobilenet: Path) -> None:
+    done = ctm("predict", mobilenet)
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("mobilenetv2-1.0-224.onnx: 3.49 M parameters, ")
+    assert done.stdout.count(" analytic") >= 3
+    assert "batch = 1" in done.stdout
+
+
+def test_a_device_given_twice_is_asked_once(ctm: Run, mobilenet: Path) -> None:
+    arguments = ("--device", "tesla-t4", "--device", "Tesla T4", "--json")
+
+    assert len(predictions(ctm("predict", mobilenet, *arguments))) == 1
+
+
+def test_batch_and_dimensions_reach_the_model(ctm: Run, distilbert: Path, board: Path) -> None:
+    def latency(*arguments: str) -> float:
+        done = ctm("predict", distilbert, "--device", board, "--json", *arguments)
+        entry = predictions(done)[0]
+        assert entry["configuration"]["batch"] == (4 if "4" in arguments else 1)
+        return float(entry["latency_ms"])
+
+    usual = latency()
+    assert latency("--batch", "4") > 2 * usual
+    assert latency("--dim", "sequence=16") < usual / 2
+    assert latency("--shape", "input_ids=1,16") == latency("--dim", "sequence=16")
+
+
+def test_operators_sum_to_the_latency(ctm: Run, mobilenet: Path, board: Path) -> None:
+    done = ctm("predict", mobilenet, "--device", board, "--operators", "--json")
+    (entry,) = predictions(done)
+    operators = entry["operators"]
+
+    assert set(entry) == KEYS | {"operators"}
+    assert sum(o["latency_ms"] for o in operators) == pytest.approx(entry["latency_ms"], rel=1e-9)
+    assert sum(o["share"] for o in operators) == pytest.approx(1)
+    assert operators[0]["output_shape"] == [1, 32, 112, 112]
+    assert {"name", "op_type", "macs", "bytes_moved", "bound_type", "flags"} <= set(operators[0])
+
+
+def test_operators_in_text_stand_with_the_slowest_first(
+    ctm: Run, mobilenet: Path, board: Path
+) -> None:
+    done = ctm("predict", mobilenet, "--device", board, "--operators")
+    lines = done.stdout.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("Operator "))
+    shares = [
+        float(word.rstrip("%"))
+        for line in lines[start + 1 :]
+        for word in [next(w for w in line.split() if w.endswith("%"))]
+    ]
+
+    assert shares == sorted(shares, reverse=True)
+    assert " 100.0%" in lines[-1]
+
+
+def test_a_budget_decides_the_exit_code(ctm: Run, mobilenet: Path, board: Path) -> None:
+    arguments = ("predict", mobilenet, "--device", board, "--json", "--budget-ms")
+    missed, met = ctm(*arguments, "0.001"), ctm(*arguments, "100000")
+
+    assert (missed.returncode, met.returncode) == (1, 0)
+    assert set(predictions(missed)[0]) == KEYS | {"budget_probability"}
+    assert "over 0.001 ms" in ctm(*[a for a in arguments if a != "--json"], "0.001").stdout
+
+
+def test_a_configuration_that_the_device_does_not_run_has_no_number(
+    ctm: Run, mobilenet: Path, board: Path
+) -> None:
+    arguments = ("predict", mobilenet, "--device", board, "--precision", "bf16")
+    (entry,) = predictions(ctm(*arguments, "--json"))
+
+    assert entry["latency_ms"] is None
+    assert entry["bound_ms"] is None
+    assert entry["basis"] is None
+    assert entry["problem"].startswith("not supported")
+    assert "not supported" in ctm(*arguments).stdout
+
+
+def test_a_budget_without_any_number_does_not_pass(ctm: Run, mobilenet: Path, board: Path) -> None:
+    done = ctm("predict", mobilenet, "--device", board, "--precision", "bf16", "--budget-ms", "9")
+
+    assert done.returncode == 2
+    assert "no target has a number" in done.stderr
+
+
+def test_one_bad_model_costs_the_others_nothing(
+    ctm: Run, tmp_path: Path, mobilenet: Path, board: Path, own_store: Path
+) -> None:
+    bad = tmp_path / "bad.onnx"
+    bad.write_text("this is no model")
+
+    done = ctm("predict", bad, mobilenet, "--device", board, "--json")
+
+    assert done.returncode == 2
+    assert str(bad) in done.stderr
+    assert [e["model"] for e in json.loads(done.stdout)["predictions"]] == [mobilenet.name]
+    assert stored_rows(own_store) == 1
+
+
+def test_a_store_that_fails_costs_no_result(ctm: Run, tmp_path: Path, mobilenet: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+
+    done = ctm("predict", mobilenet, "--device", "tesla-t4", "--json", "--store", file / "x.db")
+
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["predictions"][0]["latency_ms"] > 0
+    assert "not stored" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_processes_share_one_store(
+    start_ctm: Start, mobilenet: Path, distilbert: Path, own_store: Path
+) -> None:
+    running = [
+        start_ctm("predict", model, "--all", "--json") for model in (mobilenet, distilbert) * 2
+    ]
+    ended = [(process.communicate(timeout=60), process.returncode) for process in running]
+
+    assert [code for _, code in ended] == [0] * 4, [err for (_, err), _ in ended]
+    shown = sum(len(json.loads(out)["predictions"]) for (out, _), _ in ended)
+    assert stored_rows(own_store) == shown
+
+
+def test_ctrl_c_ends_with_130_and_no_process_stays(
+    start_ctm: Start, distilbert: Path, own_store: Path
+) -> None:
+    process = start_ctm("predict", *[distilbert] * 1000, "--device", "tesla-t4")
+    parent = psutil.Process(process.pid)
+    deadline = time.monotonic() + 30
+    while not (children := parent.children()):
+        assert time.monotonic() < deadline, "the worker did not start"
+
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert out == ""
+    assert err == "ctm: cancelled.\n"
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert alive == []
+    assert stored_rows(own_store) == 0
+
+
+def test_quiet_leaves_errors_only(ctm: Run, distilbert: Path, board: Path) -> None:
+    arguments = ("predict", distilbert, "--device", board, "--json")
+
+    assert "sequence = 128" in ctm(*arguments).stderr
+    assert ctm(*arguments, "--quiet").stderr == ""
+    assert ctm("predict", "none.onnx", "--quiet").stderr != ""
