@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ctm_gui.presenters.grid import Grid
 
 Index = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
-# The overload that says "rows are sorted": the selection then keeps one index a row, not one a cell.
+# The overload that says that rows are sorted: the selection then keeps an index a row, not a cell.
 _SORT_HINTED = ("QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint")
 _TO_THE_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _TO_THE_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -83,7 +82,8 @@ class GridModel(QAbstractTableModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by ``column``, -1 for the order of the data; selection and current row follow."""
         hint = QAbstractTableModel.LayoutChangeHint.VerticalSortHint
-        self.layoutAboutToBeChanged[_SORT_HINTED].emit([], hint)
+        # PySide6's stubs do not know that signals are indexed by overload.
+        self.layoutAboutToBeChanged[_SORT_HINTED].emit([], hint)  # type: ignore[index]
         before = self.persistentIndexList()
         rows = [self.grid.source(index.row()) for index in before]
         self.grid.sort(
@@ -96,8 +96,4 @@ class GridModel(QAbstractTableModel):
             for row, index in zip(rows, before, strict=True)
         ]
         self.changePersistentIndexList(before, after)
-        self.layoutChanged[_SORT_HINTED].emit([], hint)
-
-    def source_rows(self, positions: Sequence[int]) -> list[int]:
-        """Return the rows of the data that are shown at ``positions``."""
-        return [self.grid.source(position) for position in positions]
+        self.layoutChanged[_SORT_HINTED].emit([], hint)  # type: ignore[index]

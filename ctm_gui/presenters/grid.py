@@ -80,26 +80,30 @@ class Grid:
         """Return the row of the data that is shown at ``position``."""
         return int(self.order[position])
 
-    def positions(self, rows: Sequence[int]) -> list[int]:
+    def positions(self, rows: Sequence[int] | IndexArray) -> IndexArray:
         """Return where ``rows`` of the data are shown, ascending; those not shown are left out."""
         wanted = np.zeros(self.count, dtype=np.bool_)
         wanted[np.asarray(rows, dtype=np.intp)] = True
-        return [int(position) for position in np.flatnonzero(wanted[self.order])]
+        return np.flatnonzero(wanted[self.order])
 
-    def as_csv(self, rows: Sequence[int]) -> str:
+    def as_csv(self, rows: Sequence[int] | IndexArray) -> str:
         """Write ``rows`` of the data, in the order given, as CSV."""
-        return to_csv([column.title for column in self.columns], self._cells(rows))
+        return to_csv(self._titles(), self._copied(rows), self._numeric())
 
-    def as_markdown(self, rows: Sequence[int]) -> str:
+    def as_markdown(self, rows: Sequence[int] | IndexArray) -> str:
         """Write ``rows`` of the data, in the order given, as a Markdown table."""
-        return to_markdown(
-            [column.title for column in self.columns],
-            self._cells(rows),
-            [column.numeric for column in self.columns],
-        )
+        return to_markdown(self._titles(), self._copied(rows), self._numeric())
 
-    def _cells(self, rows: Sequence[int]) -> list[list[str]]:
-        return [[column.copy_text(row) for column in self.columns] for row in rows]
+    def _titles(self) -> list[str]:
+        return [column.title for column in self.columns]
+
+    def _numeric(self) -> list[bool]:
+        return [column.numeric for column in self.columns]
+
+    def _copied(self, rows: Sequence[int] | IndexArray) -> list[list[str]]:
+        """Return the cells to copy, column by column."""
+        wanted = np.asarray(rows, dtype=np.intp).tolist()
+        return [[column.copy_text(row) for row in wanted] for column in self.columns]
 
     def _sort_keys(self, column: int) -> FloatArray:
         if column not in self._keys:

@@ -11,18 +11,14 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
-_DIGITS = re.compile(r"(\d+)")
-# Longer runs of digits are no numbers that a reader compares, and int() of them is slow.
-_LONGEST_NUMBER = 18
+# Longer runs of digits are no numbers that a reader compares.
+_NUMBER = re.compile(r"\d{1,18}")
+_DIGITS = 18
 
 
-def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
+def natural_key(text: str) -> str:
     """Return a sort key in which ``RTX 980`` sorts before ``RTX 3090``, case aside."""
-    return tuple(
-        (0, int(part), "") if part.isdecimal() and len(part) <= _LONGEST_NUMBER else (1, 0, part)
-        for part in _DIGITS.split(text.casefold())
-        if part
-    )
+    return _NUMBER.sub(lambda run: run.group().zfill(_DIGITS), text.casefold())
 
 
 def text_ranks(texts: Sequence[str]) -> FloatArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -25,43 +25,49 @@ def guarded(cell: str) -> str:
     return cell
 
 
-def to_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def to_csv(header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     """Write a table as CSV after RFC 4180: commas, CRLF, quotes where needed, formulas guarded.
 
     Args:
-        header: names of the columns.
-        rows: cells of each row, as many as the header has.
+        header: names of the C columns.
+        columns: C lists of N cells.
+        numeric: for each column whether it holds numbers, which are left as they are.
 
     Returns:
         The table, header first, each line ended by CRLF.
     """
+    safe = [
+        cells if is_number else [guarded(cell) for cell in cells]
+        for cells, is_number in zip(columns, numeric, strict=True)
+    ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(header)
-    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    writer.writerows(zip(*safe, strict=True))
     return text.getvalue()
 
 
-def _markdown_cell(cell: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", " ".join(cell.split()))
-
-
 def to_markdown(
-    header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool]
+    header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Sequence[bool]
 ) -> str:
     """Write a table as a GitHub-flavoured Markdown table, numbers set to the right.
 
     Args:
-        header: names of the columns.
-        rows: cells of each row; white space in a cell becomes single blanks, markup is escaped.
+        header: names of the C columns.
+        columns: C lists of N cells; white space in them becomes single blanks, markup is escaped.
         numeric: for each column whether it holds numbers.
 
     Returns:
         The table, each line ended by a line feed.
     """
-    lines = [
-        [_markdown_cell(name) for name in header],
-        ["---:" if right else "---" for right in numeric],
-        *([_markdown_cell(cell) for cell in row] for row in rows),
+    safe = [
+        cells if is_number else [_markdown_cell(cell) for cell in cells]
+        for cells, is_number in zip(columns, numeric, strict=True)
     ]
+    rule = ["---:" if is_number else "---" for is_number in numeric]
+    lines = [[_markdown_cell(name) for name in header], rule, *zip(*safe, strict=True)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _markdown_cell(cell: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", " ".join(cell.split()))

@@ -86,7 +86,8 @@ class LatencyChart(QWidget):
 
     def select_rows(self, rows: Iterable[int], current: int | None) -> None:
         """Mark the rows as selected and bring the current one into view."""
-        self._state.selected, self._state.current = frozenset(rows), current
+        self._state.selected = frozenset(int(row) for row in rows)
+        self._state.current = current
         bar = None if current is None else self._state.layout.bar_of_row(current)
         if bar is not None:
             self.rows_plot.reveal(bar.top_px, self._state.layout.row_px)

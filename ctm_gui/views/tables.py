@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from PySide6.QtCore import (
     QEvent,
     QItemSelection,
@@ -22,9 +23,10 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
 )
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton, QToolTip, QWidget
 
 from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.views.plots import as_tooltip
 
 _SAMPLED_ROWS = 64
@@ -37,11 +39,12 @@ class GridView(QTableView):
 
     Signals:
         row_activated: Enter or a double click on a row; its row in the data.
-        rows_selected: the selection changed; rows in the data, and the current one or None.
+        rows_selected: the selection changed; its rows in the data as intp [K], and the current
+            row or None.
     """
 
     row_activated = Signal(int)
-    rows_selected = Signal(list, object)
+    rows_selected = Signal(object, object)
 
     def __init__(self, model: GridModel, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -91,11 +94,11 @@ class GridView(QTableView):
         order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
         self.sortByColumn(keys.index(key), order)
 
-    def selected_rows(self) -> list[int]:
-        """Return the selected rows of the data, in the order in which they are shown."""
-        return self._grid_model.source_rows(self._selected_positions())
+    def selected_rows(self) -> IndexArray:
+        """Return the selected rows of the data, intp [K] in the order in which they are shown."""
+        return self._grid_model.grid.order[self._selected_positions()]
 
-    def select_rows(self, rows: Sequence[int], current: int | None = None) -> None:
+    def select_rows(self, rows: Sequence[int] | IndexArray, current: int | None = None) -> None:
         """Select ``rows`` of the data; those not shown are left out."""
         model, grid = self._grid_model, self._grid_model.grid
         selection = QItemSelection()
@@ -105,10 +108,10 @@ class GridView(QTableView):
         flags = QItemSelectionModel.SelectionFlag
         self._restoring = True
         self.selectionModel().select(selection, flags.ClearAndSelect | flags.Rows)
-        place = [] if current is None else grid.positions([current])
-        if place:
+        place = grid.positions([] if current is None else [current])
+        if place.size:
             column = max(self.currentIndex().column(), 0)
-            index = model.index(place[0], column)
+            index = model.index(int(place[0]), column)
             self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
             self.scrollTo(index)
         self._restoring = False
@@ -123,8 +126,9 @@ class GridView(QTableView):
         """Call ``change``, which resets the model, and select again what was selected."""
         rows, current = self.selected_rows(), self.current_row()
         change()
-        known = [row for row in rows if row < self._grid_model.grid.count]
-        self.select_rows(known, current if current in known else None)
+        known = self._grid_model.grid.count
+        still_there = current is not None and current < known
+        self.select_rows(rows[rows < known], current if still_there else None)
 
     def copy_as_csv(self) -> None:
         """Copy the selected rows as CSV, all rows shown where none is selected."""
@@ -193,16 +197,16 @@ class GridView(QTableView):
     def _activate(self, index: QModelIndex) -> None:
         self.row_activated.emit(self._grid_model.grid.source(index.row()))
 
-    def _selected_positions(self) -> list[int]:
-        ranges = self.selectionModel().selection().toList()
-        positions = {
-            position for chosen in ranges for position in range(chosen.top(), chosen.bottom() + 1)
-        }
-        return sorted(positions)
+    def _selected_positions(self) -> IndexArray:
+        """Return where selected rows are shown, ascending."""
+        chosen = np.zeros(self._grid_model.rowCount(), dtype=np.bool_)
+        for part in self.selectionModel().selection().toList():
+            chosen[part.top() : part.bottom() + 1] = True
+        return np.flatnonzero(chosen)
 
-    def _rows_to_copy(self) -> list[int]:
+    def _rows_to_copy(self) -> IndexArray:
         chosen = self.selected_rows()
-        return chosen or self._grid_model.source_rows(range(self._grid_model.rowCount()))
+        return chosen if chosen.size else self._grid_model.grid.order
 
     def _copy(self, text: str, mime_type: str) -> None:
         data = QMimeData()
@@ -215,12 +219,21 @@ class GridView(QTableView):
             self.rows_selected.emit(self.selected_rows(), self.current_row())
 
 
-def _runs(positions: Sequence[int]) -> list[tuple[int, int]]:
+def copy_button(table: GridView) -> QToolButton:
+    """Return a button whose menu copies from ``table``."""
+    button = QToolButton()
+    button.setText("Copy")
+    button.setToolTip("Copy the selected rows; all rows shown where none is selected.")
+    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    button.addActions([table.copy_csv, table.copy_markdown])
+    return button
+
+
+def _runs(positions: IndexArray) -> list[tuple[int, int]]:
     """Join ascending positions into runs (first, last)."""
-    runs: list[tuple[int, int]] = []
-    for position in positions:
-        if runs and runs[-1][1] + 1 == position:
-            runs[-1] = (runs[-1][0], position)
-        else:
-            runs.append((position, position))
-    return runs
+    if not positions.size:
+        return []
+    breaks = np.flatnonzero(np.diff(positions) > 1)
+    firsts = positions[np.concatenate(([0], breaks + 1))]
+    lasts = positions[np.concatenate((breaks, [positions.size - 1]))]
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))

@@ -1,0 +1,211 @@
+"""What the Operators view shows: facts by operator, filter, time by type, totals in words.
+
+Times are milliseconds unless a name says otherwise. One operator has no rate: where the window
+shows FPS, operators are shown in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.presenters.wording import NOTHING, latency_text, number, shown
+from predictor.core.text import printable
+from predictor.core.units import LatencyUnit, format_bytes, format_count
+from predictor.services.prediction import OperatorTable
+
+BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")
+_TYPES_SHOWN = 6
+
+
+def operator_unit(unit: LatencyUnit) -> LatencyUnit:
+    """Return the unit in which operators are shown: a rate is about a whole run only."""
+    return LatencyUnit.MS if unit is LatencyUnit.FPS else unit
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFilter:
+    """Which operators are shown.
+
+    Attributes:
+        search: words that name and type must hold, all of them.
+        types: operator types to show; None for all.
+        hide_free: leave out operators that take no time of their own: views and fused ones.
+    """
+
+    search: str = ""
+    types: frozenset[str] | None = None
+    hide_free: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TypeTime:
+    """The time that the operators of one type, or of all the rest, take together.
+
+    Attributes:
+        label: the type as shown, or how many further types.
+        types: the types.
+        count: how many operators.
+        latency_ms: their time together.
+        share: their part of the model's time, 0 to 1.
+        by_bound_ms: their time by ``BOUND_TYPES``.
+    """
+
+    label: str
+    types: frozenset[str]
+    count: int
+    latency_ms: float
+    share: float
+    by_bound_ms: tuple[float, ...]
+
+
+class OperatorSummary:
+    """An operator table with what searching and summing up need, computed when first asked.
+
+    Args:
+        table: N operators of one model on one target.
+    """
+
+    def __init__(self, table: OperatorTable) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return len(self.table.names)
+
+    @cached_property
+    def is_free(self) -> npt.NDArray[np.bool_]:
+        """Which operators are views or fused into another, bool [N]."""
+        return np.fromiter(
+            (_takes_no_time(flags) for flags in self.table.flags), np.bool_, len(self)
+        )
+
+    def mask(self, chosen: OperatorFilter) -> npt.NDArray[np.bool_]:
+        """Return which operators the filter lets through, bool [N]."""
+        mask = np.ones(len(self), dtype=np.bool_)
+        if chosen.search.strip():
+            mask &= search_mask(self._search_texts, chosen.search)
+        if chosen.types is not None:
+            types = chosen.types
+            mask &= np.fromiter(
+                (kind in types for kind in self.table.op_types), np.bool_, len(self)
+            )
+        if chosen.hide_free:
+            mask &= ~self.is_free
+        return mask
+
+    @cached_property
+    def type_times(self) -> tuple[TypeTime, ...]:
+        """The types that take most time, the slowest first, and the rest of them in one."""
+        types = list(dict.fromkeys(self.table.op_types))
+        code_of = {kind: code for code, kind in enumerate(types)}
+        codes = np.fromiter((code_of[kind] for kind in self.table.op_types), np.intp, len(self))
+        times = self._time_by_bound(codes, len(types))
+        counts = np.bincount(codes, minlength=len(types))
+        slowest = np.argsort(-times.sum(axis=1), kind="stable")
+        # One more type takes no more room than "1 more type" would.
+        top = len(types) if len(types) <= _TYPES_SHOWN + 1 else _TYPES_SHOWN
+        found = [self._type_time([types[i]], counts[[i]], times[[i]]) for i in slowest[:top]]
+        rest = slowest[top:]
+        if rest.size:
+            found.append(self._type_time([types[i] for i in rest], counts[rest], times[rest]))
+        return tuple(found)
+
+    @cached_property
+    def _search_texts(self) -> tuple[str, ...]:
+        return tuple(
+            printable(f"{name} {kind}").casefold()
+            for name, kind in zip(self.table.names, self.table.op_types, strict=True)
+        )
+
+    def _time_by_bound(self, codes: IndexArray, types: int) -> FloatArray:
+        """Return the time by type and bound type, float64 [types, len(BOUND_TYPES)]."""
+        bound_of = {bound: code for code, bound in enumerate(BOUND_TYPES)}
+        # An operator without a bound type takes no time: it may be counted under any.
+        bounds = np.fromiter(
+            (bound_of.get(bound, 0) for bound in self.table.bound_type), np.intp, len(self)
+        )
+        width = len(BOUND_TYPES)
+        sums = np.bincount(
+            codes * width + bounds, weights=self.table.latency_ms, minlength=types * width
+        )
+        return sums.astype(np.float64).reshape(types, width)
+
+    def _type_time(self, types: Sequence[str], counts: IndexArray, times: FloatArray) -> TypeTime:
+        latency_ms = float(times.sum())
+        total = float(self.table.latency_ms.sum())
+        label = shown(types[0]) if len(types) == 1 else f"{len(types)} more types"
+        return TypeTime(
+            label=label,
+            types=frozenset(types),
+            count=int(counts.sum()),
+            latency_ms=latency_ms,
+            share=latency_ms / total if total > 0 else 0.0,
+            by_bound_ms=tuple(float(part) for part in times.sum(axis=0)),
+        )
+
+
+def _takes_no_time(flags: str) -> bool:
+    return flags.startswith("fused into ") or "view" in flags.split(", ")
+
+
+def cumulative_share(share: FloatArray, order: IndexArray) -> FloatArray:
+    """Return the shares added up in the order shown.
+
+    Args:
+        share: float64 [N].
+        order: rows shown, in their order.
+
+    Returns:
+        float64 [N], by row; NaN for a row that is not shown.
+    """
+    sums = np.full(share.size, np.nan)
+    sums[order] = np.cumsum(share[order])
+    return sums
+
+
+def percent(share: float) -> str:
+    """Write a share with three significant digits: ``12.3 %``."""
+    return f"{number(share * 100)} %" if np.isfinite(share) else NOTHING
+
+
+def totals(table: OperatorTable, order: IndexArray, unit: LatencyUnit) -> str:
+    """Say in one line what the whole model and the operators shown come to."""
+    count = len(table.names)
+    line = f"{_operators(count)}: {_sums(table, np.arange(count), unit)}"
+    if order.size == count:
+        return line
+    share = float(table.share[order].sum())
+    chosen = f"{_operators(order.size)}, {_sums(table, order, unit)}"
+    return f"{line}  |  shown: {chosen} ({percent(share)})"
+
+
+def _operators(count: int) -> str:
+    return f"{count} operator{'' if count == 1 else 's'}"
+
+
+def _sums(table: OperatorTable, rows: IndexArray, unit: LatencyUnit) -> str:
+    latency = latency_text(float(table.latency_ms[rows].sum()), operator_unit(unit))
+    macs = format_count(int(table.macs[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
+    moved = format_bytes(int(table.bytes_moved[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{latency}, {macs} MACs, {moved} moved"
+
+
+def type_details(time: TypeTime, unit: LatencyUnit) -> str:
+    """Return the lines that hovering over a type's bar shows, as plain text."""
+    shown_in = operator_unit(unit)
+    lines = [
+        f"{time.label}: {_operators(time.count)}",
+        f"{latency_text(time.latency_ms, shown_in)}, {percent(time.share)} of the model",
+    ]
+    lines += [
+        f"bound by {bound}: {latency_text(part, shown_in)}"
+        for bound, part in zip(BOUND_TYPES, time.by_bound_ms, strict=True)
+        if part > 0
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,137 @@
+"""The columns of the operator table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.grid import Column, Grid
+from ctm_gui.presenters.operators import cumulative_share, operator_unit, percent
+from ctm_gui.presenters.ordering import FloatArray, text_ranks
+from ctm_gui.presenters.wording import number, plain_number, shown
+from predictor.core.text import printable
+from predictor.core.units import LatencyUnit, format_bytes, format_count
+from predictor.services.prediction import OperatorTable
+
+SHARE = "share"
+_CUMULATIVE_HELP = (
+    "Shares added up from the top, in the order shown and over the operators shown. "
+    "Sorting by it sorts by share."
+)
+
+
+class OperatorsGrid(Grid):
+    """The operator table, times in ``unit``."""
+
+    def __init__(self, table: OperatorTable, unit: LatencyUnit) -> None:
+        self.table = table
+        self._unit = operator_unit(unit)
+        self._cumulative: FloatArray | None = None
+        super().__init__(len(table.names), self._all())
+
+    @cached_property
+    def largest_share(self) -> float:
+        """The largest share, which fills its cell."""
+        return float(self.table.share.max(initial=0.0))
+
+    def _refresh(self) -> None:
+        super()._refresh()
+        self._cumulative = None
+
+    @property
+    def cumulative(self) -> FloatArray:
+        """Shares added up in the order shown, float64 [N] by row."""
+        if self._cumulative is None:
+            self._cumulative = cumulative_share(self.table.share, self.order)
+        return self._cumulative
+
+    def _all(self) -> list[Column]:
+        table = self.table
+        scale = self._unit.from_ms(1.0)
+        return [
+            Column(
+                "number",
+                "#",
+                numeric=True,
+                text=lambda row: str(row + 1),
+                sort_keys=lambda: np.arange(self.count, dtype=np.float64),
+                help="Place in the model, from its inputs to its outputs.",
+            ),
+            self._text("name", "Name", table.names),
+            self._text("type", "Type", table.op_types),
+            self._shape(),
+            self._count("macs", "MACs", table.macs, format_count),
+            self._count("bytes", "Bytes", table.bytes_moved, format_bytes),
+            self._count("weights", "Weights", table.weight_bytes, format_bytes),
+            Column(
+                "latency",
+                f"Latency ({self._unit})",
+                numeric=True,
+                text=lambda row: number(float(table.latency_ms[row]) * scale),
+                sort_keys=lambda: table.latency_ms,
+                copied=lambda row: plain_number(float(table.latency_ms[row]) * scale),
+            ),
+            self._share(SHARE, "Share", lambda: table.share),
+            self._share("cumulative", "Cumulative", lambda: self.cumulative, _CUMULATIVE_HELP),
+            self._text("bound", "Bound by", table.bound_type),
+            self._text("flags", "Flags", table.flags),
+        ]
+
+    def _text(self, key: str, title: str, texts: Sequence[str]) -> Column:
+        return Column(
+            key,
+            title,
+            numeric=False,
+            text=lambda row: shown(texts[row]),
+            sort_keys=lambda: text_ranks(texts),
+            copied=lambda row: "" if texts[row] == "—" else printable(texts[row]),
+        )
+
+    def _shape(self) -> Column:
+        shapes = self.table.output_shapes
+
+        def text(row: int) -> str:
+            return "×".join(str(size) for size in shapes[row]) or "scalar"
+
+        def elements() -> FloatArray:
+            return np.fromiter(
+                (float(math.prod(shape)) for shape in shapes), np.float64, len(shapes)
+            )
+
+        return Column(
+            "shape",
+            "Output shape",
+            numeric=False,
+            text=text,
+            sort_keys=elements,
+            help="Of the first output. Sorted by the number of elements.",
+        )
+
+    def _count(
+        self, key: str, title: str, counts: npt.NDArray[np.int64], write: Callable[[float], str]
+    ) -> Column:
+        return Column(
+            key,
+            title,
+            numeric=True,
+            text=lambda row: write(int(counts[row])),
+            sort_keys=lambda: counts.astype(np.float64),
+            copied=lambda row: str(int(counts[row])),
+        )
+
+    def _share(
+        self, key: str, title: str, shares: Callable[[], FloatArray], help_text: str = ""
+    ) -> Column:
+        return Column(
+            key,
+            title,
+            numeric=True,
+            text=lambda row: percent(float(shares()[row])),
+            sort_keys=lambda: self.table.share,
+            copied=lambda row: plain_number(float(shares()[row])),
+            help=help_text,
+        )

@@ -1,0 +1,232 @@
+"""The Operators tab: where the time of one model on one target goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.operators_model import OperatorsModel
+from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
+from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
+from ctm_gui.presenters.wording import shown
+from ctm_gui.theme import Theme
+from ctm_gui.views.share_delegate import ShareDelegate
+from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.type_strip import TypeStrip
+from predictor.core.units import LatencyUnit
+from predictor.services.prediction import OperatorTable
+
+_NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
+
+
+class OperatorsView(QWidget):
+    """Operators of one model on one target, ranked by their share of the latency.
+
+    Signals:
+        choice_changed: the user chose another model or target: their indices.
+    """
+
+    choice_changed = Signal(int, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._summary: OperatorSummary | None = None
+        self._unit = LatencyUnit.MS
+        self._type: int | None = None
+        self._make_controls()
+        self._model = OperatorsModel(self)
+        self.table = GridView(self._model, "Operators")
+        self._shares = ShareDelegate(self)
+        self.strip = TypeStrip()
+        self._arrange()
+        self._connect()
+        self.show_table(None)
+
+    def set_choices(self, models: Sequence[str], targets: Sequence[str]) -> None:
+        """Offer models and targets; what was chosen stays chosen where it is still there."""
+        for box, names in ((self.model_box, models), (self.target_box, targets)):
+            texts = [shown(name) for name in names]
+            chosen = box.currentText()
+            box.clear()
+            box.addItems(texts)
+            for index, text in enumerate(texts):
+                box.setItemData(index, text, Qt.ItemDataRole.AccessibleTextRole)
+            if chosen in texts:
+                box.setCurrentIndex(texts.index(chosen))
+            box.setEnabled(bool(texts))
+
+    def set_choice(self, model_index: int, target_index: int) -> None:
+        """Choose a model and a target without telling that the user did."""
+        self.model_box.setCurrentIndex(model_index)
+        self.target_box.setCurrentIndex(target_index)
+
+    def show_table(self, table: OperatorTable | None, message: str = "") -> None:
+        """Show an operator table, or say why there is none."""
+        if table is None or not table.names:
+            self._summary = None
+            self._message.setText(shown(message) if message else _NOTHING_YET)
+            self._stack.setCurrentWidget(self._message)
+            self._set_filter_enabled(enabled=False)
+            return
+        first = self._summary is None
+        self._summary = OperatorSummary(table)
+        self._type = None
+        self._stack.setCurrentWidget(self._parts)
+        self._set_filter_enabled(enabled=True)
+        self.table.clearSelection()
+        self._refresh()
+        if first:
+            self.table.fit_columns()
+        self.table.scrollToTop()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show times in ``unit``; milliseconds where it is a rate."""
+        self._unit = unit
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.strip.set_theme(theme)
+        self._shares.set_theme(theme)
+        self.table.viewport().update()
+
+    def _make_controls(self) -> None:
+        self.model_box, self.target_box = _choice_box("Model"), _choice_box("Target")
+        self.search_box = QLineEdit()
+        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
+        self.search_box.setClearButtonEnabled(True)
+        self.search_box.setAccessibleName("Search operators")
+        self.matches = QLabel()
+        self.matches.setProperty("role", "muted")
+        self.hide_box = QCheckBox("&Hide views and fused")
+        self.hide_box.setToolTip("Leave out operators that take no time of their own.")
+        self.type_button = QPushButton()
+        self.type_button.setToolTip("Show all types again.")
+        self.type_button.hide()
+        self.totals = QLabel()
+        self.totals.setTextFormat(Qt.TextFormat.PlainText)
+        self.totals.setProperty("role", "muted")
+        self.totals.setWordWrap(True)
+        self.totals.setAccessibleName("Totals")
+        self._message = QLabel()
+        self._message.setTextFormat(Qt.TextFormat.PlainText)
+        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._message.setWordWrap(True)
+        self._message.setProperty("role", "empty")
+
+    def _arrange(self) -> None:
+        choices, controls = QHBoxLayout(), QHBoxLayout()
+        for text, box in (("&Model", self.model_box), ("&Target", self.target_box)):
+            label = QLabel(text)
+            label.setBuddy(box)
+            choices.addWidget(label)
+            choices.addWidget(box, 1)
+        controls.addWidget(self.search_box, 1)
+        for widget in (self.matches, self.type_button, self.hide_box):
+            controls.addWidget(widget)
+        self._copy = copy_button(self.table)
+        controls.addWidget(self._copy)
+        self._parts = QWidget()
+        parts = QVBoxLayout(self._parts)
+        parts.setContentsMargins(0, 0, 0, 0)
+        parts.addWidget(self.strip)
+        parts.addWidget(self.table, 1)
+        parts.addWidget(self.totals)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._message)
+        self._stack.addWidget(self._parts)
+        layout = QVBoxLayout(self)
+        layout.addLayout(choices)
+        layout.addLayout(controls)
+        layout.addWidget(self._stack, 1)
+
+    def _connect(self) -> None:
+        for box in (self.model_box, self.target_box):
+            box.activated.connect(self._tell_choice)
+        self.search_box.textChanged.connect(self._filter)
+        self.search_box.returnPressed.connect(self.table.setFocus)
+        self.hide_box.toggled.connect(self._filter)
+        self.type_button.clicked.connect(lambda: self._choose_type(None))
+        self.strip.chosen.connect(self._choose_type)
+        self._model.layoutChanged.connect(self._show_totals)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self._focus_search)
+
+    def _set_filter_enabled(self, *, enabled: bool) -> None:
+        for widget in (self.search_box, self.hide_box, self._copy):
+            widget.setEnabled(enabled)
+
+    def _refresh(self) -> None:
+        if self._summary is None:
+            return
+        grid = OperatorsGrid(self._summary.table, self._unit)
+        old = self._model.grid
+        if isinstance(old, OperatorsGrid):
+            grid.sort(old.sort_column, descending=old.descending)
+            self.table.keeping_selection(lambda: self._model.replace(grid))
+        else:
+            self._model.replace(grid)
+            self._prepare_columns(grid)
+        self.strip.show_times(self._summary.type_times, self._unit)
+        self._filter()
+
+    def _prepare_columns(self, grid: OperatorsGrid) -> None:
+        """Do what needs columns to be there: the delegate, and the first order."""
+        keys = [column.key for column in grid.columns]
+        self.table.setItemDelegateForColumn(keys.index(SHARE), self._shares)
+        self.table.sort_by(SHARE, descending=True)
+
+    def _filter(self, *_: object) -> None:
+        if self._summary is None:
+            return
+        times = self._summary.type_times
+        types = None if self._type is None else times[self._type].types
+        chosen = OperatorFilter(self.search_box.text(), types, self.hide_box.isChecked())
+        mask = self._summary.mask(chosen)
+        self.table.keeping_selection(lambda: self._model.show_only(mask))
+        self.strip.set_current(self._type)
+        self.type_button.setVisible(self._type is not None)
+        if self._type is not None:
+            label = times[self._type].label.replace("&", "&&")
+            self.type_button.setText(f"Type: {label} ✕")
+        count = int(mask.sum())
+        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
+        self._show_totals()
+
+    def _show_totals(self, *_: object) -> None:
+        if self._summary is not None:
+            self.totals.setText(totals(self._summary.table, self._model.grid.order, self._unit))
+
+    def _choose_type(self, index: int | None) -> None:
+        self._type = index
+        self._filter()
+
+    def _tell_choice(self, *_: object) -> None:
+        self.choice_changed.emit(self.model_box.currentIndex(), self.target_box.currentIndex())
+
+    def _focus_search(self) -> None:
+        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search_box.selectAll()
+
+
+def _choice_box(name: str) -> QComboBox:
+    box = QComboBox()
+    box.setAccessibleName(name)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(16)
+    box.setEnabled(False)
+    return box

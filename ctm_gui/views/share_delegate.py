@@ -1,0 +1,42 @@
+"""Paints the bar of a share behind its text."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from ctm_gui.models.operators_model import BAR_ROLE
+from ctm_gui.theme import LIGHT, Theme
+
+_ALPHA = 90
+
+
+class ShareDelegate(QStyledItemDelegate):
+    """A cell with a bar from its left edge, as long as the share is of the largest one."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = LIGHT
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the theme's colour for the bars."""
+        self._theme = theme
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Paint the cell, and its bar under the text."""
+        length = index.data(BAR_ROLE)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        super().paint(painter, option, index)
+        if not length:
+            return
+        colour = QColor(self._theme.on_accent if selected else self._theme.series[0])
+        colour.setAlpha(_ALPHA)
+        room = QRectF(option.rect).adjusted(2, 3, -2, -3)
+        room.setWidth(room.width() * float(length))
+        painter.fillRect(room, colour)
