@@ -71,6 +71,7 @@ class ActionSpec:
         text: its words, with the mnemonic marked.
         callback: what it does with the window.
         shortcut: keys, empty for none.
+        own_keys: whether the widget with the focus has these keys itself: the menu only shows them.
         group: actions of one menu with another group are parted by a line.
         checkable: whether it shows a state; those of one group exclude each other.
         tip: one sentence for the status bar.
@@ -82,6 +83,7 @@ class ActionSpec:
     callback: Callable[[Commands], None]
     shortcut: str | QKeySequence.StandardKey = ""
     group: str = ""
+    own_keys: bool = False
     checkable: bool = False
     tip: str = ""
 
@@ -104,10 +106,11 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Bring removed models back"),
     ActionSpec("redo", EDIT, "Re&do", lambda w: w.redo(), _KEY.Redo, "undo"),
     ActionSpec("copy", EDIT, "&Copy", lambda w: w.copy(), _KEY.Copy, "select",
-               tip="Copy what is selected"),
+               own_keys=True, tip="Copy what is selected"),
     ActionSpec("select_all", EDIT, "Select &All", lambda w: w.select_all(), _KEY.SelectAll,
-               "select"),
-    ActionSpec("remove", EDIT, "&Remove Models", lambda w: w.remove(), "Ctrl+Backspace", "select",
+               "select", own_keys=True),
+    ActionSpec("remove", EDIT, "&Remove Models", lambda w: w.remove(), _KEY.Delete, "select",
+               own_keys=True,
                tip="Take the selected models off the list; undo brings them back"),
     ActionSpec("find", EDIT, "&Find…", lambda w: w.search(), _KEY.Find, "find",
                tip="Search in the current view"),
@@ -135,7 +138,12 @@ def _build(spec: ActionSpec, commands: Commands, owner: QObject) -> QAction:
     action.setObjectName(spec.id)
     action.setCheckable(spec.checkable)
     if spec.shortcut:
-        action.setShortcut(QKeySequence(spec.shortcut))
+        keys = QKeySequence(spec.shortcut)
+        if spec.own_keys:
+            shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
+            action.setText(f"{spec.text}\t{shown}")
+        else:
+            action.setShortcut(keys)
     if spec.tip:
         action.setStatusTip(spec.tip)
         action.setToolTip(spec.tip)

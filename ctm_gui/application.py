@@ -37,10 +37,11 @@ class Application:
         self._set_up_qt()
         self.settings = Settings(settings_file or settings_path())
         chosen = self.settings.get(table.TARGETS_CHOSEN)
+        self._ingestion = IngestionWorker()
         self.workspace = Workspace(
             load_catalogue(),
             self.settings.get(table.TARGETS) if chosen else None,
-            IngestionWorker(),
+            self._ingestion,
             partial(open_history, store),
         )
         self.window = MainWindow(self.workspace, self.settings)
@@ -56,8 +57,13 @@ class Application:
         try:
             return self.qt.exec()
         finally:
-            self.workspace.close()
+            self.close()
             crash.uninstall()
+
+    def close(self) -> None:
+        """Stop all work; the store is closed and the child process has ended afterwards."""
+        self.workspace.close()
+        self._ingestion.close()
 
     def start(self, models: Sequence[str] = ()) -> None:
         """Show the window; background work starts right after its first frame."""

@@ -58,7 +58,7 @@ def facts(entry: ModelEntry) -> str:
     parts = [
         f"{format_count(graph.parameters)} params",
         f"{format_count(int(graph.macs.sum()))} MACs",
-        f"{format_count(len(graph))} operators",
+        f"{format_count(len(graph))} ops",
     ]
     if entry.pending:
         parts.append("reading again…")

@@ -96,17 +96,20 @@ class Workspace(QObject):
 
     def start(self) -> None:
         """Start what takes its time in the background: the reader's child process, the store."""
-        self._ingestion.start()
+        self._reader.submit(
+            lambda _: self._ingestion.start(),
+            on_result=lambda _: None,
+            on_error=self.messages.error,
+        )
         self.recorder.open()
 
     def close(self) -> None:
-        """Stop all work, close the store and the child process."""
+        """Stop all work and close the store; the ingestion is its maker's to close."""
         self._predict_timer.stop()
         self._batch_timer.stop()
         for worker in (self._finder, self._reader, self.predictor):
             worker.close()
         self.recorder.close()
-        self._ingestion.close()
 
     def open_paths(self, paths: Sequence[str]) -> None:
         """Add model files, and those inside folders; they are searched off the window's thread."""

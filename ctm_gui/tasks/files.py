@@ -36,8 +36,9 @@ def find_model_files(paths: Sequence[str], token: CancelToken) -> FoundFiles:
     problems: list[CtmError] = []
     for path in paths:
         if Path(path).is_dir():
+            known = len(problems)
             inside = _in_folder(path, MAX_MODELS - len(found), token, problems)
-            if not inside and not problems:
+            if not inside and len(problems) == known:
                 problems.append(
                     InputError(path, "the folder has no .onnx file", "choose another folder")
                 )

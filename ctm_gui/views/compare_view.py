@@ -108,11 +108,6 @@ class CompareView(QWidget):
         """
         self.chart.save(path)
 
-    def focus_filter(self) -> None:
-        """Put the cursor into the filter."""
-        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.filter_box.selectAll()
-
     def _make_controls(self) -> None:
         self.summary = QLabel()
         self.summary.setTextFormat(Qt.TextFormat.PlainText)

@@ -7,17 +7,20 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import (
-    QAction,
     QActionGroup,
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
+    QGuiApplication,
+    QKeySequence,
 )
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QFileDialog,
+    QLabel,
+    QLineEdit,
     QMainWindow,
-    QMenu,
     QSplitter,
     QTabWidget,
     QToolBar,
@@ -36,16 +39,16 @@ from ctm_gui.views.drop_overlay import DropOverlay, dropped_paths
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
 from ctm_gui.views.operators_view import OperatorsView
+from ctm_gui.views.recent_menu import RecentMenu
 from ctm_gui.views.status_line import StatusLine
 from ctm_gui.views.targets_panel import TargetsPanel
 from ctm_gui.views.what_if_bar import WhatIfBar
 from predictor.core.errors import HostError
-from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit
 
 COMPARE_TAB, OPERATORS_TAB = 0, 1
 _FIRST_SIZE = (1280, 800)
-_LEFT_WIDTH = 320
+_LEFT_WIDTH = 340
 
 
 class MainWindow(QMainWindow):
@@ -73,7 +76,7 @@ class MainWindow(QMainWindow):
         self.message_list = MessageList(workspace.messages)
         self.status_line = StatusLine(workspace)
         self.actions_by_id = build_actions(self, self)
-        self._recent_menu = QMenu("Open &Recent", self)
+        self._recent_menu = RecentMenu(settings, self)
         self.setWindowTitle("CloserToMe")
         self._arrange()
         self._build_menus()
@@ -118,15 +121,21 @@ class MainWindow(QMainWindow):
         self.workspace.undo_stack.redo()
 
     def copy(self) -> None:
-        """Copy messages or models, where they have the focus; tables copy by themselves."""
-        if self.models_panel.list_has_focus():
-            self.models_panel.copy()
-        elif self.message_list.isAncestorOf(self.focusWidget()):
-            self.message_list.copy()
+        """Do what the copy keys do in the widget that has the focus."""
+        focused = self.focusWidget()
+        for action in focused.actions() if focused else ():
+            if action.shortcut() == QKeySequence(QKeySequence.StandardKey.Copy):
+                action.trigger()
+        if isinstance(focused, QLineEdit | QLabel):
+            QGuiApplication.clipboard().setText(focused.selectedText())
 
     def select_all(self) -> None:
-        """Select every model."""
-        self.models_panel.select_all()
+        """Select everything in the widget that has the focus; every model where it has none."""
+        focused = self.focusWidget()
+        if isinstance(focused, QLineEdit | QAbstractItemView):
+            focused.selectAll()
+        else:
+            self.models_panel.select_all()
 
     def remove(self) -> None:
         """Remove the selected models."""
@@ -134,12 +143,11 @@ class MainWindow(QMainWindow):
 
     def search(self) -> None:
         """Put the cursor into the search box of the view that has the focus."""
-        if self.models_panel.isAncestorOf(self.focusWidget()) or self.targets_panel.isAncestorOf(
-            self.focusWidget()
-        ):
-            self.targets_panel.focus_search()
-        else:
-            (self.compare_view, self.operators_view)[self.tabs.currentIndex()].focus_filter()
+        boxes = (self.compare_view.filter_box, self.operators_view.search_box)
+        at_left = self._panels.isAncestorOf(self.focusWidget() or self)
+        box = self.targets_panel.search_box if at_left else boxes[self.tabs.currentIndex()]
+        box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        box.selectAll()
 
     def read_again(self) -> None:
         """Read the selected models again."""
@@ -260,7 +268,7 @@ class MainWindow(QMainWindow):
         self.tabs.currentChanged.connect(self._on_tab)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.status_line.messages_requested.connect(self.toggle_messages)
-        self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self._recent_menu.path_chosen.connect(lambda path: self.open_paths([path]))
         self._show_activity()
         self._show_undo()
 
@@ -324,20 +332,6 @@ class MainWindow(QMainWindow):
         ):
             self.actions_by_id[name].setEnabled(able)
             self.actions_by_id[name].setText(text.strip())
-
-    def _fill_recent(self) -> None:
-        self._recent_menu.clear()
-        recent = self._settings.get(table.RECENT)
-        for path in recent:
-            action = QAction(shortened(path, 80).replace("&", "&&"), self._recent_menu)
-            action.triggered.connect(lambda _, path=path: self.open_paths([path]))
-            self._recent_menu.addAction(action)
-        if recent:
-            self._recent_menu.addSeparator()
-            clear = self._recent_menu.addAction("Clear List")
-            clear.triggered.connect(lambda: self._settings.set(table.RECENT, []))
-        else:
-            self._recent_menu.addAction("No file yet").setEnabled(False)
 
     def _on_unit(self, unit: LatencyUnit) -> None:
         self._settings.set(table.UNIT, unit.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.messages import Level, Message, MessageLog
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.keys import add_keys
 
 
 class MessageList(QWidget):
@@ -30,6 +31,7 @@ class MessageList(QWidget):
         self._list.setAccessibleName("Messages")
         self._list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         self._list.setWordWrap(True)
+        add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
         copy = QPushButton("Copy")
         copy.setToolTip("Copy the selected messages, or all")
         copy.setAccessibleName("Copy messages")

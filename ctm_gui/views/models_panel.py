@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QListView,
     QMenu,
-    QPushButton,
     QStackedLayout,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.models.models_list import ModelsListModel, facts
 from ctm_gui.presenters.shelf import ModelShelf
 from ctm_gui.theme import Theme
+from ctm_gui.views.keys import add_keys
 from ctm_gui.views.model_delegate import ModelDelegate
 from ctm_gui.views.model_details import ModelDetails
 
@@ -84,10 +85,6 @@ class ModelsPanel(QWidget):
         lines = [f"{entry.name}\t{facts(entry)}" for entry in rows]
         QGuiApplication.clipboard().setText("\n".join(lines))
 
-    def list_has_focus(self) -> bool:
-        """Whether keys go to the list."""
-        return self._list.hasFocus()
-
     def set_theme(self, theme: Theme) -> None:
         """Draw the rows in the theme's colours."""
         self._delegate.set_theme(theme)
@@ -95,7 +92,8 @@ class ModelsPanel(QWidget):
 
     def _build_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        add = QPushButton("Open…")
+        add = QToolButton()
+        add.setText("Open…")
         add.setAccessibleName("Open models")
         add.setToolTip("Open .onnx files (Ctrl+O)")
         add.clicked.connect(self.open_requested)
@@ -132,9 +130,8 @@ class ModelsPanel(QWidget):
         self._model.rowsInserted.connect(self._on_inserted)
         self._model.rowsRemoved.connect(self._on_rows_changed)
         self._shelf.entry_changed.connect(self._on_entry_changed)
-        delete = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self._list)
-        delete.setContext(Qt.ShortcutContext.WidgetShortcut)
-        delete.activated.connect(self.remove_selected)
+        add_keys(self._list, QKeySequence.StandardKey.Delete, self.remove_selected)
+        add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
 
     def _on_inserted(self, _parent: QModelIndex, first: int, _last: int) -> None:
         self._on_rows_changed()

@@ -74,7 +74,7 @@ class StatusLine(QWidget):
 
     def _show_errors(self) -> None:
         errors = self._workspace.messages.error_count
-        self._messages.setText(f"Messages ({errors} errors)" if errors else "Messages")
+        self._messages.setText(f"Messages ({_plural(errors, 'error')})" if errors else "Messages")
 
     def _show_activity(self) -> None:
         shelf = self._workspace.shelf

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QLineEdit,
-    QPushButton,
+    QToolButton,
     QTreeView,
     QVBoxLayout,
     QWidget,
@@ -34,7 +34,7 @@ class TargetsPanel(QWidget):
         self._model = TargetsTreeModel(selection, self)
         self._heading = QLabel()
         self._heading.setProperty("role", "heading")
-        self._search = self._build_search()
+        self.search_box = self._build_search()
         self._tree = self._build_tree()
         self._nothing = QLabel("No device matches.")
         self._nothing.setProperty("role", "muted")
@@ -43,7 +43,7 @@ class TargetsPanel(QWidget):
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)
         layout.addLayout(self._build_header())
-        layout.addWidget(self._search)
+        layout.addWidget(self.search_box)
         layout.addWidget(self._tree, 1)
         layout.addWidget(self._nothing)
         selection.changed.connect(self._show_counts)
@@ -60,11 +60,6 @@ class TargetsPanel(QWidget):
         """The tree's model."""
         return self._model
 
-    def focus_search(self) -> None:
-        """Put the cursor into the search box."""
-        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._search.selectAll()
-
     def select_shown(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
         self._selection.select(self._model.shown_device_ids(), selected=selected)
@@ -74,7 +69,8 @@ class TargetsPanel(QWidget):
         row.addWidget(self._heading)
         row.addStretch(1)
         for text, selected in (("All", True), ("None", False)):
-            button = QPushButton(text)
+            button = QToolButton()
+            button.setText(text)
             what = "Check" if selected else "Uncheck"
             button.setToolTip(f"{what} every device that is shown")
             button.setAccessibleName(f"{what} all shown targets")
@@ -111,7 +107,7 @@ class TargetsPanel(QWidget):
 
     def _expand(self) -> None:
         """Open every group of a search; without one, the groups that hold a checked device."""
-        if self._search.text().strip():
+        if self.search_box.text().strip():
             self._tree.expandAll()
         else:
             self._open_checked(QModelIndex())

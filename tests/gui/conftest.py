@@ -1,0 +1,114 @@
+"""The real window on real services, small real ONNX files, folders of its own for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from pytestqt.qtbot import QtBot
+
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.settings import Settings
+from ctm_gui.theme import LIGHT, apply_theme
+from ctm_gui.views.main_window import MainWindow
+from predictor.services.catalogue import Catalogue, load_catalogue
+from predictor.services.history import open_history
+from predictor.services.ingestion import IngestionWorker
+
+SETTLE_MS = 30_000
+
+MakeModel = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTM_STORE", str(tmp_path / "store" / "store.db"))
+    monkeypatch.setenv("CTM_SETTINGS", str(tmp_path / "window.ini"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="session")
+def ingestion() -> Iterator[IngestionWorker]:
+    with IngestionWorker() as worker:
+        yield worker
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Catalogue:
+    return load_catalogue()
+
+
+@pytest.fixture
+def make_model(tmp_path: Path) -> MakeModel:
+    """Write a chain of matrix products: ``make_model(name, layers=, batch=, pinned=)``."""
+
+    def make(
+        name: str = "chain.onnx", layers: int = 2, batch: int | str = 1, *, pinned: bool = False
+    ) -> Path:
+        weight = numpy_helper.from_array(np.ones((16, 16), np.float32), "w")
+        nodes = [
+            helper.make_node("MatMul", [f"t{i}", "w"], [f"t{i + 1}"], name=f"product_{i}")
+            for i in range(layers)
+        ]
+        initializers = [weight]
+        if pinned:
+            shape = numpy_helper.from_array(np.array([1, 4, 4], np.int64), "shape")
+            initializers.append(shape)
+            nodes.append(
+                helper.make_node("Reshape", [f"t{layers}", "shape"], ["y"], name="pinned_reshape")
+            )
+        graph = helper.make_graph(
+            nodes,
+            "chain",
+            [helper.make_tensor_value_info("t0", TensorProto.FLOAT, [batch, 16])],
+            [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.FLOAT, None)],
+            initializers,
+        )
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opset = helper.make_opsetid("", 17)
+        onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=9), path)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def workspace(
+    qtbot: QtBot, catalogue: Catalogue, ingestion: IngestionWorker, tmp_path: Path
+) -> Iterator[Workspace]:
+    workspace = Workspace(
+        catalogue,
+        [device.id for device in catalogue.devices[:3]],
+        ingestion,
+        partial(open_history, tmp_path / "store" / "store.db"),
+    )
+    workspace.start()
+    yield workspace
+    workspace.close()
+
+
+@pytest.fixture
+def settle(qtbot: QtBot) -> Callable[[Workspace], None]:
+    """Wait until the comparison is true to everything that was asked for."""
+
+    def wait(workspace: Workspace) -> None:
+        qtbot.waitUntil(lambda: workspace.settled, timeout=SETTLE_MS)
+
+    return wait
+
+
+@pytest.fixture
+def window(qtbot: QtBot, qapp: object, workspace: Workspace, tmp_path: Path) -> MainWindow:
+    apply_theme(qapp, LIGHT)  # type: ignore[arg-type]
+    window = MainWindow(workspace, Settings(tmp_path / "window.ini"))
+    window.set_theme(LIGHT)
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitExposed(window)
+    return window
