@@ -1,0 +1,134 @@
+"""What a real process loads, whom it talks to and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
+
+# Raised by the interpreter itself for every use of a socket, also by those in C extensions that go
+# through Python's socket module; each process leaves a mark so that none escapes the rule unseen.
+NO_NETWORK = """
+import os, sys
+
+def forbid(event, arguments):
+    if event.startswith("socket.") and event not in ("socket.gethostname", "socket.__new__"):
+        with open(os.environ["CTM_TEST_MARKS"] + "/broken", "a") as file:
+            file.write(event + "\\n")
+        raise RuntimeError("no network: " + event)
+
+sys.addaudithook(forbid)
+with open(os.environ["CTM_TEST_MARKS"] + f"/process-{os.getpid()}", "w"):
+    pass
+"""
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def modules_after(code: str) -> set[str]:
+    """Return the top-level modules that a fresh process has loaded after ``code``."""
+    ending = "; import sys, json; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = run_python(code + ending)
+    assert done.returncode == 0, done.stderr
+    modules = json.loads(done.stderr.splitlines()[-1])
+    return {name.split(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize(
+    "service", ["ingestion", "prediction", "catalogue", "history", "inspection", "comparison"]
+)
+def test_services_load_no_torch_no_onnx_and_no_window(service: str) -> None:
+    loaded = modules_after(f"import predictor.services.{service}")
+
+    assert "predictor" in loaded
+    assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
+
+
+def test_a_prediction_leaves_onnx_to_the_worker(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    command = ["--quiet", "--store", str(store), "predict", str(SAMPLE), "--all"]
+
+    loaded = modules_after(f"from predictor.cli import main; assert main({command!r}) == 0")
+
+    assert "sqlite_utils" in loaded
+    assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
+
+
+def test_the_window_loads_no_torch() -> None:
+    assert "torch" not in modules_after("import ctm_gui.application")
+
+
+@pytest.fixture
+def confined(tmp_path: Path) -> dict[str, Path]:
+    """Folders of a user, all empty, and one with the rule against sockets."""
+    folders = {name: tmp_path / name for name in ("home", "cwd", "tmp", "store", "marks", "site")}
+    for folder in folders.values():
+        folder.mkdir()
+    (folders["site"] / "sitecustomize.py").write_text(NO_NETWORK, encoding="utf-8")
+    return folders
+
+
+def run_confined(folders: dict[str, Path], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``ctm`` with these folders for a user's own."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folders["home"]),
+        "USERPROFILE": str(folders["home"]),
+        "TMPDIR": str(folders["tmp"]),
+        "PYTHONPATH": os.pathsep.join([str(folders["site"]), str(ROOT)]),
+        "CTM_TEST_MARKS": str(folders["marks"]),
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "predictor.cli", *arguments],
+        cwd=folders["cwd"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_prediction_uses_no_network_and_writes_its_store_only(confined: dict[str, Path]) -> None:
+    store = confined["store"] / "store.db"
+
+    done = run_confined(confined, "predict", str(SAMPLE), "--all", "--store", str(store))
+
+    assert done.returncode == 0, done.stderr
+    marks = {path.name for path in confined["marks"].iterdir()}
+    assert "broken" not in marks
+    assert len(marks) == 2, "the command and its worker both ran under the rule"
+    for name in ("home", "cwd", "tmp"):
+        assert list(confined[name].rglob("*")) == [], name
+    assert {path.name for path in confined["store"].iterdir()} <= {
+        "store.db",
+        "store.db-wal",
+        "store.db-shm",
+    }
+
+
+def test_the_rule_against_sockets_would_catch_a_connection(confined: dict[str, Path]) -> None:
+    done = run_python(
+        "import socket; socket.create_connection(('127.0.0.1', 9))",
+        PYTHONPATH=str(confined["site"]),
+        CTM_TEST_MARKS=str(confined["marks"]),
+    )
+
+    assert "no network" in done.stderr
+    assert (confined["marks"] / "broken").exists()
