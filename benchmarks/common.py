@@ -84,27 +84,76 @@ def report(
     notes: Sequence[str] = (),
 ) -> int:
     """Print the figures and write them as asked; return 1 when one exceeds its limit, else 0."""
-    print(title)
-    rows = [HEADER, *(_row(figure) for figure in figures)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-    for note in notes:
-        print(note)
-    if output is not None:
-        _write(name, title, figures, output, notes)
+    publish(
+        name,
+        title,
+        Table(HEADER, [_row(figure) for figure in figures]),
+        [{**asdict(figure), "ratio": figure.ratio} for figure in figures],
+        output,
+        notes,
+    )
     return 0 if all(figure.holds for figure in figures) else 1
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells for people: a header and rows of as many cells."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def as_text(self) -> str:
+        """Return the table with its columns aligned."""
+        lines = [self.header, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    def as_markdown(self) -> str:
+        """Return the table as Markdown; bars in cells are escaped."""
+        lines = [self.header, ["---"] * len(self.header), *self.rows]
+        return "\n".join(
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+        )
+
+
+def publish(
+    name: str,
+    title: str,
+    table: Table,
+    figures: Sequence[Mapping[str, object]],
+    output: Path | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Print a table and, where ``output`` is a folder, write it there.
+
+    Args:
+        name: of the benchmark: ``NAME.json`` holds the figures, ``NAME.md`` the table.
+        title: heading.
+        table: the figures for people.
+        figures: the same for programs, in full precision.
+        output: folder, or None to print only.
+        notes: sentences under the table.
+    """
+    print(title, table.as_text(), *notes, sep="\n")
+    if output is None:
+        return
+    output.mkdir(parents=True, exist_ok=True)
+    where = environment()
+    document = {
+        "benchmark": name,
+        "environment": where,
+        "figures": list(figures),
+        "notes": list(notes),
+    }
+    (output / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    paragraphs = [f"# {title}", _origin(where), table.as_markdown(), *notes]
+    (output / f"{name}.md").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
+
+
 HEADER = ("figure", "value", "limit", "value / limit", "", "limit from")
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; bars in cells are escaped."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
-    )
 
 
 def environment() -> dict[str, str]:
@@ -141,24 +190,3 @@ def _row(figure: Figure) -> tuple[str, ...]:
 
 def _number(value: float, unit: str) -> str:
     return f"{significant(value)} {unit}".rstrip()
-
-
-def _write(
-    name: str, title: str, figures: Sequence[Figure], output: Path, notes: Sequence[str]
-) -> None:
-    output.mkdir(parents=True, exist_ok=True)
-    where = environment()
-    document = {
-        "benchmark": name,
-        "environment": where,
-        "figures": [{**asdict(figure), "ratio": figure.ratio} for figure in figures],
-        "notes": list(notes),
-    }
-    (output / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    paragraphs = [
-        f"# {title}",
-        _origin(where),
-        markdown_table(HEADER, [_row(figure) for figure in figures]),
-        *notes,
-    ]
-    (output / f"{name}.md").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
