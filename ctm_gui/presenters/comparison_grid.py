@@ -117,7 +117,7 @@ class _Columns:
             numeric=True,
             text=lambda row: number(value(self._rows[row])),
             sort_keys=lambda: number_keys([value(row) for row in self._rows]),
-            copied=lambda row: plain_number(value(self._rows[row])),
+            copied=lambda rows: [plain_number(value(self._rows[row])) for row in rows],
         )
 
     def _interval(self) -> Column:

@@ -23,7 +23,8 @@ class Column:
         numeric: whether it holds numbers, which are set to the right.
         text: what the row's cell shows.
         sort_keys: float64 [N] over all rows, NaN for a missing cell; computed when first asked.
-        copied: what the row's cell is in a copy; None where it is what it shows, a dash left out.
+        copied: what the cells of rows are in a copy, for all rows at once, since a copy may hold
+            every row; None where it is what they show, a dash left out.
         help: one sentence for the header's tooltip.
     """
 
@@ -32,15 +33,14 @@ class Column:
     numeric: bool
     text: Callable[[int], str]
     sort_keys: Callable[[], FloatArray]
-    copied: Callable[[int], str] | None = None
+    copied: Callable[[list[int]], Sequence[str]] | None = None
     help: str = ""
 
-    def copy_text(self, row: int) -> str:
-        """Return the cell of ``row`` for a copy."""
+    def copied_cells(self, rows: list[int]) -> Sequence[str]:
+        """Return the cells of ``rows`` for a copy."""
         if self.copied is not None:
-            return self.copied(row)
-        text = self.text(row)
-        return "" if text == NOTHING else text
+            return self.copied(rows)
+        return ["" if (text := self.text(row)) == NOTHING else text for row in rows]
 
 
 class Grid:
@@ -100,10 +100,10 @@ class Grid:
     def _numeric(self) -> list[bool]:
         return [column.numeric for column in self.columns]
 
-    def _copied(self, rows: Sequence[int] | IndexArray) -> list[list[str]]:
+    def _copied(self, rows: Sequence[int] | IndexArray) -> list[Sequence[str]]:
         """Return the cells to copy, column by column."""
         wanted = np.asarray(rows, dtype=np.intp).tolist()
-        return [[column.copy_text(row) for row in wanted] for column in self.columns]
+        return [column.copied_cells(wanted) for column in self.columns]
 
     def _sort_keys(self, column: int) -> FloatArray:
         if column not in self._keys:

@@ -22,6 +22,8 @@ ROW_PX = 18
 GROUP_GAP_PX = 10
 # A budget further out than this many times the longest bar would squeeze all bars; it is left out.
 _BUDGET_REACH = 3.0
+# Bars shorter than a fiftieth of the longest are hardly seen.
+_LINEAR_SPAN = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,16 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
     # A bar that ends on a power of ten would start there too.
     start = start if start < smallest * 0.8 else start / 10
     return start, max(longest, start * 10)
+
+
+def prefers_log(rows: Sequence[ComparisonRow]) -> bool:
+    """Return whether the slowest prediction is so far from the fastest that linear bars vanish."""
+    known = [
+        latency
+        for row in rows
+        if (latency := row.prediction.latency_ms) is not None and latency > 0
+    ]
+    return len(known) > 1 and max(known) > _LINEAR_SPAN * min(known)
 
 
 def budget_shown(layout: ChartLayout, *, log: bool) -> bool:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.operators import cumulative_share, operator_unit, percent
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from ctm_gui.presenters.wording import number, plain_number, shown
+from ctm_gui.presenters.wording import NOTHING, number, plain_number, shown
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.services.prediction import OperatorTable
@@ -73,7 +73,7 @@ class OperatorsGrid(Grid):
                 numeric=True,
                 text=lambda row: number(float(table.latency_ms[row]) * scale),
                 sort_keys=lambda: table.latency_ms,
-                copied=lambda row: plain_number(float(table.latency_ms[row]) * scale),
+                copied=lambda rows: _numbers(table.latency_ms * scale, rows),
             ),
             self._share(SHARE, "Share", lambda: table.share),
             self._share("cumulative", "Cumulative", lambda: self.cumulative, _CUMULATIVE_HELP),
@@ -88,7 +88,9 @@ class OperatorsGrid(Grid):
             numeric=False,
             text=lambda row: shown(texts[row]),
             sort_keys=lambda: text_ranks(texts),
-            copied=lambda row: "" if texts[row] == "—" else printable(texts[row]),
+            copied=lambda rows: [
+                "" if texts[row] == NOTHING else printable(texts[row]) for row in rows
+            ],
         )
 
     def _shape(self) -> Column:
@@ -120,7 +122,7 @@ class OperatorsGrid(Grid):
             numeric=True,
             text=lambda row: write(int(counts[row])),
             sort_keys=lambda: counts.astype(np.float64),
-            copied=lambda row: str(int(counts[row])),
+            copied=lambda rows: [str(count) for count in counts[rows].tolist()],
         )
 
     def _share(
@@ -132,6 +134,10 @@ class OperatorsGrid(Grid):
             numeric=True,
             text=lambda row: percent(float(shares()[row])),
             sort_keys=lambda: self.table.share,
-            copied=lambda row: plain_number(float(shares()[row])),
+            copied=lambda rows: _numbers(shares(), rows),
             help=help_text,
         )
+
+
+def _numbers(values: FloatArray, rows: list[int]) -> list[str]:
+    return [plain_number(value) for value in values[rows].tolist()]

@@ -34,11 +34,11 @@ from ctm_gui.presenters.comparison import (
 )
 from ctm_gui.presenters.comparison_grid import ComparisonGrid
 from ctm_gui.presenters.grid import search_mask
-from ctm_gui.presenters.latency_chart import lay_out
+from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
-from ctm_gui.views.tables import GridView
+from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
@@ -47,6 +47,9 @@ _NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency her
 
 class CompareView(QWidget):
     """Latency of every model on every target, side by side.
+
+    The first comparison chooses the scale by the span of its latencies; from then on it is the
+    user's.
 
     Signals:
         budget_changed: the user set the budget: milliseconds, or None for no budget.
@@ -82,7 +85,8 @@ class CompareView(QWidget):
             self.table.clearSelection()
         self._refresh()
         if first and self._rows:
-            self.table.fit_columns()
+            self.log_box.setChecked(prefers_log(self._rows))
+        self.table.fit_columns()
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit``."""
@@ -139,6 +143,7 @@ class CompareView(QWidget):
         controls.addSpacing(8)
         controls.addWidget(self.filter_box, 1)
         controls.addWidget(self.matches)
+        controls.addWidget(copy_button(self.table))
         controls.addWidget(self.save_button)
         self._parts = QSplitter(Qt.Orientation.Vertical)
         self._parts.addWidget(self.chart)
@@ -146,6 +151,7 @@ class CompareView(QWidget):
         self._parts.setChildrenCollapsible(False)
         self._parts.setStretchFactor(0, 3)
         self._parts.setStretchFactor(1, 2)
+        self._parts.setSizes([600, 400])
         self._empty = QLabel(_NOTHING_YET)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setProperty("role", "empty")

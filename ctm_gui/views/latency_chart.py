@@ -32,7 +32,7 @@ from ctm_gui.views.latency_items import (
 from ctm_gui.views.plots import PixelItem, RowPlot, save_plot
 from predictor.core.units import LatencyUnit
 
-_NAME_PX = (160, 330)
+_NAME_PX = (160, 340)
 _WIDEST_LABEL_SHARE = 0.4
 _EXPORT_WIDTH_PX = 1100
 
@@ -53,7 +53,8 @@ class LatencyChart(QWidget):
         self._budget_ms: float | None = None
         self._names = NameAxis(self._state)
         self._legend = LegendAxis(self._state)
-        axes = {"left": self._names, "top": self._legend, "bottom": ValueAxis("bottom")}
+        self._value_axis = ValueAxis("bottom")
+        axes = {"left": self._names, "top": self._legend, "bottom": self._value_axis}
         self.rows_plot = RowPlot(axes, self)
         self.rows_plot.tooltip_at = self._tooltip
         self._bars = PixelItem(self.rows_plot.box, BarPainter(self._state, self.rows_plot.box))
@@ -73,6 +74,7 @@ class LatencyChart(QWidget):
     ) -> None:
         """Show the bars of ``layout``; ``rows`` are those that it was made from."""
         self._state.layout, self._rows, self._budget_ms = layout, rows, budget_ms
+        self._value_axis.setLabel(_axis_label(layout.unit))
         self.setAccessibleDescription(f"{len(layout.bars)} bars; the table below says the same.")
         self._set_names_width()
         self.rows_plot.set_content_height(layout.height_px)
@@ -81,7 +83,7 @@ class LatencyChart(QWidget):
     def set_log(self, log: bool) -> None:
         """Use a logarithmic axis, or a linear one."""
         self._state.log = log
-        self.rows_plot.plot.getAxis("bottom").setLogMode(x=log)
+        self._value_axis.setLogMode(x=log)
         self._set_range()
 
     def select_rows(self, rows: Iterable[int], current: int | None) -> None:
@@ -99,8 +101,6 @@ class LatencyChart(QWidget):
         self.rows_plot.set_theme(theme)
         self.budget_line.setPen(pg.mkPen(theme.bad, width=2, style=Qt.PenStyle.DashLine))
         self.budget_line.setHoverPen(pg.mkPen(theme.bad, width=4))
-        self.budget_line.label.setColor(theme.bad)
-        self.budget_line.label.fill = pg.mkBrush(theme.surface)
         self._repaint()
 
     def save(self, path: Path) -> None:
@@ -146,12 +146,7 @@ class LatencyChart(QWidget):
         self.row_selected.emit(places[min(max(there, 0), len(places) - 1)])
 
     def _make_budget_line(self) -> pg.InfiniteLine:
-        line = pg.InfiniteLine(
-            angle=90,
-            movable=True,
-            label="",
-            labelOpts={"position": 0.04, "movable": False, "anchors": [(0, 0.5), (0, 0.5)]},
-        )
+        line = pg.InfiniteLine(angle=90, movable=True)
         line.setVisible(False)
         line.sigDragged.connect(self._dragged)
         line.sigPositionChangeFinished.connect(self._dropped)
@@ -194,12 +189,16 @@ class LatencyChart(QWidget):
 
     def _place_budget_line(self) -> None:
         layout, log = self._state.layout, self._state.log
-        shown = budget_shown(layout, log=log)
+        shown = layout.budget is not None and budget_shown(layout, log=log)
         self.budget_line.setVisible(shown)
-        if self._budget_ms is not None:
-            self.budget_line.label.setFormat(f"budget {number(self._budget_ms)} ms")
         if shown and layout.budget is not None and not self.budget_line.moving:
             self.budget_line.setValue(math.log10(layout.budget) if log else layout.budget)
+        had_text = self._state.budget_x is not None
+        self._state.budget_x = float(self.budget_line.value()) if shown else None
+        if self._budget_ms is not None:
+            self._state.budget_text = f"budget {number(self._budget_ms)} ms"
+        if had_text != shown:
+            self._legend.fit()
 
     def _set_names_width(self) -> None:
         metrics = QFontMetricsF(self._state.font)
@@ -232,3 +231,7 @@ class LatencyChart(QWidget):
         if bar is None:
             return ""
         return details(self._rows[bar.row], self._state.layout.unit, self._budget_ms)
+
+
+def _axis_label(unit: LatencyUnit) -> str:
+    return "Frames per second" if unit is LatencyUnit.FPS else f"Latency ({unit})"

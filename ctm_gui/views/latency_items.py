@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
+from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import Theme
 from ctm_gui.views.plots import hatch_lines
 from predictor.core.units import significant
@@ -21,11 +22,19 @@ LABEL_GAP_PX = 8.0
 _TINT = 56  # alpha of a bar over the budget under its hatching
 _SELECTED = 44  # alpha of the stripe behind a selected row
 _PADDING_PX = 8.0
+_DETAIL_SHARE = 0.42  # of the names' width, at most, for the configuration
+_LEGEND_PX = 26
+_BUDGET_TEXT_PX = 16
+_SWATCH_PX = 16
+_ENTRY_GAP_PX = 16
 
 
 @dataclass(slots=True)
 class ChartState:
-    """What the parts of the chart paint; the chart changes it and asks for a repaint."""
+    """What the parts of the chart paint; the chart changes it and asks for a repaint.
+
+    ``budget_x`` is where the budget line stands on the axis, None where it does not show.
+    """
 
     layout: ChartLayout
     theme: Theme
@@ -33,6 +42,8 @@ class ChartState:
     log: bool = False
     selected: frozenset[int] = field(default_factory=frozenset)
     current: int | None = None
+    budget_x: float | None = None
+    budget_text: str = ""
 
 
 def colour_of(theme: Theme, series: int) -> QColor:
@@ -189,32 +200,29 @@ class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
                 )
 
     def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
-        metrics = QFontMetricsF(self._state.font)
-        two_lines = room.height() >= 2 * metrics.height() + 2
-        if two_lines:
+        metrics, theme = QFontMetricsF(self._state.font), self._state.theme
+        right = Qt.AlignmentFlag.AlignRight
+        if room.height() >= 2 * metrics.height() + 2:
             middle = room.center().y()
             upper = QRectF(room.left(), middle - metrics.height(), room.width(), metrics.height())
-            self._text(painter, group.name, upper, self._state.theme.text)
-            self._text(painter, group.detail, upper.translated(0, metrics.height()), "")
+            self._text(painter, group.name, upper, theme.text, right)
+            lower = upper.translated(0, metrics.height())
+            self._text(painter, group.detail, lower, theme.muted, right)
             return
-        detail_px = min(metrics.horizontalAdvance(group.detail), room.width() * 0.42)
-        name_px = min(
-            metrics.horizontalAdvance(group.name) + 1, room.width() - detail_px - _PADDING_PX
-        )
-        self._text(
-            painter,
-            group.name,
-            room.adjusted(0, 0, name_px - room.width(), 0),
-            self._state.theme.text,
-        )
-        self._text(painter, group.detail, room.adjusted(name_px + _PADDING_PX, 0, 0, 0), "")
+        detail_px = min(metrics.horizontalAdvance(group.detail) + 1, room.width() * _DETAIL_SHARE)
+        name = room.adjusted(0, 0, -detail_px - _PADDING_PX, 0)
+        self._text(painter, group.name, name, theme.text, Qt.AlignmentFlag.AlignLeft)
+        detail = room.adjusted(room.width() - detail_px, 0, 0, 0)
+        self._text(painter, group.detail, detail, theme.muted, right)
 
-    def _text(self, painter: QPainter, text: str, room: QRectF, colour: str) -> None:
+    def _text(
+        self, painter: QPainter, text: str, room: QRectF, colour: str, side: Qt.AlignmentFlag
+    ) -> None:
         metrics = QFontMetricsF(self._state.font)
-        painter.setPen(QColor(colour or self._state.theme.muted))
+        painter.setPen(QColor(colour))
         painter.drawText(
             room,
-            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight,
+            Qt.AlignmentFlag.AlignVCenter | side,
             metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room.width() + 1),
         )
 
@@ -238,7 +246,12 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     def __init__(self, state: ChartState) -> None:
         super().__init__("top")
         self._state = state
-        self.setHeight(26)
+        self.fit()
+
+    def fit(self) -> None:
+        """Take the height of the entries, and of the budget's line of text where there is one."""
+        budget = 0 if self._state.budget_x is None else _BUDGET_TEXT_PX
+        self.setHeight(_LEGEND_PX + budget)
 
     def paint(
         self,
@@ -250,26 +263,44 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         rect = QRectF(self.mapRectFromParent(self.geometry()))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._state.font)
-        layout, theme = self._state.layout, self._state.theme
-        x, y = rect.left(), rect.center().y()
+        self._entries(painter, QRectF(rect.left(), rect.top(), rect.width(), _LEGEND_PX))
+        if self._state.budget_x is not None:
+            self._budget(painter, rect.adjusted(0, _LEGEND_PX, 0, 0), self._state.budget_x)
+
+    def _entries(self, painter: QPainter, room: QRectF) -> None:
+        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
         names = layout.models if len(layout.models) > 1 else ()
         entries: list[tuple[str, Callable[[QRectF], None]]] = [
             (name, partial(self._swatch, painter, series)) for series, name in enumerate(names)
         ]
         entries += self._marks(painter)
-        room = rect.width() / max(len(entries), 1) - 30
-        for text, draw in entries:
-            draw(QRectF(x, y - 5, 16, 10))
-            metrics = QFontMetricsF(self._state.font)
-            short = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(room, 90.0))
-            width = metrics.horizontalAdvance(short) + 2
-            painter.setPen(QColor(theme.muted))
+        natural = [metrics.horizontalAdvance(text) + 2 for text, _draw in entries]
+        fixed_px = (_SWATCH_PX + 6 + _ENTRY_GAP_PX) * len(entries)
+        widths = shared_widths(natural, room.width() - fixed_px, 24.0)
+        x = room.left()
+        for (text, draw), width in zip(entries, widths, strict=True):
+            draw(QRectF(x, room.center().y() - 5, _SWATCH_PX, 10))
+            x += _SWATCH_PX + 6
+            painter.setPen(QColor(self._state.theme.muted))
             painter.drawText(
-                QRectF(x + 22, rect.top(), width, rect.height()),
+                QRectF(x, room.top(), width, room.height()),
                 Qt.AlignmentFlag.AlignVCenter,
-                short,
+                metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width),
             )
-            x += 22 + width + 16
+            x += width + _ENTRY_GAP_PX
+
+    def _budget(self, painter: QPainter, room: QRectF, budget_x: float) -> None:
+        """Write the budget over its line, inside the plot."""
+        left, right = self.linkedView().viewRange()[0]
+        width = QFontMetricsF(self._state.font).horizontalAdvance(self._state.budget_text) + 2
+        x = room.left() + (budget_x - left) / (right - left) * room.width() - width / 2
+        x = min(max(x, room.left()), room.right() - width)
+        painter.setPen(QColor(self._state.theme.bad))
+        painter.drawText(
+            QRectF(x, room.top(), width, room.height()),
+            Qt.AlignmentFlag.AlignCenter,
+            self._state.budget_text,
+        )
 
     def _swatch(self, painter: QPainter, series: int, swatch: QRectF) -> None:
         paint_bar(painter, swatch, colour_of(self._state.theme, series), over=False)

@@ -81,15 +81,13 @@ class OperatorsView(QWidget):
             self._stack.setCurrentWidget(self._message)
             self._set_filter_enabled(enabled=False)
             return
-        first = self._summary is None
         self._summary = OperatorSummary(table)
         self._type = None
         self._stack.setCurrentWidget(self._parts)
         self._set_filter_enabled(enabled=True)
         self.table.clearSelection()
         self._refresh()
-        if first:
-            self.table.fit_columns()
+        self.table.fit_columns()
         self.table.scrollToTop()
 
     def set_unit(self, unit: LatencyUnit) -> None:
