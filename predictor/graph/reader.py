@@ -39,6 +39,7 @@ READ_LIMITS = WalkLimits(nodes=200_000, kept_bytes=128 * 2**20)
 WALK_BYTES = 2**20
 """Files from this size are walked; for smaller ones reading and parsing the whole is quicker."""
 
+_OUT_OF_MEMORY = "alloc"  # protobuf: "Arena alloc failed"
 _AGAIN = "export or download the model again"
 
 
@@ -80,6 +81,7 @@ def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> Re
     Raises:
         InputError: the file is missing, unreadable, another format, damaged, too large, from the
             future, or contradicts itself.
+        MemoryError: there is not enough memory for it.
     """
     subject = os.fspath(path)
     with _opened(subject) as (source, status):
@@ -154,6 +156,8 @@ def _walked(subject: str, source: Source) -> bytes:
 def _damaged(subject: str, source: Source, error: Exception) -> InputError:
     """Say what is wrong with a file that does not parse; protobuf itself only says that it is."""
     if isinstance(error, DecodeError):
+        if _OUT_OF_MEMORY in str(error):
+            raise MemoryError from error
         try:
             _walked(subject, source)
         except WireError as found:

@@ -53,9 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     answers.send(0, "progress", {"message": "ready"})
     for line in sys.stdin.buffer:
-        _set_alarm(seconds + _GRACE_S)
+        set_alarm(seconds + _GRACE_S)
         _answer(answers, json.loads(line), memory_bytes)
-        _set_alarm(0)
+        set_alarm(0)
     return 0
 
 
@@ -94,7 +94,7 @@ def limit_memory(limit_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
 
 
-def _set_alarm(seconds: int) -> None:
+def set_alarm(seconds: int) -> None:
     """End this process after ``seconds``, even in a library's loop; 0 takes that back.
 
     It matters only when the parent has died; the default action of SIGALRM ends the process.

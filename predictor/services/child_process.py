@@ -44,6 +44,7 @@ class ChildProcess:
         self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
         self.ready = False
         self._last_words = ""
+        self._sending = threading.Lock()
         try:
             self._process = subprocess.Popen(
                 command,
@@ -78,13 +79,14 @@ class ChildProcess:
     def send(self, request: Mapping[str, object]) -> None:
         """Send one request. That the child has ended shows in ``answers``, not here."""
         pipe = self._process.stdin
-        if pipe is None:
-            return
-        try:
-            pipe.write(json.dumps(request).encode("ascii") + b"\n")
-            pipe.flush()
-        except OSError as error:
-            _log.info("the child had ended before a request: %s", error)
+        with self._sending:
+            if pipe is None or pipe.closed:
+                return
+            try:
+                pipe.write(json.dumps(request).encode("ascii") + b"\n")
+                pipe.flush()
+            except OSError as error:
+                _log.info("the child had ended before a request: %s", error)
 
     def kill(self) -> None:
         """End the child now; safe to call again and from any thread."""
@@ -92,11 +94,13 @@ class ChildProcess:
         self._process.wait()
         for thread in self._threads:
             thread.join(_END_S)
-        if self._process.stdin is not None:
-            try:
-                self._process.stdin.close()
-            except OSError as error:  # a request was still in its buffer
-                _log.info("a request was lost: %s", error)
+        pipe = self._process.stdin
+        with self._sending:  # a request that was being written has failed by now
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError as error:
+                    _log.info("a request was lost: %s", error)
 
     def resident_bytes(self) -> int:
         """Return how much memory the child has in use, 0 when it has ended."""

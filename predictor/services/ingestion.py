@@ -143,7 +143,7 @@ class IngestionWorker:
                 self._replace(child)
                 raise
         if answer["kind"] == "error":
-            raise _with_subject(error_from_dict(answer["payload"]), absolute, given)
+            raise _naming_file(error_from_dict(answer["payload"]), absolute, given)
         return model_from_payload(answer["payload"])
 
     @contextmanager
@@ -197,7 +197,7 @@ class IngestionWorker:
                 continue
             if answer is None:
                 self._check_cancelled(cancel)
-                raise _death(child, path)
+                raise _death(child, path, self._limits)
             if answer["id"] == number and answer["kind"] != "progress":
                 return answer
 
@@ -221,7 +221,7 @@ def worker_command(limits: IngestionLimits) -> list[str]:
     return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.graph.worker", *numbers]
 
 
-def _death(child: ChildProcess, path: str) -> CtmError:
+def _death(child: ChildProcess, path: str, limits: IngestionLimits) -> CtmError:
     """Return the error of a child that ended without an answer."""
     end = child.describe_end()
     if not child.ready:
@@ -230,13 +230,13 @@ def _death(child: ChildProcess, path: str) -> CtmError:
         )
     return InputError(
         path,
-        f"reading it crashed the reader ({end})",
+        f"reading it crashed the reader ({end}), which may take "
+        f"{limits.memory_bytes / 2**30:.3g} GiB of memory",
         "check that the file is sound; if it is, report it with the file",
     )
 
 
-def _with_subject(error: CtmError, absolute: str, given: str) -> CtmError:
-    """Return the error with the path as the user wrote it."""
-    if error.subject != absolute:
-        return error
-    return type(error)(given, error.reason, error.action)
+def _naming_file(error: CtmError, absolute: str, given: str) -> CtmError:
+    """Return a child's error with the file in its subject, as the user wrote it."""
+    subject = given if error.subject == absolute else f"{given}, {error.subject}"
+    return type(error)(subject, error.reason, error.action)
