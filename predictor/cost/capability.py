@@ -18,14 +18,21 @@ _TERA_MACS = 1e12 / 2  # one TFLOP/s or TOP/s is half as many multiply-accumulat
 _KIB = 1024
 _HALF_WIDTH = 2
 
-# Bytes of a float tensor's element in a run; automatic mixed precision keeps FP32 tensors.
-_FLOAT_BYTES: dict[Precision, int] = {
+# Bytes of an element of a float weight in a run; automatic mixed precision keeps FP32 weights.
+_WEIGHT_BYTES: dict[Precision, int] = {
     Precision.FP32: 4,
     Precision.FP16: 2,
     Precision.BF16: 2,
     Precision.INT8: 1,
     Precision.AMP_FP16: 4,
     Precision.AMP_BF16: 4,
+}
+
+# The same of a float activation: what a matrix product in half precision puts out is a half.
+_ACTIVATION_BYTES: dict[Precision, int] = {
+    **_WEIGHT_BYTES,
+    Precision.AMP_FP16: 2,
+    Precision.AMP_BF16: 2,
 }
 
 # The metric of the rate at which a precision multiplies matrices.
@@ -54,7 +61,8 @@ class Capability:
         integer_macs_per_s: rate of operators that multiply integers in any precision.
         bandwidth_bytes_per_s: peak bandwidth of the memory.
         launch_ms: overhead of starting one operator.
-        float_bytes: bytes of a float element in the run.
+        weight_bytes: bytes of an element of a float weight in the run.
+        activation_bytes: the same of a float activation.
         bound_float_macs_per_s: highest rate that the run may reach on float tensors.
         bound_half_macs_per_s: the same on tensors that the file keeps in half precision.
         bound_integer_macs_per_s: the same on operators that multiply integers.
@@ -68,7 +76,8 @@ class Capability:
     integer_macs_per_s: float
     bandwidth_bytes_per_s: float
     launch_ms: float
-    float_bytes: int
+    weight_bytes: int
+    activation_bytes: int
     bound_float_macs_per_s: float
     bound_half_macs_per_s: float
     bound_integer_macs_per_s: float
@@ -92,18 +101,19 @@ def capability(target: Target) -> Capability:
         raise missing(device, "dram_bw_gbps")
     may_halve = configuration.runtime in _MAY_HALVE or configuration.precision is not Precision.FP32
     bound_float = rates.highest_float(matrix, may_halve=may_halve)
-    float_bytes = _FLOAT_BYTES[configuration.precision]
+    activation_bytes = _ACTIVATION_BYTES[configuration.precision]
     return Capability(
         matrix_macs_per_s=matrix,
         vector_macs_per_s=rates.vector(device, configuration.precision, matrix),
         integer_macs_per_s=matrix if rates.int8 is None else rates.int8,
         bandwidth_bytes_per_s=bandwidth * 1e9,
         launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
-        float_bytes=float_bytes,
+        weight_bytes=_WEIGHT_BYTES[configuration.precision],
+        activation_bytes=activation_bytes,
         bound_float_macs_per_s=bound_float,
         bound_half_macs_per_s=rates.highest_float(matrix, may_halve=True),
         bound_integer_macs_per_s=rates.highest_integer(bound_float),
-        bound_float_bytes=min(float_bytes, _HALF_WIDTH) if may_halve else float_bytes,
+        bound_float_bytes=min(activation_bytes, _HALF_WIDTH) if may_halve else activation_bytes,
         on_chip_bytes=_sum_of_known(device, ("l2_kb", "llc_kb", "onchip_sram_kb"), _KIB),
         dram_bytes=_sum_of_known(device, ("dram_gb",), 1e9),
     )

@@ -30,29 +30,33 @@ class Columns:
     """Columns of N operators and sums over them.
 
     Attributes:
+        width: int [N], AS_IS, HALF or SINGLE.
         code: int [N], rating * WIDTHS + width.
         macs: [N].
         eased_macs: [N], MACs after the best fast algorithm, for the bound.
-        traffic_bytes: [N], as in the file; 0 for views and fused epilogues.
+        activation_bytes: [N], read and written, as in the file; 0 for views and fused epilogues.
+        weight_bytes: [N], read, as in the file; 0 for views and fused epilogues.
         launches: [N], 0 for views and fused epilogues.
         eased_macs_by_code: [CODES].
         traffic_by_width: [WIDTHS], bytes.
         weights_by_width: [WIDTHS], bytes of distinct weights.
         touched_by_width: [WIDTHS], bytes of weights that one run must read at least.
-        activations_by_width: [WIDTHS], bytes of the largest live set.
+        live_by_width: [WIDTHS], bytes of the largest set of live activations.
         boundary_bytes: bytes of inputs and outputs.
     """
 
+    width: NDArray[np.int64]
     code: NDArray[np.int64]
     macs: Floats
     eased_macs: Floats
-    traffic_bytes: Floats
+    activation_bytes: Floats
+    weight_bytes: Floats
     launches: Floats
     eased_macs_by_code: Floats
     traffic_by_width: Floats
     weights_by_width: Floats
     touched_by_width: Floats
-    activations_by_width: Floats
+    live_by_width: Floats
     boundary_bytes: float
 
     @classmethod
@@ -63,22 +67,25 @@ class Columns:
         runs = np.where((graph.flags & _FREE) != 0, 0, 1)
         macs = graph.macs.astype(np.float64)
         eased = macs / fast_algorithm_gain(graph)
-        traffic = (graph.bytes_moved * runs).astype(np.float64)
+        activation_bytes = ((graph.bytes_read + graph.bytes_written) * runs).astype(np.float64)
+        weight_bytes = (graph.weight_bytes * runs).astype(np.float64)
         # A loop reads its weights again in each trip, but they are the same weights.
         weights = _sums(width, graph.weight_bytes / graph.repeats, WIDTHS)
         written = _sums(width, graph.bytes_written, WIDTHS)
         return cls(
+            width=width,
             code=code,
             macs=macs,
             eased_macs=eased,
-            traffic_bytes=traffic,
+            activation_bytes=activation_bytes,
+            weight_bytes=weight_bytes,
             launches=(graph.repeats * runs).astype(np.float64),
             eased_macs_by_code=_sums(code, eased, CODES),
-            traffic_by_width=_sums(width, traffic, WIDTHS),
+            traffic_by_width=_sums(width, activation_bytes + weight_bytes, WIDTHS),
             weights_by_width=_split(graph.weights_total_bytes, weights),
             # Shared weights are counted once, and of an embedding table only the rows read.
             touched_by_width=_split(min(graph.weights_total_bytes, weights.sum()), weights),
-            activations_by_width=_split(graph.peak_activation_bytes, written),
+            live_by_width=_split(graph.peak_activation_bytes, written),
             boundary_bytes=float(graph.input_bytes + graph.output_bytes),
         )
 

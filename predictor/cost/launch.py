@@ -1,6 +1,6 @@
 """What starting one operator costs, by family of device and by runtime: the one table of it.
 
-The reasons and sources of each figure are in docs/decisions/0001-launch-overheads.md.
+The reasons and sources of each figure are in docs/decisions/0001-roofline-choices.md.
 """
 
 from __future__ import annotations

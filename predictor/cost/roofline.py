@@ -101,8 +101,8 @@ class _Rates:
     Attributes:
         ms_per_mac: [T, CODES].
         bound_ms_per_mac: [T, CODES], NaN where the highest rate is not known.
-        ms_per_byte: [T, CODES], for a byte as in the file.
-        bytes_ratio: [T, WIDTHS], bytes in the run for a byte in the file.
+        weight_ratio: [T, WIDTHS], bytes of a weight in the run for a byte in the file.
+        activation_ratio: [T, WIDTHS], the same of an activation.
         bound_bytes_ratio: [T, WIDTHS], the least that the run may use.
         bandwidth: [T], bytes a second.
         launch_ms: [T].
@@ -112,8 +112,8 @@ class _Rates:
 
     ms_per_mac: Floats
     bound_ms_per_mac: Floats
-    ms_per_byte: Floats
-    bytes_ratio: Floats
+    weight_ratio: Floats
+    activation_ratio: Floats
     bound_bytes_ratio: Floats
     bandwidth: Floats
     launch_ms: Floats
@@ -125,8 +125,6 @@ class _Rates:
         names = [field.name for field in fields(Capability)]
         values = np.array([[getattr(c, n) for n in names] for c in capabilities], np.float64)
         by_name = dict(zip(names, values.reshape(-1, len(names)).T, strict=True))
-        bytes_ratio = _ratios(by_name["float_bytes"])
-        bandwidth = by_name["bandwidth_bytes_per_s"]
         on_chip = by_name["on_chip_bytes"]
         return cls(
             ms_per_mac=_per_code(
@@ -135,10 +133,10 @@ class _Rates:
                 by_name["integer_macs_per_s"],
             ),
             bound_ms_per_mac=_bound_per_code(by_name),
-            ms_per_byte=np.tile(bytes_ratio, 3) * _S_TO_MS / bandwidth[:, None],
-            bytes_ratio=bytes_ratio,
+            weight_ratio=_ratios(by_name["weight_bytes"]),
+            activation_ratio=_ratios(by_name["activation_bytes"]),
             bound_bytes_ratio=np.minimum(1.0, _ratios(by_name["bound_float_bytes"])),
-            bandwidth=bandwidth,
+            bandwidth=by_name["bandwidth_bytes_per_s"],
             launch_ms=by_name["launch_ms"],
             on_chip_bytes=np.where(np.isnan(on_chip), np.inf, on_chip),
             dram_bytes=by_name["dram_bytes"],
@@ -184,9 +182,12 @@ def _capabilities(
 
 def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Floats]:
     """Return compute, memory and launch times of every operator in ms, each [T, N]."""
+    ms_per_byte = (_S_TO_MS / rates.bandwidth)[:, None]
+    activations = np.take(rates.activation_ratio * ms_per_byte, cost.width, axis=1)
+    weights = np.take(rates.weight_ratio * ms_per_byte, cost.width, axis=1)
     return (
         np.take(rates.ms_per_mac, cost.code, axis=1) * cost.macs,
-        np.take(rates.ms_per_byte, cost.code, axis=1) * cost.traffic_bytes,
+        activations * cost.activation_bytes + weights * cost.weight_bytes,
         rates.launch_ms[:, None] * cost.launches,
     )
 
@@ -236,8 +237,9 @@ def _irreducible_bytes(cost: Columns, rates: _Rates) -> Floats:
 
 def _memory_bytes(cost: Columns, rates: _Rates) -> Floats:
     """Return weights and peak activations in the run's precision, [T]."""
-    held: Floats = rates.bytes_ratio @ (cost.weights_by_width + cost.activations_by_width)
-    return held
+    weights: Floats = rates.weight_ratio @ cost.weights_by_width
+    activations: Floats = rates.activation_ratio @ cost.live_by_width
+    return weights + activations
 
 
 def _fits(memory: Floats, dram_bytes: Floats) -> list[list[bool | None]]:

@@ -99,7 +99,8 @@ def test_a_loop_launches_its_body_in_each_trip() -> None:
         (Precision.FP16, "float32", 0.5),
         (Precision.BF16, "float32", 0.5),
         (Precision.INT8, "float32", 0.25),
-        (Precision.AMP_FP16, "float32", 1.0),
+        (Precision.AMP_FP16, "float32", 0.5),
+        (Precision.AMP_BF16, "float32", 0.5),
         (Precision.FP16, "float16", 1.0),
         (Precision.FP32, "float16", 2.0),
         (Precision.INT8, "int64", 1.0),
@@ -124,6 +125,16 @@ def test_mixed_precision_multiplies_matrices_at_the_half_rate_and_the_rest_at_fp
 
     # 1e12 MACs at 4e12 and at 1e12 a second.
     assert RooflineEngine().explain(graph, target).compute_ms == pytest.approx([250.0, 1000.0])
+
+
+def test_mixed_precision_keeps_fp32_weights() -> None:
+    graph = make_graph([Op(weights=10**9)])
+    target = make_target({**GPU_METRICS, "fp16_tflops": 8.0}, precision=Precision.AMP_FP16)
+
+    # 1e9 bytes / 1e11 a second.
+    assert RooflineEngine().explain(graph, target).memory_ms == pytest.approx([10.0])
+    live = make_graph([Op(weights=10**9, written=10**9)], peak_activation_bytes=10**9)
+    assert predict(live, target).memory_bytes[0, 0] == pytest.approx(1.5e9)
 
 
 def test_operators_that_are_no_matrix_product_do_not_use_matrix_units() -> None:
@@ -240,7 +251,7 @@ def test_the_highest_clock_counts_for_the_bound_and_the_sustained_one_for_the_es
         "dram_bw_gbps": 10.0,
     }
     target = make_target(metrics, family=Family.CPU)
-    int8 = make_target({**metrics, "int8_tops": 2.0}, family=Family.CPU, precision=Precision.INT8)
+    int8 = make_target({**metrics, "int8_tops": 2.0}, family=Family.CPU)
 
     # 2e9 Hz x 2 cores x 16 lanes = 64e9 MACs a second; at boost twice as many.
     assert RooflineEngine().explain(graph, target).compute_ms == pytest.approx([1000.0])
