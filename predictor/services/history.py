@@ -49,12 +49,11 @@ class History:
         Raises:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
+        stored = [_stored(model) for model in models]
         with self._database.transaction() as connection:
             files = {
-                (model.graph.fingerprint, Path(model.path).name): model_records.put(
-                    connection, _stored(model)
-                )
-                for model in models
+                (model.fingerprint, Path(model.path).name): model_records.put(connection, model)
+                for model in stored
             }
             return prediction_records.add(
                 connection,

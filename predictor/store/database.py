@@ -19,7 +19,7 @@ import platformdirs
 
 from predictor.core.errors import HostError, InputError
 from predictor.store import migrations
-from predictor.store.failures import explain, explained
+from predictor.store.failures import OTHER_FILE, explain, explained, has_code
 
 APPLICATION_ID = 0x43544D31  # "CTM1" in the file's header
 ENVIRONMENT_VARIABLE = "CTM_STORE"
@@ -27,7 +27,6 @@ ENVIRONMENT_VARIABLE = "CTM_STORE"
 # window's thread, so a wait stalls nothing that the user sees.
 BUSY_TIMEOUT_MS = 10_000
 _RETRY_S = 0.005
-_OTHER_FILE = "name another file with --store; this one was not touched"
 
 
 class Database:
@@ -90,8 +89,9 @@ def open_database(path: Path | None = None, busy_timeout_ms: int = BUSY_TIMEOUT_
         _refuse_foreign_file(location)
         connection = _connect(location, busy_timeout_ms)
         try:
-            _enable_wal(connection, busy_timeout_ms)
-            _migrate(connection, location)
+            _refuse_foreign(connection, location)
+            if _pending(connection, location):
+                _migrate(connection, location, busy_timeout_ms)
         except BaseException:
             connection.close()
             raise
@@ -121,9 +121,11 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _prepare_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
+        if path.exists() and not path.is_file():
             raise InputError(
-                str(path), "this is a folder, not a file", "name a file in it with --store"
+                str(path),
+                f"this is a {'folder' if path.is_dir() else 'device'}, not a file",
+                "name a file with --store",
             )
     except OSError as error:
         raise HostError(
@@ -138,15 +140,22 @@ def _refuse_foreign_file(path: Path) -> None:
 
     SQLite reads it, not ``open``: closing a plain file handle would drop the locks that another
     connection of this process has on the same file (https://www.sqlite.org/howtocorrupt.html,
-    2.2). ``immutable`` ignores what stands in a write-ahead log only; ``_migrate`` sees that too.
+    2.2). ``immutable`` ignores what stands in the write-ahead log; the real connection sees it.
     """
     if not path.exists():
         return
     with closing(sqlite3.connect(_uri(path, "mode=ro&immutable=1"), uri=True)) as connection:
-        _refuse_foreign(connection, path)
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > len(migrations.MIGRATIONS):
-            raise _newer(path, f"its schema has version {version}")
+        try:
+            _refuse_foreign(connection, path)
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.DatabaseError as error:
+            # A process that copies its log into the file, or was killed at it, leaves the file
+            # alone inconsistent: with its log, the real connection reads it.
+            if has_code(error, sqlite3.SQLITE_CORRUPT):
+                return
+            raise
+    if version > len(migrations.MIGRATIONS):
+        raise _newer(path, f"its schema has version {version}")
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
@@ -157,7 +166,7 @@ def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if application_id or tables:
         raise InputError(
-            str(path), "this is a database of another program, not a store", _OTHER_FILE
+            str(path), "this is a database of another program, not a store", OTHER_FILE
         )
 
 
@@ -199,30 +208,28 @@ def _enable_wal(connection: sqlite3.Connection, busy_timeout_ms: int) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            if not has_code(error, sqlite3.SQLITE_BUSY) or time.monotonic() > deadline:
                 raise
             time.sleep(_RETRY_S)
         else:
             return
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the store to this program's schema; one that has it already is only read."""
-    _refuse_foreign(connection, path)
-    if not _pending(connection, path):
-        return
+def _migrate(connection: sqlite3.Connection, path: Path, busy_timeout_ms: int) -> None:
+    """Run what is pending, all or nothing, a copy of a store that has tables made before it."""
+    _enable_wal(connection, busy_timeout_ms)
     with _transaction(connection):
         # Another process may have migrated while this one waited for the lock.
         pending = _pending(connection, path)
         if not pending:
             return
         if migrations.applied_names(connection):
-            _back_up(connection, backup_path(path, pending[0]))
+            _back_up(path, backup_path(path, pending[0]))
         migrations.apply_pending(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations.MIGRATIONS)}")
     # Into the file itself, where an older program looks before it opens it.
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _pending(connection: sqlite3.Connection, path: Path) -> list[str]:
@@ -233,8 +240,11 @@ def _pending(connection: sqlite3.Connection, path: Path) -> list[str]:
     return migrations.pending_names(applied)
 
 
-def _back_up(connection: sqlite3.Connection, backup: Path) -> None:
+def _back_up(path: Path, backup: Path) -> None:
     """Copy the store; a copy from an earlier attempt at the same step is replaced.
+
+    The caller holds the write lock, so nothing is committed in between. It can't be the source
+    itself: SQLite copies nothing from a connection that may write.
 
     Raises:
         HostError: the copy cannot be written; the store is then not migrated.
@@ -242,10 +252,10 @@ def _back_up(connection: sqlite3.Connection, backup: Path) -> None:
     partial = backup.with_name(f"{backup.name}.partial")
     try:
         partial.unlink(missing_ok=True)
-        with closing(sqlite3.connect(partial)) as copy:
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(partial)) as copy:
             # Without a journal a kill leaves one partial file and nothing beside it.
             copy.execute("PRAGMA journal_mode = OFF")
-            connection.backup(copy)
+            source.backup(copy)
         partial.replace(backup)
     except (OSError, sqlite3.OperationalError) as error:
         meaning = explain(error, backup) if isinstance(error, sqlite3.Error) else None

@@ -10,6 +10,7 @@ from typing import Any
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
 from predictor.store.database import Database
+from predictor.store.values import text_in, text_out
 
 
 def put(database: Database, device: Device) -> None:
@@ -22,8 +23,8 @@ def put(database: Database, device: Device) -> None:
             " description = excluded.description, updated_ns = excluded.updated_ns",
             (
                 device.id,
-                device.name,
-                device.vendor,
+                text_in(device.name),
+                text_in(device.vendor),
                 str(device.family),
                 _description(device),
                 time.time_ns(),
@@ -60,12 +61,14 @@ def _description(device: Device) -> str:
     )
 
 
-def _device(identity: str, name: str, vendor: str, family: str, description: str) -> Device:
+def _device(
+    identity: str, name: str | bytes, vendor: str | bytes, family: str, description: str
+) -> Device:
     parts: dict[str, Any] = json.loads(description)
     return Device(
         identity,
-        name,
-        vendor,
+        text_out(name),
+        text_out(vendor),
         Family(family),
         parts["metrics"],
         parts["sources"],

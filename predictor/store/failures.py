@@ -9,6 +9,8 @@ from pathlib import Path
 
 from predictor.core.errors import CtmError, HostError, InputError
 
+OTHER_FILE = "name another file with --store; this one was not touched"
+
 # The low byte of an SQLite error code is the primary code: https://www.sqlite.org/rescode.html
 _PRIMARY = 0xFF
 
@@ -44,31 +46,25 @@ _HOST_FAILURES: dict[int, tuple[str, str]] = {
 }
 
 
-def not_a_store(path: Path) -> InputError:
-    """Return the refusal of a file that is no SQLite database."""
-    return InputError(
-        str(path),
-        "the file is not a store of this program (it is no SQLite database)",
-        "name another file with --store; this one was not touched",
-    )
+def has_code(error: sqlite3.Error, primary_code: int) -> bool:
+    """Return whether ``error`` is of SQLite's ``primary_code`` or of one that refines it."""
+    # Errors that Python's binding raises by itself (a wrong thread, a wrong type) have no code.
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & _PRIMARY == primary_code
 
 
 def explain(error: sqlite3.Error, path: Path) -> CtmError | None:
     """Return what ``error`` means to the user, or None where it is a defect of ours."""
-    # Errors that Python's binding raises by itself (a wrong thread, a wrong type) have no code.
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return None
-    if code & _PRIMARY == sqlite3.SQLITE_NOTADB:
-        return not_a_store(path)
-    known = _HOST_FAILURES.get(code & _PRIMARY)
-    return HostError(str(path), *known) if known else None
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether ``error`` says that the file's content is damaged."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    return code & _PRIMARY in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    if has_code(error, sqlite3.SQLITE_NOTADB):
+        return InputError(
+            str(path),
+            "the file is not a store of this program (it is no SQLite database)",
+            OTHER_FILE,
+        )
+    for code, (reason, action) in _HOST_FAILURES.items():
+        if has_code(error, code):
+            return HostError(str(path), reason, action)
+    return None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import sqlite3
 
 from predictor.store import migrations
 from predictor.store.database import Database
-from predictor.store.failures import is_damage
+from predictor.store.failures import has_code
 
 TABLES = (
     "devices",
@@ -42,7 +42,7 @@ def problems(database: Database) -> list[str]:
             return [*_damage(connection), *_dangling(connection), *_empty_signatures(connection)]
         except sqlite3.DatabaseError as error:
             # Some damage is found by the check, some keeps the check itself from running.
-            if not is_damage(error):
+            if not has_code(error, sqlite3.SQLITE_CORRUPT):
                 raise
             return [f"The file is damaged: {error}."]
 

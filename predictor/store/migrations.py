@@ -30,7 +30,7 @@ _FIRST = Migration(
     (
         """
         CREATE TABLE devices (
-            id TEXT NOT NULL PRIMARY KEY CHECK (length(id) > 0),
+            id TEXT NOT NULL PRIMARY KEY CHECK (id <> ''),
             name TEXT NOT NULL,
             vendor TEXT NOT NULL,
             family TEXT NOT NULL,
@@ -42,7 +42,7 @@ _FIRST = Migration(
         """
         CREATE TABLE targets (
             id INTEGER PRIMARY KEY,
-            device_id TEXT NOT NULL CHECK (length(device_id) > 0),
+            device_id TEXT NOT NULL CHECK (device_id <> ''),
             runtime TEXT NOT NULL,
             precision TEXT NOT NULL,
             threads INTEGER NOT NULL CHECK (threads >= 0),
@@ -52,7 +52,7 @@ _FIRST = Migration(
         """,
         """
         CREATE TABLE models (
-            fingerprint TEXT NOT NULL PRIMARY KEY CHECK (length(fingerprint) > 0),
+            fingerprint TEXT NOT NULL PRIMARY KEY CHECK (fingerprint <> ''),
             graph BLOB NOT NULL CHECK (length(graph) > 0),
             created_ns INTEGER NOT NULL
         )
@@ -83,12 +83,12 @@ _FIRST = Migration(
         """
         CREATE TABLE measurements (
             id TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 32),
-            fingerprint TEXT NOT NULL CHECK (length(fingerprint) > 0),
+            fingerprint TEXT NOT NULL CHECK (fingerprint <> ''),
             target_id INTEGER NOT NULL REFERENCES targets (id) ON DELETE RESTRICT,
             session_id TEXT REFERENCES probe_sessions (id) ON DELETE SET NULL,
             samples_ns BLOB NOT NULL CHECK (length(samples_ns) % 8 = 0),
             value_ms REAL NOT NULL CHECK (value_ms > 0),
-            statistic TEXT NOT NULL CHECK (length(statistic) > 0),
+            statistic TEXT NOT NULL CHECK (statistic <> ''),
             protocol TEXT NOT NULL,
             provenance TEXT NOT NULL,
             created_ns INTEGER NOT NULL
@@ -124,7 +124,7 @@ _FIRST = Migration(
             file_id INTEGER REFERENCES model_files (id) ON DELETE SET NULL,
             model TEXT NOT NULL,
             target_id INTEGER NOT NULL REFERENCES targets (id) ON DELETE RESTRICT,
-            engine TEXT NOT NULL CHECK (length(engine) > 0),
+            engine TEXT NOT NULL CHECK (engine <> ''),
             settings_hash TEXT NOT NULL CHECK (length(settings_hash) = 64),
             created_ns INTEGER NOT NULL,
             basis TEXT CHECK (basis IN ('measured', 'probed', 'zero-shot', 'analytic')),
@@ -167,7 +167,7 @@ _FIRST = Migration(
         "CREATE INDEX report_predictions_prediction ON report_predictions (prediction_id)",
         """
         CREATE TABLE settings (
-            key TEXT NOT NULL PRIMARY KEY CHECK (length(key) > 0),
+            key TEXT NOT NULL PRIMARY KEY CHECK (key <> ''),
             value TEXT NOT NULL
         )
         """,

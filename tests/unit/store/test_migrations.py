@@ -1,0 +1,186 @@
+"""Migrating: every schema that shipped opens, a failing step leaves the store as it was."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from predictor.core.errors import HostError, InputError
+from predictor.core.metrics import Family
+from predictor.core.records import (
+    Basis,
+    Configuration,
+    Device,
+    Measurement,
+    Precision,
+    Prediction,
+    Signature,
+)
+from predictor.store import (
+    devices,
+    maintenance,
+    measurements,
+    migrations,
+    models,
+    predictions,
+    settings,
+    signatures,
+)
+from predictor.store.database import backup_path, open_database
+from predictor.store.migrations import Migration
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "store"
+SAMPLES = sorted(GOLDEN.glob("*.sqlite"))
+
+NEXT = Migration("0002_next", ("ALTER TABLE reports ADD COLUMN note TEXT NOT NULL DEFAULT ''",))
+FAILING = Migration(
+    "0003_failing", ("CREATE TABLE half (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
+)
+
+
+def with_steps(monkeypatch: pytest.MonkeyPatch, *steps: Migration) -> None:
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, *steps))
+
+
+def schema(path: Path) -> tuple[list[str], int, int]:
+    """The statements that made a store, its version, and how many settings it holds."""
+    with closing(sqlite3.connect(path)) as connection:
+        statements = [str(row) for row in connection.execute("SELECT sql FROM sqlite_master")]
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (count,) = connection.execute("SELECT count(*) FROM settings").fetchone()
+    return statements, version, count
+
+
+@pytest.fixture
+def filled(store: Path) -> Path:
+    opened = open_database(store)
+    settings.put(opened, {"unit": "ms"})
+    opened.close()
+    return store
+
+
+def test_names_are_distinct_and_in_order() -> None:
+    names = [migration.name for migration in migrations.MIGRATIONS]
+    assert names == sorted(set(names))
+
+
+def test_every_shipped_schema_has_a_sample() -> None:
+    assert [s.stem for s in SAMPLES] == [m.name for m in migrations.MIGRATIONS]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.stem)
+def test_a_store_of_every_shipped_schema_opens_with_all_its_records(
+    tmp_path: Path, sample: Path
+) -> None:
+    path = tmp_path / sample.name
+    shutil.copy(sample, path)
+
+    opened = open_database(path)
+
+    pi = Configuration("onnxruntime", Precision.FP32, 4, 1)
+    signature = "20000000000000000000000000000000"
+    assert maintenance.problems(opened) == []
+    assert maintenance.info(opened)["schema"] == migrations.MIGRATIONS[-1].name
+    assert settings.every(opened) == {"unit": "ms", "budget_ms": 30.5}
+    assert devices.every(opened) == [
+        Device("my-board", "My board", "Maker", Family.MOBILE_CPU, {"clock_mhz": 1800.0}, {}, (pi,))
+    ]
+    assert measurements.of_device(opened, "rpi5") == [
+        Measurement(
+            "10000000000000000000000000000000", "ab" * 32, "rpi5", pi, (5_000_000, 5_100_000,
+            4_900_000), 5.0, "median", "ctm/1", '{"tool": "ctm 0.1.0"}'
+        )
+    ]  # fmt: skip
+    assert signatures.every(opened) == [
+        Signature(signature, "rpi5", pi, ("10000000000000000000000000000000",), active=True)
+    ]
+    assert list(models.graphs(opened)) == [("ab" * 32, b"graph bytes")]
+    (stored,) = predictions.recent(opened, 10)
+    assert stored.path == "/models/resnet50.onnx"
+    assert stored.prediction == Prediction(
+        "resnet50.onnx", "ab" * 32, "rpi5", pi, "closertome/1", Basis.PROBED, 5.25, 5.0, 5.5, 4.5,
+        6.0, 2.0, fits_memory=True, signature=signature, flagged_operators=("Loop_3",)
+    )  # fmt: skip
+    opened.close()
+
+
+def test_a_store_of_a_newer_program_is_refused_as_it_is(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as newer:
+        with_steps(newer, NEXT)
+        open_database(filled).close()
+    before = {f: f.read_bytes() for f in filled.parent.iterdir()}
+    with pytest.raises(InputError, match="a newer version of this program made the store"):
+        open_database(filled)
+    assert {f: f.read_bytes() for f in filled.parent.iterdir()} == before
+
+
+def test_a_store_is_copied_before_it_is_migrated(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = schema(filled)
+    with_steps(monkeypatch, NEXT)
+
+    opened = open_database(filled)
+
+    assert opened.connection.execute("SELECT note FROM reports").fetchall() == []
+    assert settings.every(opened) == {"unit": "ms"}
+    opened.close()
+    assert schema(filled)[1] == 2
+    backup = backup_path(filled, "0002_next")
+    assert schema(backup) == before
+    assert {f.name for f in filled.parent.iterdir()} == {filled.name, backup.name}
+    # The copy is a store itself: put in place, it opens and migrates.
+    backup.replace(filled)
+    open_database(filled).close()
+    assert schema(filled)[1] == 2
+
+
+def test_a_new_store_needs_no_copy(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_steps(monkeypatch, NEXT)
+    open_database(store).close()
+    assert [f.name for f in store.parent.iterdir()] == [store.name]
+
+
+def test_a_failing_step_rolls_back_every_step(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = schema(filled)
+    with monkeypatch.context() as broken:
+        with_steps(broken, NEXT, FAILING)
+        with pytest.raises(sqlite3.OperationalError, match="no such table: nowhere"):
+            open_database(filled)
+    assert schema(filled) == before
+    opened = open_database(filled)
+    assert settings.every(opened) == {"unit": "ms"}
+    opened.close()
+
+
+def test_a_failing_first_step_leaves_an_empty_file(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        with_steps(broken, FAILING)
+        with pytest.raises(sqlite3.OperationalError):
+            open_database(store)
+    with closing(sqlite3.connect(store)) as connection:
+        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    open_database(store).close()
+
+
+def test_a_store_that_cannot_be_copied_is_not_migrated(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = schema(filled)
+    # A folder where the copy would stand: it can't be replaced by a file.
+    (backup_path(filled, "0002_next") / "in the way").mkdir(parents=True)
+    with monkeypatch.context() as newer:
+        with_steps(newer, NEXT)
+        with pytest.raises(HostError, match="the backup before the upgrade"):
+            open_database(filled)
+    assert schema(filled) == before

@@ -1,0 +1,260 @@
+"""Every record that goes into the store comes out of it equal."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from predictor.core.metrics import METRICS, Family
+from predictor.core.records import (
+    RUNTIMES,
+    Basis,
+    Cluster,
+    Configuration,
+    Device,
+    Measurement,
+    Precision,
+    Prediction,
+    Signature,
+)
+from predictor.store import devices, measurements, models, predictions, signatures
+from predictor.store import settings as stored_settings
+from predictor.store.database import Database, open_database
+from predictor.store.models import StoredModel
+from predictor.store.predictions import NewPrediction
+
+# Names come from files: any character, lone surrogates (undecodable bytes) and NUL among them.
+TEXT = st.text(st.characters(), max_size=20) | st.sampled_from(
+    ["a\x00b", "caf\udce9.onnx", "\u202ex"]
+)
+SLUG = st.from_regex(r"[a-z0-9_-]{1,12}", fullmatch=True)
+DIGEST = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
+POSITIVE = st.floats(min_value=1e-300, allow_nan=False)
+INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
+CONFIGURATION = st.builds(
+    Configuration,
+    st.sampled_from(RUNTIMES),
+    st.sampled_from(Precision),
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+)
+# Hypothesis repeats itself, ids do not.
+ID = st.builds(lambda: uuid.uuid4().hex)
+
+
+@st.composite
+def made_predictions(draw: st.DrawFn) -> Prediction:
+    """A prediction as engines make it: with a number and a basis, or with neither."""
+    low95, low80, latency, high80, high95 = sorted(draw(st.lists(POSITIVE, min_size=5, max_size=5)))
+    numbered, with_intervals = draw(st.booleans()), draw(st.booleans())
+    return Prediction(
+        model=draw(TEXT),
+        fingerprint=draw(DIGEST),
+        device_id=draw(SLUG),
+        configuration=draw(CONFIGURATION),
+        engine=draw(SLUG),
+        basis=draw(st.sampled_from(Basis)) if numbered else None,
+        latency_ms=latency if numbered else None,
+        low80_ms=low80 if with_intervals else None,
+        high80_ms=high80 if with_intervals else None,
+        low95_ms=low95 if with_intervals else None,
+        high95_ms=high95 if with_intervals else None,
+        bound_ms=draw(st.none() | st.floats(min_value=0, allow_nan=False)),
+        fits_memory=draw(st.none() | st.booleans()),
+        problem=draw(TEXT),
+        out_of_distribution=draw(TEXT),
+        flagged_operators=tuple(draw(st.lists(TEXT, max_size=3))),
+    )
+
+
+MEASUREMENT = st.builds(
+    Measurement,
+    id=ID,
+    fingerprint=DIGEST,
+    device_id=SLUG,
+    configuration=CONFIGURATION,
+    samples_ns=st.lists(INT64, max_size=30).map(tuple),
+    value_ms=POSITIVE,
+    statistic=st.sampled_from(["median", "minimum", "mean of the fastest 5"]),
+    protocol=SLUG,
+    provenance=TEXT,
+)
+DEVICE = st.builds(
+    Device,
+    id=SLUG,
+    name=TEXT,
+    vendor=TEXT,
+    family=st.sampled_from(Family),
+    metrics=st.dictionaries(st.sampled_from([m.name for m in METRICS]), POSITIVE | st.integers(1)),
+    sources=st.dictionaries(st.sampled_from([m.name for m in METRICS]), TEXT),
+    configurations=st.lists(CONFIGURATION, max_size=3).map(tuple),
+    clusters=st.lists(
+        st.builds(Cluster, TEXT, st.integers(1, 512), POSITIVE, st.none() | POSITIVE), max_size=3
+    ).map(tuple),
+    system=TEXT,
+    notes=TEXT,
+)
+
+examples = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """One store for all examples: each record has an id or a place of its own."""
+    opened = open_database(tmp_path_factory.mktemp("round") / "store.sqlite")
+    yield opened
+    opened.close()
+
+
+@examples
+@given(
+    made=st.lists(made_predictions(), min_size=1, max_size=5), path=TEXT, size=st.integers(0, 2**62)
+)
+def test_predictions_come_back_in_reverse_order(
+    shared: Database, made: list[Prediction], path: str, size: int
+) -> None:
+    with shared.transaction() as connection:
+        files = [
+            models.put(connection, StoredModel(p.fingerprint, b"graph", path, size, 5))
+            for p in made
+        ]
+        ids = predictions.add(
+            connection, [NewPrediction(p, f, "0" * 64) for p, f in zip(made, files, strict=True)]
+        )
+
+    stored = predictions.recent(shared, len(made))
+
+    assert [s.prediction for s in stored] == made[::-1]
+    assert [s.id for s in stored] == ids[::-1]
+    assert {s.path for s in stored} == {path}
+    assert len(set(ids)) == len(made)
+
+
+@examples
+@given(measurement=MEASUREMENT)
+def test_measurement_keeps_every_sample(shared: Database, measurement: Measurement) -> None:
+    measurements.add(shared, measurement)
+    assert measurement in measurements.of_device(shared, measurement.device_id)
+
+
+@examples
+@given(device=DEVICE)
+def test_device_comes_back_equal(shared: Database, device: Device) -> None:
+    devices.put(shared, device)
+    (stored,) = [d for d in devices.every(shared) if d.id == device.id]
+    assert stored == device
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | INT64 | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@examples
+@given(values=st.dictionaries(SLUG, JSON, max_size=4))
+def test_settings_come_back_and_the_others_stay(shared: Database, values: dict[str, Any]) -> None:
+    before = stored_settings.every(shared)
+    stored_settings.put(shared, values)
+    assert stored_settings.every(shared) == before | values
+
+
+@examples
+@given(
+    measured=st.lists(MEASUREMENT, min_size=1, max_size=4, unique_by=lambda m: m.id),
+    first=ID,
+    second=ID,
+    device_id=SLUG,
+    configuration=CONFIGURATION,
+)
+def test_a_target_has_one_active_signature(
+    shared: Database,
+    measured: list[Measurement],
+    first: str,
+    second: str,
+    device_id: str,
+    configuration: Configuration,
+) -> None:
+    for measurement in measured:
+        measurements.add(shared, measurement)
+    ids = tuple(m.id for m in measured)
+    older = Signature(first, device_id, configuration, ids, active=True)
+    newer = Signature(second, device_id, configuration, ids[::-1], active=True)
+    signatures.add(shared, older)
+    signatures.add(shared, newer)
+
+    stored = {s.id: s for s in signatures.every(shared)}
+
+    assert stored[first] == dataclasses.replace(older, active=False)
+    assert stored[second] == newer
+
+
+def test_a_signature_of_an_unknown_measurement_leaves_nothing(database: Database) -> None:
+    lost = Signature("a" * 32, "rpi5", Configuration(), ("b" * 32,), active=True)
+    with pytest.raises(sqlite3.IntegrityError):
+        signatures.add(database, lost)
+    assert signatures.every(database) == []
+    assert not database.connection.in_transaction
+
+
+def test_a_described_device_is_replaced_and_removed(database: Database) -> None:
+    old = Device("board", "Board", "Maker", Family.CPU, {"clock_mhz": 1000.0})
+    new = dataclasses.replace(old, name="Board 2")
+    devices.put(database, old)
+    devices.put(database, new)
+    assert devices.every(database) == [new]
+    devices.remove(database, "board")
+    assert devices.every(database) == []
+
+
+def test_one_file_seen_twice_is_one_row(database: Database) -> None:
+    model = StoredModel("f" * 64, b"graph", "/a/b.onnx", 10, 20)
+    moved = dataclasses.replace(model, path="/c/b.onnx")
+    with database.transaction() as connection:
+        first, second, other = (models.put(connection, m) for m in (model, model, moved))
+    assert first == second != other
+    assert list(models.graphs(database)) == [("f" * 64, b"graph")]
+
+
+PREDICTION = Prediction(
+    "a.onnx", "f" * 64, "rpi5", Configuration(), "roofline/1", Basis.ANALYTIC, 1.0
+)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"latency_ms": 0.0},
+        {"latency_ms": -1.0},
+        {"latency_ms": float("nan")},
+        {"latency_ms": None},
+        {"basis": None},
+        {"bound_ms": -1.0},
+        {"low80_ms": 2.0, "high80_ms": 1.0},
+        {"low95_ms": 1.0},
+        {"device_id": ""},
+        {"fingerprint": "0" * 64},
+        {"signature": "5" * 32},
+    ],
+    ids=str,
+)
+def test_the_tables_refuse_what_cannot_be(database: Database, wrong: dict[str, Any]) -> None:
+    with database.transaction() as connection:
+        models.put(connection, StoredModel("f" * 64, b"graph", "/a.onnx", 1, 1))
+        predictions.add(connection, [NewPrediction(PREDICTION, None, "0" * 64)])
+
+    bad = NewPrediction(dataclasses.replace(PREDICTION, **wrong), None, "0" * 64)
+    with pytest.raises(sqlite3.IntegrityError), database.transaction() as connection:
+        predictions.add(connection, [bad])
+
+    assert [s.prediction for s in predictions.recent(database, 9)] == [PREDICTION]
