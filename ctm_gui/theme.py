@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
+
+from predictor.core.resources import resources_dir
 
 
 class ThemeChoice(StrEnum):
@@ -30,6 +32,7 @@ class Theme:
         accent: of selections, links and focus.
         on_accent: of text on the accent.
         grid: of separators and grid lines.
+        outline: of fields and check boxes (3:1).
         good, warn, bad: of verdicts; readable as text on background and surface.
         series: of plot series, distinguishable without colour vision.
     """
@@ -42,6 +45,7 @@ class Theme:
     accent: str
     on_accent: str
     grid: str
+    outline: str
     good: str
     warn: str
     bad: str
@@ -59,6 +63,7 @@ LIGHT = Theme(
     accent="#0b63b5",
     on_accent="#ffffff",
     grid="#d5d9df",
+    outline="#848c96",
     good="#17702f",
     warn="#8a5300",
     bad="#b3261e",
@@ -82,6 +87,7 @@ DARK = Theme(
     accent="#5aa9f0",
     on_accent="#0c0e12",
     grid="#3a3f49",
+    outline="#717a86",
     good="#5fc97c",
     warn="#e3a93c",
     bad="#ff8a80",
@@ -97,7 +103,8 @@ DARK = Theme(
     ),
 )
 
-# Fusion draws from the palette; the sheet adds what it cannot say: spacing and quiet borders.
+# Fusion draws from the palette; the sheet adds what it cannot say: spacing, and outlines of fields
+# and check boxes, which Fusion darkens until they vanish on a dark background.
 _SHEET = """
 QToolTip {{ color: {text}; background: {surface}; border: 1px solid {grid}; padding: 4px; }}
 QMainWindow::separator {{ background: {grid}; width: 1px; height: 1px; }}
@@ -107,7 +114,29 @@ QSplitter::handle:vertical {{ height: 1px; }}
 QToolBar {{ border: none; border-bottom: 1px solid {grid}; spacing: 6px; padding: 4px 8px; }}
 QStatusBar {{ border-top: 1px solid {grid}; }}
 QStatusBar::item {{ border: none; }}
-QAbstractScrollArea[frame="quiet"] {{ border: 1px solid {grid}; border-radius: 4px; }}
+QAbstractScrollArea {{ border: 1px solid {grid}; }}
+QLineEdit, QAbstractSpinBox {{
+    border: 1px solid {outline}; border-radius: 3px; background: {surface};
+    padding: 1px 4px; min-height: 20px; }}
+QLineEdit:focus, QAbstractSpinBox:focus {{ border-color: {accent}; }}
+QAbstractSpinBox {{ min-height: 16px; }}
+QAbstractSpinBox > QLineEdit {{ border: none; padding: 0; min-height: 0; }}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{
+    subcontrol-origin: border; width: 18px; border: none; }}
+QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}
+QAbstractSpinBox::down-button {{ subcontrol-position: bottom right; }}
+QAbstractSpinBox::up-arrow {{ image: url("{icons}/up-{name}.svg"); width: 9px; height: 9px; }}
+QAbstractSpinBox::down-arrow {{ image: url("{icons}/down-{name}.svg"); width: 9px; height: 9px; }}
+QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover {{ background: {grid}; }}
+QCheckBox::indicator, QTreeView::indicator {{
+    width: 13px; height: 13px; border: 1px solid {outline}; border-radius: 3px;
+    background: {surface}; }}
+QCheckBox::indicator:focus, QTreeView::indicator:focus {{ border-color: {accent}; }}
+QCheckBox::indicator:checked, QTreeView::indicator:checked,
+QTreeView::indicator:indeterminate {{ border-color: {accent}; background: {accent}; }}
+QCheckBox::indicator:checked, QTreeView::indicator:checked {{
+    image: url("{icons}/check-{name}.svg"); }}
+QTreeView::indicator:indeterminate {{ image: url("{icons}/partial-{name}.svg"); }}
 QLabel[role="heading"] {{ font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}
 QLabel[role="bad"] {{ color: {bad}; }}
@@ -152,6 +181,7 @@ def palette_of(theme: Theme) -> QPalette:
         (roles.Link, theme.accent),
         (roles.LinkVisited, theme.accent),
         (roles.Accent, theme.accent),
+        (roles.Light, theme.grid),
         (roles.Mid, theme.grid),
         (roles.Midlight, theme.grid),
         (roles.Dark, theme.grid),
@@ -166,9 +196,9 @@ def palette_of(theme: Theme) -> QPalette:
 
 def style_sheet(theme: Theme) -> str:
     """Return the short style sheet of ``theme``."""
-    return _SHEET.format(
-        text=theme.text, surface=theme.surface, grid=theme.grid, muted=theme.muted, bad=theme.bad
-    )
+    # Qt wants forward slashes on every system.
+    icons = (resources_dir() / "icons").as_posix()
+    return _SHEET.format(icons=icons, **asdict(theme))
 
 
 def apply_theme(app: QGuiApplication, theme: Theme) -> None:

@@ -154,6 +154,8 @@ class TargetsTreeModel(QAbstractItemModel):
     def _basis(self, node: _Node, role: int) -> Any:
         if node.device is None:
             return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         word, sentence = self._selection.badge(node.device.id)
         if role == Qt.ItemDataRole.DisplayRole:
             return word
