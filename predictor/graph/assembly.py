@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from predictor.graph.contractions import work_of
@@ -11,6 +13,7 @@ from predictor.graph.network import Network, Node
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPE_CODE, OPERATOR_CODE
 
+_WINOGRAD = int(OperatorFlag.WINOGRAD)
 _UNKNOWN = DTYPE_CODE["unknown"]
 _DTYPE_OF_OUTPUT = frozenset({"Cast", "CastLike", "ConstantOfShape", "DequantizeLinear", "Gather"})
 
@@ -25,7 +28,7 @@ def assemble(network: Network) -> OperatorGraph:
     repeats = np.array([node.repeats for node in nodes], np.int64)
     for node, work in zip(nodes, works, strict=True):
         if work.winograd:
-            node.flags |= OperatorFlag.WINOGRAD
+            node.flags |= _WINOGRAD
     dtypes = [_computing_dtype(counter, node) for node in nodes]
     shapes = [network.type_of(node.outputs[0]).dims if node.outputs else () for node in nodes]
     parameters = count_parameters(network)
@@ -33,7 +36,7 @@ def assemble(network: Network) -> OperatorGraph:
     return OperatorGraph(
         op_code=np.array([OPERATOR_CODE[node.op] for node in nodes], np.int16),
         dtype=np.array(dtypes, np.int8),
-        flags=np.array([int(node.flags) for node in nodes], np.uint16),
+        flags=np.array([node.flags for node in nodes], np.uint16),
         repeats=repeats,
         macs=np.array([w.macs for w in works], np.int64) * repeats,
         bytes_read=np.ascontiguousarray(moved[:, 0]),
@@ -46,7 +49,7 @@ def assemble(network: Network) -> OperatorGraph:
             [-1 if n.fused_into is None else index[id(n.fused_into)] for n in nodes], np.int32
         ),
         edges=_edges(nodes),
-        shape_offsets=np.cumsum([0, *map(len, shapes)], dtype=np.int32),
+        shape_offsets=np.array([0, *accumulate(map(len, shapes))], np.int32),
         shape_dims=np.array([size for shape in shapes for size in shape], np.int64),
         names=tuple(node.name for node in nodes),
         op_types=tuple(node.op_type for node in nodes),

@@ -99,7 +99,8 @@ class InputBinding:
             return
         self.old_batch = first
         for name, dims in self.declared.items():
-            if (len(dims) > 1 and dims[0] == first) or (len(dims) == 1 and first == dims[0] > 1):
+            # A vector of length 1 is a parameter rather than a batch.
+            if dims and dims[0] == first and (len(dims) > 1 or first != 1):
                 self.declared[name] = (batch, *dims[1:])
 
     def _bind(self) -> tuple[DynamicDimension, ...]:

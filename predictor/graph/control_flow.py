@@ -111,8 +111,8 @@ def mark_body_nodes(network: Network) -> None:
     for node in network.nodes:
         scope = node.scope
         if scope is not None:
-            node.flags |= OperatorFlag.SUBGRAPH
+            node.flags |= int(OperatorFlag.SUBGRAPH)
         while scope is not None:
             if not scope.trips_known:
-                node.flags |= OperatorFlag.UNKNOWN_TRIPS
+                node.flags |= int(OperatorFlag.UNKNOWN_TRIPS)
             scope = scope.parent

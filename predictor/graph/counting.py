@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from predictor.graph.network import Network, Node, TensorType
+from predictor.graph.constants import data_inputs
+from predictor.graph.network import Constant, Network, Node, TensorType
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import CONTROL, PARAMETER_INPUTS, tensor_bytes
 
@@ -96,23 +97,31 @@ def weight_names(network: Network, node: Node) -> list[str]:
 
 
 def count_parameters(network: Network) -> Parameters:
-    """Count the elements of the file's tensors that operators read, each tensor once."""
-    seen: dict[str, Parameters] = {}
-    for node in network.nodes:
-        for name in weight_names(network, node):
-            constant = network.constants[name]
-            if constant.derived or constant.root in seen:
-                continue
-            known = network.type_of(name)
-            size = (known.elements * constant.bits + 7) // 8
-            seen[constant.root] = Parameters(known.elements, size)
-    return Parameters(sum(p.elements for p in seen.values()), sum(p.bytes for p in seen.values()))
+    """Count the elements of the tensors that operators read, each tensor once.
+
+    Of a folded constant its stored tensors count, unless the result is smaller and replaces them
+    (weights standardised out of two copies); a table of which rows are picked counts whole.
+    """
+    stored: set[str] = set()
+    for name in {name for node in network.nodes for name in data_inputs(node)}:
+        constant = network.constants.get(name)
+        if constant is not None:
+            stored.update(_stored_tensors(network, name, constant))
+    types = [network.type_of(name) for name in stored]
+    return Parameters(sum(t.elements for t in types), sum(t.bytes for t in types))
+
+
+def _stored_tensors(network: Network, name: str, constant: Constant) -> tuple[str, ...]:
+    if len(constant.roots) < 2 or constant.picked:
+        return constant.roots
+    elements = sum(network.type_of(root).elements for root in constant.roots)
+    return constant.roots if elements <= network.type_of(name).elements else (name,)
 
 
 def _carried_types(network: Network) -> dict[str, TensorType]:
     """Return the types of values that a fused conversion or epilogue stands beside."""
     carried: dict[str, TensorType] = {}
-    fused = [node for node in network.nodes if node.flags & OperatorFlag.FUSED]
+    fused = [node for node in network.nodes if node.fused_into is not None]
     for node in fused:
         if node.op == "DequantizeLinear":
             carried[node.outputs[0]] = network.type_of(node.inputs[0])

@@ -15,7 +15,7 @@ def mark_views(network: Network) -> None:
     """Flag every operator that changes the shape only."""
     for node in network.nodes:
         if node.op in VIEWS and node.inputs[0] not in network.constants:
-            node.flags |= OperatorFlag.VIEW
+            node.flags |= int(OperatorFlag.VIEW)
 
 
 def mark_epilogues(network: Network) -> None:
@@ -35,7 +35,7 @@ def mark_epilogues(network: Network) -> None:
 
 def fuse(node: Node, host: Node) -> None:
     """Mark ``node`` as a part of ``host``."""
-    node.flags |= OperatorFlag.FUSED
+    node.flags |= int(OperatorFlag.FUSED)
     node.fused_into = host
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import onnx
 
@@ -38,6 +39,26 @@ def flatten(proto: onnx.ModelProto) -> Network:
     network.outputs = [v.name for v in graph.output]
     _Flattener(network).add_nodes(graph.node, None, None)
     return network
+
+
+class StoredTypes(Mapping[str, TensorType]):
+    """The types that a file's graph states, read when the first of them is asked for."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self._graph = graph
+
+    @cached_property
+    def _types(self) -> dict[str, TensorType]:
+        return graph_types(self._graph)
+
+    def __getitem__(self, name: str) -> TensorType:
+        return self._types[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
 
 
 def graph_types(graph: onnx.GraphProto) -> dict[str, TensorType]:

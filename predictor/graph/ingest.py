@@ -17,9 +17,9 @@ from predictor.graph.cleanup import clean_up, drop_dead_nodes
 from predictor.graph.constants import fold_constants
 from predictor.graph.control_flow import mark_body_nodes, take_branches
 from predictor.graph.epilogues import mark_epilogues, mark_views
-from predictor.graph.flatten import flatten, graph_types
+from predictor.graph.flatten import StoredTypes, flatten
 from predictor.graph.model import Model
-from predictor.graph.network import Network
+from predictor.graph.network import Network, TensorType
 from predictor.graph.operators import DTYPES
 from predictor.graph.quantisation import mark_quantised
 from predictor.graph.reader import ReadModel, read_model
@@ -63,18 +63,17 @@ def build_model(
     proto.CopyFrom(read.proto)
     if proto.functions:
         proto = _inlined(proto)
-    stored = graph_types(proto.graph)
     binding = InputBinding(proto.graph, bindings, batch, shapes)
     binding.apply(proto.graph)
     network = flatten(infer_whole_graph(proto))
-    network.stored_types = stored
+    network.stored_types = StoredTypes(read.proto.graph)
     validate(network)
     values = ValueTable(network)
     complete_types(network, values)
     if binding.old_batch is not None and batch is not None:
         check_batch(network, values, binding.old_batch, batch)
     check_reshapes(network)
-    outputs = tuple(_output_info(network, name) for name in network.outputs)
+    outputs = tuple(_output_info(o, network.type_of(o.name)) for o in read.proto.graph.output)
     _simplify(network, values)
     return Model(
         path=str(read.path),
@@ -122,10 +121,9 @@ def _input_infos(network: Network, binding: InputBinding) -> tuple[TensorInfo, .
     )
 
 
-def _output_info(network: Network, name: str) -> TensorInfo:
-    known = network.type_of(name)
-    stored = network.stored_types.get(name)
-    declared = known.dims if stored is None or stored.shape is None else stored.shape
-    return TensorInfo(
-        name, DTYPES[known.dtype], tuple("?" if d is None else d for d in declared), known.dims
+def _output_info(stated: onnx.ValueInfoProto, known: TensorType) -> TensorInfo:
+    declared = tuple(
+        d.dim_value if d.HasField("dim_value") else d.dim_param or "?"
+        for d in stated.type.tensor_type.shape.dim
     )
+    return TensorInfo(stated.name, DTYPES[known.dtype], declared or known.dims, known.dims)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,7 +37,10 @@ class TensorType(NamedTuple):
     @property
     def dims(self) -> tuple[int, ...]:
         """The dims of a known shape, () where nothing is known."""
-        return tuple(d or 0 for d in self.shape) if self.shape else ()
+        shape = self.shape
+        if not shape:
+            return ()
+        return tuple(d or 0 for d in shape) if None in shape else shape  # type: ignore[return-value]  # no None in it
 
     @property
     def elements(self) -> int:
@@ -56,14 +60,16 @@ class Constant(NamedTuple):
     """A value that does not depend on the model's inputs.
 
     Attributes:
-        root: name of the stored tensor that it is a copy of (transposed, reshaped, cast, scaled).
+        roots: names of the stored tensors that it is made of.
         bits: bits in which one element is stored.
-        derived: made from shapes alone, so no weight of the file.
+        derived: made with the help of a shape, so it changes with what the model is bound to.
+        picked: made by picking elements of its roots, which the model holds whole.
     """
 
-    root: str
+    roots: tuple[str, ...]
     bits: int
     derived: bool
+    picked: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -179,7 +185,7 @@ class Network:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     formals: set[str] = field(default_factory=set)
-    stored_types: dict[str, TensorType] = field(default_factory=dict)
+    stored_types: Mapping[str, TensorType] = field(default_factory=dict)
     opsets: dict[str, int] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     data_dependent: set[str] = field(default_factory=set)
@@ -194,4 +200,4 @@ class Network:
 
     def add_constant(self, name: str, dtype: int) -> None:
         """Register a stored tensor as its own root."""
-        self.constants[name] = Constant(name, DTYPE_BITS[dtype], derived=False)
+        self.constants[name] = Constant((name,), DTYPE_BITS[dtype], derived=False)

@@ -173,6 +173,12 @@ PARAMETER_INPUTS: Final[dict[str, tuple[int, ...]]] = {
     },
 }
 
+# Inputs that choose elements: traffic, but no weights.
+INDEX_INPUTS: Final[dict[str, tuple[int, ...]]] = {
+    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "GatherBlockQuantized"), (1,)),
+    **dict.fromkeys(("Scatter", "ScatterElements", "ScatterND", "TensorScatter"), (1,)),
+}
+
 # Epilogues that runtimes run inside the contraction that feeds them.
 ACTIVATIONS: Final[frozenset[str]] = frozenset(
     [

@@ -73,7 +73,7 @@ def mark_quantised(network: Network) -> None:
     """Flag integer operators, give them their integer values, and fuse what converts for them."""
     for node in network.nodes:
         if node.op in _INTEGER:
-            node.flags |= OperatorFlag.QUANTISED
+            node.flags |= int(OperatorFlag.QUANTISED)
     if any(node.op == "DequantizeLinear" for node in network.nodes):
         _Pattern(network).mark()
 
@@ -92,7 +92,7 @@ class _Pattern:
         for node in hosts:
             self._fuse_output(node)
             if node.op in _MULTIPLYING:
-                node.flags |= OperatorFlag.QUANTISED
+                node.flags |= int(OperatorFlag.QUANTISED)
         chosen = set(map(id, hosts))
         for node in self._network.nodes:
             if node.op == "DequantizeLinear":

@@ -16,7 +16,7 @@ _INT64 = DTYPE_CODE["int64"]
 
 def _bounded(network: Network, node: Node, outputs: Outputs) -> Outputs:
     """Mark a node whose output size depends on values."""
-    node.flags |= OperatorFlag.DATA_DEPENDENT
+    node.flags |= int(OperatorFlag.DATA_DEPENDENT)
     network.data_dependent.update(name for name in node.outputs if name)
     network.note(f"The output size of {node.op_type} depends on values: an upper bound is counted.")
     return outputs
@@ -81,9 +81,20 @@ def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     return _bounded(network, node, [data])
 
 
-def _if(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+def _range(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    """Exporters also give bounds of shape [1], which onnx refuses."""
+    value = values.get(node.outputs[0])
+    return None if value is None else [TensorType(input_type(network, node, 0).dtype, value.shape)]
+
+
+def _if(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    """Take the branch that the condition tells, else the larger of both types."""
+    condition = values.get(node.inputs[0])
+    bodies = node.bodies
+    if condition is not None and condition.size == 1:
+        bodies = [bodies[0 if bool(condition.reshape(-1)[0]) else 1]]
     outputs = []
-    for candidates in zip(*(body.outputs for body in node.bodies), strict=False):
+    for candidates in zip(*(body.outputs for body in bodies), strict=False):
         types = [network.type_of(name) for name in candidates]
         known = [t for t in types if t.known] or types
         outputs.append(max(known, key=lambda t: t.bytes))
@@ -149,6 +160,7 @@ RULES: dict[str, Rule] = {
     "Loop": _loop,
     "NonMaxSuppression": _non_max_suppression,
     "NonZero": _non_zero,
+    "Range": _range,
     "Scan": _scan,
     "SequenceAt": _first_of_sequence,
     "SequenceConstruct": _first_of_sequence,

@@ -89,7 +89,7 @@ def _agrees(known: TensorType, stored: TensorType) -> bool:
 
 
 def _mark_unknown(network: Network, node: Node) -> None:
-    node.flags |= OperatorFlag.UNKNOWN
+    node.flags |= int(OperatorFlag.UNKNOWN)
     network.note(
         f"Operator {shortened(node.op_type, 60)} is not known: its bytes are counted, "
         "its arithmetic is not."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,11 +24,10 @@ class ValueTable:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._known: dict[str, Array | None] = {}
-        self._producer = {name: node for node in network.nodes for name in node.outputs if name}
 
-    def set(self, name: str, value: Array) -> None:
-        """State a value that the file does not tell."""
-        self._known[name] = value
+    @cached_property
+    def _producer(self) -> dict[str, Node]:
+        return {name: node for node in self._network.nodes for name in node.outputs if name}
 
     def get(self, name: str) -> Array | None:
         """Return a value, None where it depends on the model's inputs or is not small."""
@@ -49,6 +49,11 @@ class ValueTable:
     def _missing_inputs(self, name: str) -> list[str]:
         """Return inputs to evaluate first; nothing where they are not needed."""
         node = self._producer.get(name)
+        if node is not None and node.op == "If":
+            needed = [node.inputs[0]]
+            if node.inputs[0] in self._known:
+                needed = [n for n in (self._branch_value(node, name),) if n is not None]
+            return [n for n in needed if n not in self._known]
         if node is None or node.op not in _EVALUATORS:
             return []
         if self._network.type_of(name).elements > LARGEST_VALUE:
@@ -56,15 +61,18 @@ class ValueTable:
         return [i for i in node.inputs if i and i not in self._known]
 
     def _evaluate(self, name: str) -> Array | None:
-        network = self._network
-        tensor = network.tensors.get(name)
+        tensor = self._network.tensors.get(name)
         if tensor is not None:
             return _stored(tensor)
         node = self._producer.get(name)
-        if node is None:
-            return None
+        return None if node is None else self._made_by(node, name)
+
+    def _made_by(self, node: Node, name: str) -> Array | None:
         if node.op in {"Shape", "Size"}:
             return self._of_shape(node)
+        if node.op == "If":
+            source = self._branch_value(node, name)
+            return None if source is None else self._known[source]
         evaluator = _EVALUATORS.get(node.op)
         if evaluator is None or not self._is_small(node, name):
             return None
@@ -72,6 +80,14 @@ class ValueTable:
         if any(v is None and i for v, i in zip(inputs, node.inputs, strict=True)):
             return None
         return self._run(evaluator, node, inputs, name)
+
+    def _branch_value(self, node: Node, output: str) -> str | None:
+        """Return the value that an If hands out, None where its condition is not known."""
+        condition = self._known[node.inputs[0]]
+        if condition is None or condition.size != 1:
+            return None
+        body = node.bodies[0 if bool(condition.reshape(-1)[0]) else 1]
+        return body.outputs[node.outputs.index(output)]
 
     def _is_small(self, node: Node, name: str) -> bool:
         known = self._network.type_of(name)
