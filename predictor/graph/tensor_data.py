@@ -70,7 +70,7 @@ class TensorCheck:
     def __init__(self, path: str, most_external_bytes: int) -> None:
         self._path = path
         self._external = ExternalData(path)
-        self._budget = most_external_bytes
+        self._limit = self._budget = most_external_bytes
 
     def large(self, header: bytes, stored: StoredData) -> bytes:
         """Check a large tensor and return its message, marked as without data.
@@ -115,7 +115,11 @@ class TensorCheck:
             return
         self._budget -= data_bytes
         if self._budget < 0:
-            raise self._error(tensor, "and those before it have more small external data than fits")
+            raise self._error(
+                tensor,
+                "and those before it, each of up to 64 KiB, have more than "
+                f"{self._limit} bytes in other files, the most that we read",
+            )
         data = self._external.read(tensor, data_bytes)
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")

@@ -24,13 +24,14 @@ from predictor.core.errors import (
 from predictor.core.progress import CancelToken
 from predictor.graph.model import Model
 from predictor.graph.wire import model_from_payload
+from predictor.graph.worker import main as worker_main
 from predictor.graph.worker import out_of_memory
 from predictor.services.child_process import ChildProcess
 
 __all__ = ["IngestionLimits", "IngestionWorker", "Model"]
 
 WORKER_FLAG = "--ingestion-worker"
-"""With this argument a frozen program runs ``predictor.graph.worker.main`` and nothing else."""
+"""First argument of a frozen program that is to be the worker: see ``serve_if_worker``."""
 
 _POLL_S = 0.05  # how late a cancel, the clock or the memory is noticed
 _WATCH_AFTER_S = 0.5  # psutil is not loaded for files that are read sooner
@@ -128,7 +129,7 @@ class IngestionWorker:
             CancelledError: the request was cancelled.
         """
         given = os.fspath(path)
-        absolute = os.path.abspath(given)  # noqa: PTH100  # keeps ".." and links as given
+        absolute = _absolute(given)
         request = {
             "path": absolute,
             "bindings": dict(bindings or {}),
@@ -219,6 +220,29 @@ def worker_command(limits: IngestionLimits) -> list[str]:
         return [sys.executable, WORKER_FLAG, *numbers]
     # -P: modules in the folder that the child is started in are not imported.
     return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.graph.worker", *numbers]
+
+
+def serve_if_worker(arguments: Sequence[str]) -> int | None:
+    """Be the ingestion worker where a frozen program was started as one.
+
+    Args:
+        arguments: the program's, without its name.
+
+    Returns:
+        The exit code once the worker has ended; None where the program is to run as usual.
+    """
+    if list(arguments[:1]) != [WORKER_FLAG]:
+        return None
+    return worker_main(arguments[1:])
+
+
+def _absolute(path: str) -> str:
+    try:
+        return os.path.abspath(path)  # noqa: PTH100  # keeps ".." and links as given
+    except FileNotFoundError as error:
+        raise InputError(
+            path, "the current folder no longer exists", "change to a folder that exists"
+        ) from error
 
 
 def _death(child: ChildProcess, path: str, limits: IngestionLimits) -> CtmError:

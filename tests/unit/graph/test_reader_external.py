@@ -9,7 +9,7 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.graph.reader import read_model
-from predictor.graph.tensor_data import small_value
+from predictor.graph.tensor_data import TensorCheck, small_value
 from tests.unit.graph.model_files import external, with_tensor
 
 LARGE = 20_000  # float32 elements: 80 000 bytes
@@ -190,3 +190,13 @@ def test_text_in_another_file_is_refused(tmp_path):
     proto = external("w", [1], "w.bin", dtype=TensorProto.STRING)
     path = with_tensor(tmp_path / "m.onnx", proto)
     assert reason_of(path).startswith("tensor 'w' holds text in an external file")
+
+
+def test_small_tensors_that_add_up_to_too_much_are_refused(tmp_path):
+    (tmp_path / "w.bin").write_bytes(bytes(400))
+    check = TensorCheck(str(tmp_path / "m.onnx"), 1000)
+    check.parsed(external("a", [100], "w.bin"))
+    check.parsed(external("b", [100], "w.bin"))
+    with pytest.raises(InputError, match="tensor 'c' and those before it") as caught:
+        check.parsed(external("c", [100], "w.bin"))
+    assert "more than 1000 bytes in other files" in caught.value.reason

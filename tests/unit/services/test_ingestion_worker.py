@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from predictor.core.errors import InputError
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import ARRAYS
-from predictor.services.ingestion import IngestionLimits, IngestionWorker
+from predictor.services.ingestion import WORKER_FLAG, IngestionLimits, IngestionWorker
 from tests.unit.graph.model_files import (
     external,
     field,
@@ -148,6 +148,29 @@ def test_a_file_that_needs_too_much_memory_is_refused(worker, tmp_path):
         assert len(small.ingest(good).graph) == 1
         assert "memory" in reason_of(small, path)  # a library that runs out of it may also crash
         assert len(small.ingest(good).graph) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
+def test_a_folder_that_no_longer_exists(worker, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # put back at the end
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    assert reason_of(worker, "m.onnx") == "the current folder no longer exists"
+    assert reason_of(worker, str(tmp_path / "m.onnx")) == "there is no such file"
+
+
+def test_a_frozen_program_can_be_the_worker(tmp_path):
+    path = saved(tmp_path / "m.onnx", model_of([relu_node()]))
+    code = (
+        "import sys; from predictor.services.ingestion import serve_if_worker;"
+        "assert serve_if_worker(['predict', '--ingestion-worker']) is None;"
+        "sys.exit(serve_if_worker(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, WORKER_FLAG, str(4 * 2**30), "60"]
+    with IngestionWorker(command=command) as frozen:
+        assert len(frozen.ingest(path).graph) == 1
 
 
 def test_the_parent_imports_neither_onnx_nor_qt():
