@@ -24,6 +24,8 @@ GROUP_GAP_PX = 10
 _BUDGET_REACH = 3.0
 # Bars shorter than a fiftieth of the longest are hardly seen.
 _LINEAR_SPAN = 50.0
+# Longer labels are cut, so that bars stay comparable.
+_LEAST_BARS_SHARE = 0.55
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +171,9 @@ def _label(row: ComparisonRow, value: float | None, unit: LatencyUnit, *, over: 
         return f"no number: {shown(prediction.problem)}"
     words = [f"{number(value)} {unit}"]
     if over:
-        words.append("over budget")
+        words.append("over")
     if prediction.fits_memory is False:
-        words.append("does not fit in memory")
+        words.append("exceeds memory")
     if prediction.out_of_distribution:
         words.append("uncertain")
     return " · ".join(words)
@@ -223,6 +225,35 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
     # A bar that ends on a power of ten would start there too.
     start = start if start < smallest * 0.8 else start / 10
     return start, max(longest, start * 10)
+
+
+def bars_share(
+    layout: ChartLayout, label_px: Sequence[float], width_px: float, *, log: bool
+) -> float:
+    """Return which part of the width the axis up to the longest bar may take.
+
+    Args:
+        layout: the bars.
+        label_px: for each bar the width of its label with its gaps.
+        width_px: the width of the plot.
+        log: whether the axis is logarithmic.
+
+    Returns:
+        The largest part, 0.55 to 1, with which each label fits in after its bar and its interval.
+    """
+    low, high = value_range(layout, log=log)
+
+    def fraction(value: float) -> float:
+        if not log:
+            return value / high
+        return math.log(value / low) / math.log(high / low) if value > low else 0.0
+
+    share = 1.0
+    for bar, label in zip(layout.bars, label_px, strict=True):
+        reach = 0.0 if bar.value is None else fraction(max(bar.value, bar.high or 0.0))
+        if reach > 0:
+            share = min(share, (width_px - label) / (reach * width_px))
+    return max(share, _LEAST_BARS_SHARE)
 
 
 def prefers_log(rows: Sequence[ComparisonRow]) -> bool:

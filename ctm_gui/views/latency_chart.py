@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from ctm_gui.presenters.comparison import ComparisonRow, details
 from ctm_gui.presenters.latency_chart import (
     ChartLayout,
+    bars_share,
     budget_in_ms,
     budget_shown,
     lay_out,
@@ -25,15 +26,14 @@ from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
     BarPainter,
     ChartState,
-    LegendAxis,
     NameAxis,
     ValueAxis,
 )
+from ctm_gui.views.latency_legend import LegendAxis
 from ctm_gui.views.plots import PixelItem, RowPlot, save_plot
 from predictor.core.units import LatencyUnit
 
 _NAME_PX = (160, 340)
-_WIDEST_LABEL_SHARE = 0.4
 _EXPORT_WIDTH_PX = 1100
 
 
@@ -51,13 +51,16 @@ class LatencyChart(QWidget):
         self._state = ChartState(empty, LIGHT, self.font())
         self._rows: Sequence[ComparisonRow] = ()
         self._budget_ms: float | None = None
+        self._label_widths: list[float] = []
         self._names = NameAxis(self._state)
         self._legend = LegendAxis(self._state)
         self._value_axis = ValueAxis("bottom")
         axes = {"left": self._names, "top": self._legend, "bottom": self._value_axis}
         self.rows_plot = RowPlot(axes, self)
         self.rows_plot.tooltip_at = self._tooltip
-        self._bars = PixelItem(self.rows_plot.box, BarPainter(self._state, self.rows_plot.box))
+        self._bars = PixelItem(
+            self.rows_plot.box, BarPainter(self._state, self.rows_plot.box, self._value_axis)
+        )
         self.budget_line = self._make_budget_line()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -76,7 +79,7 @@ class LatencyChart(QWidget):
         self._state.layout, self._rows, self._budget_ms = layout, rows, budget_ms
         self._value_axis.setLabel(_axis_label(layout.unit))
         self.setAccessibleDescription(f"{len(layout.bars)} bars; the table below says the same.")
-        self._set_names_width()
+        self._measure()
         self.rows_plot.set_content_height(layout.height_px)
         self._set_range()
 
@@ -168,24 +171,11 @@ class LatencyChart(QWidget):
         layout, log = self._state.layout, self._state.log
         low, high = value_range(layout, log=log)
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
-        self.rows_plot.box.setXRange(start, start + (end - start) * self._label_room(), padding=0)
+        width = max(self.rows_plot.box.rect().width(), 1.0)
+        share = bars_share(layout, self._label_widths, width, log=log)
+        self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
         self._place_budget_line()
         self._repaint()
-
-    def _label_room(self) -> float:
-        """Return by how much the axis must be longer than the bars for the labels to fit."""
-        metrics = QFontMetricsF(self._state.font)
-        widest = max(
-            (
-                metrics.horizontalAdvance(bar.label)
-                for bar in self._state.layout.bars
-                if bar.value is not None
-            ),
-            default=0.0,
-        )
-        width = max(self.rows_plot.box.rect().width(), 1.0)
-        share: float = min((widest + 2 * LABEL_GAP_PX) / width, _WIDEST_LABEL_SHARE)
-        return 1.0 / (1.0 - share)
 
     def _place_budget_line(self) -> None:
         layout, log = self._state.layout, self._state.log
@@ -200,7 +190,8 @@ class LatencyChart(QWidget):
         if had_text != shown:
             self._legend.fit()
 
-    def _set_names_width(self) -> None:
+    def _measure(self) -> None:
+        """Measure the labels and give the names the width that they need."""
         metrics = QFontMetricsF(self._state.font)
         gap = metrics.horizontalAdvance("mm")
         single = len(self._state.layout.models) < 2
@@ -210,8 +201,13 @@ class LatencyChart(QWidget):
             else max(metrics.horizontalAdvance(text) for text in (group.name, group.detail))
             for group in self._state.layout.groups
         ]
+        self._label_widths = [
+            metrics.horizontalAdvance(bar.label) + 2 * LABEL_GAP_PX
+            for bar in self._state.layout.bars
+        ]
         least, most = _NAME_PX
-        self._names.setWidth(min(max([*widths, least]) + gap, most))
+        self._state.names_px = min(max([*widths, least]) + gap, most)
+        self._names.setWidth(self._state.names_px)
 
     def _repaint(self) -> None:
         self._bars.refresh()

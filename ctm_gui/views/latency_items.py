@@ -1,11 +1,10 @@
-"""Painting of the latency chart: bars, whiskers, bound ticks, names and legend."""
+"""Painting of the latency chart: bars, whiskers, bound ticks, names, values of the axis."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QRectF, Qt
@@ -13,7 +12,6 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
-from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import Theme
 from ctm_gui.views.plots import hatch_lines
 from predictor.core.units import significant
@@ -21,19 +19,16 @@ from predictor.core.units import significant
 LABEL_GAP_PX = 8.0
 _TINT = 56  # alpha of a bar over the budget under its hatching
 _SELECTED = 44  # alpha of the stripe behind a selected row
-_PADDING_PX = 8.0
+PADDING_PX = 8.0
 _DETAIL_SHARE = 0.42  # of the names' width, at most, for the configuration
-_LEGEND_PX = 26
-_BUDGET_TEXT_PX = 16
-_SWATCH_PX = 16
-_ENTRY_GAP_PX = 16
 
 
 @dataclass(slots=True)
 class ChartState:
     """What the parts of the chart paint; the chart changes it and asks for a repaint.
 
-    ``budget_x`` is where the budget line stands on the axis, None where it does not show.
+    ``budget_x`` is where the budget line stands on the axis, None where it does not show;
+    ``names_px`` is the width of the names on the left.
     """
 
     layout: ChartLayout
@@ -44,6 +39,7 @@ class ChartState:
     current: int | None = None
     budget_x: float | None = None
     budget_text: str = ""
+    names_px: float = 0.0
 
 
 def colour_of(theme: Theme, series: int) -> QColor:
@@ -79,11 +75,12 @@ def paint_haloed(painter: QPainter, lines: Sequence[QLineF], theme: Theme, width
 
 
 class BarPainter:
-    """Paints the bars that the view box shows."""
+    """Paints the bars that the view box shows, and the grid of the axis under them."""
 
-    def __init__(self, state: ChartState, box: pg.ViewBox) -> None:
+    def __init__(self, state: ChartState, box: pg.ViewBox, axis: pg.AxisItem) -> None:
         self._state = state
         self._box = box
+        self._axis = axis
 
     def __call__(self, painter: QPainter, rect: QRectF) -> None:
         """Paint into the view box's rectangle."""
@@ -91,6 +88,7 @@ class BarPainter:
         (left, right), (top, bottom) = self._box.viewRange()
         scale = rect.width() / (right - left)
         painter.setFont(state.font)
+        self._grid(painter, rect)
         self._separators(painter, rect, top, bottom)
         for bar in state.layout.bars:
             if bar.top_px + state.layout.row_px < top or bar.top_px > bottom:
@@ -101,6 +99,15 @@ class BarPainter:
         if not self._state.log:
             return value
         return math.log10(value) if value > 0 else -math.inf
+
+    def _grid(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint a line at each labelled tick; pyqtgraph would paint it over the bars."""
+        left, right = self._box.viewRange()[0]
+        levels = self._axis.tickValues(left, right, rect.width())
+        painter.setPen(QPen(QColor(self._state.theme.grid), 1.0))
+        for x in levels[0][1] if levels else ():
+            x_px = (x - left) / (right - left) * rect.width()
+            painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
 
     def _separators(self, painter: QPainter, rect: QRectF, top: float, bottom: float) -> None:
         if len(self._state.layout.models) < 2:
@@ -196,7 +203,7 @@ class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
             if group.top_px + group.height_px >= top and group.top_px <= bottom:
                 y = rect.top() + group.top_px - top
                 self._group(
-                    painter, group, QRectF(_PADDING_PX, y, rect.width() - 14, group.height_px)
+                    painter, group, QRectF(PADDING_PX, y, rect.width() - 14, group.height_px)
                 )
 
     def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
@@ -210,7 +217,7 @@ class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
             self._text(painter, group.detail, lower, theme.muted, right)
             return
         detail_px = min(metrics.horizontalAdvance(group.detail) + 1, room.width() * _DETAIL_SHARE)
-        name = room.adjusted(0, 0, -detail_px - _PADDING_PX, 0)
+        name = room.adjusted(0, 0, -detail_px - PADDING_PX, 0)
         self._text(painter, group.name, name, theme.text, Qt.AlignmentFlag.AlignLeft)
         detail = room.adjusted(room.width() - detail_px, 0, 0, 0)
         self._text(painter, group.detail, detail, theme.muted, right)
@@ -238,94 +245,3 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     ) -> list[str]:
         """Write powers of ten as numbers; ``spacing`` None marks the unlabelled ticks between."""
         return [significant(10.0**value, 2) for value in values]
-
-
-class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """A legend above the plot, part of the scene so that a saved plot has it too."""
-
-    def __init__(self, state: ChartState) -> None:
-        super().__init__("top")
-        self._state = state
-        self.fit()
-
-    def fit(self) -> None:
-        """Take the height of the entries, and of the budget's line of text where there is one."""
-        budget = 0 if self._state.budget_x is None else _BUDGET_TEXT_PX
-        self.setHeight(_LEGEND_PX + budget)
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
-        """Paint one entry for each model and for each mark that the chart holds."""
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(self._state.font)
-        self._entries(painter, QRectF(rect.left(), rect.top(), rect.width(), _LEGEND_PX))
-        if self._state.budget_x is not None:
-            self._budget(painter, rect.adjusted(0, _LEGEND_PX, 0, 0), self._state.budget_x)
-
-    def _entries(self, painter: QPainter, room: QRectF) -> None:
-        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
-        names = layout.models if len(layout.models) > 1 else ()
-        entries: list[tuple[str, Callable[[QRectF], None]]] = [
-            (name, partial(self._swatch, painter, series)) for series, name in enumerate(names)
-        ]
-        entries += self._marks(painter)
-        natural = [metrics.horizontalAdvance(text) + 2 for text, _draw in entries]
-        fixed_px = (_SWATCH_PX + 6 + _ENTRY_GAP_PX) * len(entries)
-        widths = shared_widths(natural, room.width() - fixed_px, 24.0)
-        x = room.left()
-        for (text, draw), width in zip(entries, widths, strict=True):
-            draw(QRectF(x, room.center().y() - 5, _SWATCH_PX, 10))
-            x += _SWATCH_PX + 6
-            painter.setPen(QColor(self._state.theme.muted))
-            painter.drawText(
-                QRectF(x, room.top(), width, room.height()),
-                Qt.AlignmentFlag.AlignVCenter,
-                metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width),
-            )
-            x += width + _ENTRY_GAP_PX
-
-    def _budget(self, painter: QPainter, room: QRectF, budget_x: float) -> None:
-        """Write the budget over its line, inside the plot."""
-        left, right = self.linkedView().viewRange()[0]
-        width = QFontMetricsF(self._state.font).horizontalAdvance(self._state.budget_text) + 2
-        x = room.left() + (budget_x - left) / (right - left) * room.width() - width / 2
-        x = min(max(x, room.left()), room.right() - width)
-        painter.setPen(QColor(self._state.theme.bad))
-        painter.drawText(
-            QRectF(x, room.top(), width, room.height()),
-            Qt.AlignmentFlag.AlignCenter,
-            self._state.budget_text,
-        )
-
-    def _swatch(self, painter: QPainter, series: int, swatch: QRectF) -> None:
-        paint_bar(painter, swatch, colour_of(self._state.theme, series), over=False)
-
-    def _marks(self, painter: QPainter) -> list[tuple[str, Callable[[QRectF], None]]]:
-        bars, theme = self._state.layout.bars, self._state.theme
-
-        def over(swatch: QRectF) -> None:
-            paint_bar(painter, swatch, QColor(theme.muted), over=True)
-
-        def bound(swatch: QRectF) -> None:
-            x = swatch.center().x()
-            paint_haloed(painter, [QLineF(x, swatch.top(), x, swatch.bottom())], theme, 2.0)
-
-        def interval(swatch: QRectF) -> None:
-            y = swatch.center().y()
-            lines = [QLineF(swatch.left(), y, swatch.right(), y)]
-            lines += [QLineF(x, y - 4, x, y + 4) for x in (swatch.left(), swatch.right())]
-            paint_haloed(painter, lines, theme, 1.3)
-
-        marks: list[tuple[str, Callable[[QRectF], None]]] = []
-        if any(bar.over for bar in bars):
-            marks.append(("over budget", over))
-        if any(bar.bound is not None for bar in bars):
-            marks.append(("bound", bound))
-        if any(bar.low is not None for bar in bars):
-            marks.append(("80 % interval", interval))
-        return marks

@@ -31,7 +31,6 @@ _PNG_SCALE = 2.0
 # QImage cannot be taller than 32767 pixels.
 _TALLEST_PNG_PX = 30_000
 HATCH_PX = 7.0
-_GRID_ALPHA = 150
 
 
 def as_tooltip(text: str) -> str:
@@ -173,7 +172,6 @@ class RowPlot(QWidget):
         axis.setPen(pg.mkPen(theme.grid))
         axis.setTickPen(pg.mkPen(theme.grid))
         axis.setTextPen(pg.mkPen(theme.muted))
-        axis.setGrid(_GRID_ALPHA)
 
     def show_tooltip(self, position: QPoint, global_position: QPoint) -> None:
         """Show the tooltip of what lies at ``position`` of the canvas."""

@@ -33,7 +33,7 @@ from ctm_gui.views.plots import as_tooltip
 
 _SAMPLED_ROWS = 64
 _WIDEST_COLUMN_PX = 360.0
-_NARROWEST_TEXT_PX = 72.0
+_NARROWEST_TEXT_PX = 140.0
 _CELL_PADDING_PX = 6
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
 
