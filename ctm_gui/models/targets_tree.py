@@ -127,6 +127,8 @@ class TargetsTreeModel(QAbstractItemModel):
         return len(Column)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         if index.column() == Column.NAME:
             flags |= Qt.ItemFlag.ItemIsUserCheckable
@@ -205,11 +207,12 @@ def _order(device: Device) -> tuple[int, str, str]:
 def describe(device: Device) -> str:
     """Return what hovering over a device shows: its usual configuration and what is known of it."""
     usual = device.configurations[0]
+    facts = len(device.metrics)
     threads = f", {usual.threads} threads" if usual.threads else ""
     lines = [
         f"{device.name} ({device.id})",
         f"Usual configuration: {usual.runtime}, {usual.precision}{threads}",
-        f"{len(device.metrics)} hardware facts known",
+        f"{facts} hardware fact{'' if facts == 1 else 's'} known",
     ]
     if device.notes:
         lines.append(device.notes)

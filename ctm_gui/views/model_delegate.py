@@ -48,8 +48,8 @@ class ModelDelegate(QStyledItemDelegate):
         self._paint_text(painter, rect, index, selected=selected)
         if selected or state & QStyle.StateFlag.State_MouseOver:
             self._paint_cross(painter, self._cross(rect), selected=selected)
-        if index.data(ModelRole.STATE) in {ModelState.READING, ModelState.WAITING}:
-            self._paint_bar(painter, rect, index.data(ModelRole.STATE))
+        if _state(index) in {ModelState.READING, ModelState.WAITING}:
+            self._paint_bar(painter, rect, _state(index))
         painter.setPen(QPen(QColor(self._theme.grid)))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         painter.restore()
@@ -66,7 +66,7 @@ class ModelDelegate(QStyledItemDelegate):
 
     def _paint_text(self, painter: QPainter, rect: QRect, index: Index, *, selected: bool) -> None:
         theme = self._theme
-        failed = index.data(ModelRole.STATE) is ModelState.FAILED
+        failed = _state(index) is ModelState.FAILED
         inner = rect.adjusted(_PADDING, _PADDING, -_PADDING - _CROSS - 4, -_PADDING)
         height = inner.height() // 2
         font = QFont(painter.font())
@@ -107,3 +107,8 @@ class ModelDelegate(QStyledItemDelegate):
     def _cross(rect: QRect) -> QRect:
         top = rect.center().y() - _CROSS // 2
         return QRect(rect.right() - _PADDING - _CROSS, top, _CROSS, _CROSS)
+
+
+def _state(index: Index) -> ModelState:
+    # Qt hands a text enumeration on as plain text.
+    return ModelState(index.data(ModelRole.STATE))

@@ -27,12 +27,12 @@ class ModelDetails(QWidget):
         self._progress = QProgressBar(minimum=0, maximum=0, textVisible=False)
         self._progress.setMaximumHeight(8)
         self._progress.setAccessibleName("Reading the model")
-        self._dimensions = DimensionsEditor()
-        self._dimensions.value_changed.connect(self._on_dimension)
+        self.dimensions = DimensionsEditor()
+        self.dimensions.value_changed.connect(self._on_dimension)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.setSpacing(6)
-        for widget in (self._error, self._progress, self._dimensions, self._facts):
+        for widget in (self._error, self._progress, self.dimensions, self._facts):
             layout.addWidget(widget)
         layout.addLayout(self._build_buttons())
 
@@ -76,7 +76,7 @@ class ModelDetails(QWidget):
         self._dismiss.setVisible(failed)
         self._progress.setVisible(entry.pending)
         self._cancel.setVisible(entry.pending)
-        self._dimensions.show_dimensions(entry.id, entry.dimensions)
+        self.dimensions.show_dimensions(entry.id, entry.dimensions)
         facts = _facts(entry)
         self._facts.setText(facts)
         self._facts.setVisible(bool(facts) and not failed)

@@ -44,7 +44,7 @@ class ModelsPanel(QWidget):
         self._heading.setProperty("role", "heading")
         self._list = self._build_list()
         self._empty = self._build_empty()
-        self._details = ModelDetails(shelf)
+        self.details = ModelDetails(shelf)
         self._stack = QStackedLayout()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._list)
@@ -53,7 +53,7 @@ class ModelsPanel(QWidget):
         layout.setSpacing(6)
         layout.addLayout(self._build_header())
         layout.addLayout(self._stack, 1)
-        layout.addWidget(self._details)
+        layout.addWidget(self.details)
         self._connect()
         self._on_rows_changed()
 
@@ -154,7 +154,7 @@ class ModelsPanel(QWidget):
     def _show_details(self) -> None:
         row = self.current_row()
         entries: Sequence[object] = self._shelf.entries
-        self._details.show_row(row if 0 <= row < len(entries) else None)
+        self.details.show_row(row if 0 <= row < len(entries) else None)
 
     def _on_close(self, row: int) -> None:
         entry = self._shelf.entries[row]

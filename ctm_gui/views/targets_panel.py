@@ -30,10 +30,10 @@ class TargetsPanel(QWidget):
 
     def __init__(self, selection: TargetSelection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._selection = selection
+        self.selection = selection
         self._model = TargetsTreeModel(selection, self)
-        self._heading = QLabel()
-        self._heading.setProperty("role", "heading")
+        self.heading = QLabel()
+        self.heading.setProperty("role", "heading")
         self.search_box = self._build_search()
         self._tree = self._build_tree()
         self._nothing = QLabel("No device matches.")
@@ -62,11 +62,11 @@ class TargetsPanel(QWidget):
 
     def select_shown(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
-        self._selection.select(self._model.shown_device_ids(), selected=selected)
+        self.selection.select(self._model.shown_device_ids(), selected=selected)
 
     def _build_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        row.addWidget(self._heading)
+        row.addWidget(self.heading)
         row.addStretch(1)
         for text, selected in (("All", True), ("None", False)):
             button = QToolButton()
@@ -135,5 +135,5 @@ class TargetsPanel(QWidget):
             self._tree.scrollTo(index)
 
     def _show_counts(self) -> None:
-        chosen, known = len(self._selection.selected_ids), len(self._selection.devices)
-        self._heading.setText(f"Targets ({chosen} of {known})")
+        chosen, known = len(self.selection.selected_ids), len(self.selection.devices)
+        self.heading.setText(f"Targets ({chosen} of {known})")

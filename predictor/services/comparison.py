@@ -7,12 +7,12 @@ from predictor.services.catalogue import Catalogue
 
 # A cross-section from a board to a server card, one that many engineers can relate to per class.
 DEFAULT_DEVICE_IDS = (
-    "rpi4",
-    "rpi5",
-    "jetson-orin-nano",
-    "pixel6-gpu",
-    "i7-1185g7",
-    "rtx3090",
+    "rpi-4",
+    "rpi-5",
+    "jetson-orin-nano-gpu",
+    "snapdragon-865",
+    "core-i7-1165g7",
+    "rtx-3090",
     "a100-pcie-40gb",
 )
 

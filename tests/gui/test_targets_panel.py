@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QToolButton
+from pytestqt.qtbot import QtBot
+
+from ctm_gui.models.targets_tree import FAMILY_NAMES, Column, TargetsTreeModel
+from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.views.targets_panel import TargetsPanel
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration, Device, Precision
+from predictor.services.catalogue import Catalogue
+from predictor.services.comparison import DEFAULT_DEVICE_IDS
+
+CHECK = Qt.ItemDataRole.CheckStateRole
+
+
+def device(name: str, vendor: str, family: Family) -> Device:
+    return Device(name.lower().replace(" ", "-"), f"{vendor} {name}", vendor, family, {})
+
+
+@pytest.fixture
+def few() -> Catalogue:
+    return Catalogue(
+        [
+            device("RTX 1", "NVIDIA", Family.GPU),
+            device("RTX 2", "NVIDIA", Family.GPU),
+            device("Arc 1", "Intel", Family.GPU),
+            device("Pi 5", "Raspberry", Family.CPU),
+        ]
+    )
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, few: Catalogue) -> TargetsPanel:
+    panel = TargetsPanel(TargetSelection(few, ["rtx-1"]))
+    QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    qtbot.addWidget(panel)
+    panel.show()
+    return panel
+
+
+def rows(model: TargetsTreeModel, parent: QModelIndex = QModelIndex()) -> Iterator[QModelIndex]:
+    for row in range(model.rowCount(parent)):
+        index = model.index(row, 0, parent)
+        yield index
+        yield from rows(model, index)
+
+
+def outline(model: TargetsTreeModel) -> list[str]:
+    return [str(index.data()) for index in rows(model)]
+
+
+def find(model: TargetsTreeModel, text: str) -> QModelIndex:
+    return next(index for index in rows(model) if index.data() == text)
+
+
+def state(model: TargetsTreeModel, text: str) -> Qt.CheckState:
+    return Qt.CheckState(find(model, text).data(CHECK))
+
+
+def test_the_tree_goes_by_family_and_vendor(panel: TargetsPanel) -> None:
+    assert outline(panel.model) == [
+        *("GPUs", "Intel", "Arc 1", "NVIDIA", "RTX 1", "RTX 2"),
+        *("CPUs", "Raspberry", "Pi 5"),
+    ]
+
+
+def test_groups_have_three_states(panel: TargetsPanel) -> None:
+    model = panel.model
+    assert state(model, "NVIDIA") is Qt.CheckState.PartiallyChecked
+    assert state(model, "GPUs") is Qt.CheckState.PartiallyChecked
+    assert state(model, "CPUs") is Qt.CheckState.Unchecked
+    model.setData(find(model, "RTX 2"), Qt.CheckState.Checked.value, CHECK)
+    assert state(model, "NVIDIA") is Qt.CheckState.Checked
+    assert state(model, "GPUs") is Qt.CheckState.PartiallyChecked
+
+
+def test_space_on_a_group_checks_all_below_it(qtbot: QtBot, panel: TargetsPanel) -> None:
+    panel.tree.setFocus()
+    panel.tree.setCurrentIndex(find(panel.model, "GPUs"))
+    qtbot.keyClick(panel.tree, Qt.Key.Key_Space)
+    assert panel.selection.selected_ids == ("arc-1", "rtx-1", "rtx-2")
+    qtbot.keyClick(panel.tree, Qt.Key.Key_Space)
+    assert panel.selection.selected_ids == ()
+
+
+def test_search_finds_every_word_anywhere(qtbot: QtBot, panel: TargetsPanel) -> None:
+    qtbot.keyClicks(panel.search_box, "nvidia 2")
+    assert outline(panel.model) == ["GPUs", "NVIDIA", "RTX 2"]
+    assert panel.tree.isExpanded(find(panel.model, "NVIDIA"))
+    panel.search_box.setText("cpu")
+    assert outline(panel.model) == ["CPUs", "Raspberry", "Pi 5"]
+    panel.search_box.setText("nothing like it")
+    assert outline(panel.model) == []
+    assert panel.selection.selected_ids == ("rtx-1",)  # a search changes no check
+
+
+def test_all_and_none_act_on_what_is_shown(panel: TargetsPanel) -> None:
+    buttons = {button.text(): button for button in panel.findChildren(QToolButton)}
+    panel.search_box.setText("raspberry")
+    buttons["All"].click()
+    assert panel.selection.selected_ids == ("pi-5", "rtx-1")
+    panel.search_box.setText("")
+    buttons["None"].click()
+    assert panel.selection.selected_ids == ()
+
+
+def test_the_heading_counts(panel: TargetsPanel) -> None:
+    assert panel.heading.text() == "Targets (1 of 4)"
+    panel.select_shown(selected=True)
+    assert panel.heading.text() == "Targets (4 of 4)"
+
+
+def test_hovering_tells_the_usual_configuration(qtbot: QtBot) -> None:
+    usual = Configuration("tensorrt", Precision.FP16, threads=4)
+    target = Device("d", "D", "V", Family.GPU, {"dram_gb": 8.0}, configurations=(usual,))
+    model = TargetsTreeModel(TargetSelection(Catalogue([target]), []))
+    tip = find(model, "D").data(Qt.ItemDataRole.ToolTipRole)
+    assert "tensorrt, fp16, 4 threads" in tip
+    assert "1 hardware fact" in tip
+
+
+def test_every_family_has_a_name() -> None:
+    assert set(FAMILY_NAMES) == set(Family)
+
+
+def test_the_whole_catalogue_is_in_the_tree(qtbot: QtBot, catalogue: Catalogue) -> None:
+    model = TargetsTreeModel(TargetSelection(catalogue, None))
+    assert sorted(model.shown_device_ids()) == sorted(catalogue.by_id)
+
+
+def test_the_first_selection_is_the_default_comparison(catalogue: Catalogue) -> None:
+    chosen = TargetSelection(catalogue).selected_ids
+    assert set(chosen) == set(DEFAULT_DEVICE_IDS)  # each one is in the catalogue
+
+
+def test_unknown_ids_of_an_older_session_are_ignored(few: Catalogue) -> None:
+    assert TargetSelection(few, ["rtx-1", "gone"]).selected_ids == ("rtx-1",)
+
+
+def test_badges_tell_the_basis_of_the_numbers(
+    workspace: Workspace,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+) -> None:
+    model = TargetsTreeModel(workspace.selection)
+    workspace.open_paths([str(make_model())])
+    settle(workspace)
+    chosen = workspace.selection.selected[0]
+    index = model.index_of(chosen.id).siblingAtColumn(Column.BASIS)
+    assert index.data() == "analytic"
+    assert "roofline" in index.data(Qt.ItemDataRole.ToolTipRole)
+    other = next(
+        d for d in workspace.selection.devices if d.id not in workspace.selection.selected_ids
+    )
+    assert model.index_of(other.id).siblingAtColumn(Column.BASIS).data() == ""

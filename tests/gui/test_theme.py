@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QApplication
+
+from ctm_gui.theme import DARK, LIGHT, Theme, ThemeChoice, apply_theme, chosen_theme
+from predictor.core.resources import resources_dir
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance after WCAG 2.2."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_formula_knows_black_on_white() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("role", ["text", "muted", "accent", "good", "warn", "bad"])
+def test_text_is_readable_on_window_and_surface(theme: Theme, role: str) -> None:
+    for ground in (theme.background, theme.surface):
+        assert contrast(getattr(theme, role), ground) >= 4.5
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_what_is_not_text_shows(theme: Theme) -> None:
+    assert contrast(theme.on_accent, theme.accent) >= 4.5
+    assert contrast(theme.outline, theme.surface) >= 3.0
+    assert len(set(theme.series)) >= 8
+    assert min(contrast(colour, theme.surface) for colour in theme.series) >= 3.0
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_a_theme_reaches_palette_sheet_and_icons(qapp: QApplication, theme: Theme) -> None:
+    apply_theme(qapp, theme)
+    assert qapp.palette().color(QPalette.ColorRole.Base).name() == theme.surface
+    assert theme.outline in qapp.styleSheet()
+    for icon in ("up", "down", "check", "partial"):
+        assert (resources_dir() / "icons" / f"{icon}-{theme.name}.svg").is_file()
+
+
+def test_the_users_choice_wins_over_the_system(qapp: QApplication) -> None:
+    assert chosen_theme(qapp, ThemeChoice.DARK) is DARK
+    assert chosen_theme(qapp, ThemeChoice.LIGHT) is LIGHT
+    assert chosen_theme(qapp, ThemeChoice.SYSTEM) in {LIGHT, DARK}
