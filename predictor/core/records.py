@@ -37,6 +37,10 @@ RUNTIMES: tuple[str, ...] = (
     "openvino",
     "opencv",
     "unknown",
+    "coreml",
+    "hailort",
+    "rknn",
+    "vitis-ai",
 )
 
 
