@@ -19,7 +19,7 @@ def _escaped(character: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` with control, direction and right-to-left characters as ``\\uXXXX``."""
+    r"""Return ``text`` with control, direction and right-to-left characters as ``\uXXXX``."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -32,7 +32,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return printable ``text`` in at most ``limit`` characters, its middle left out."""
+    """Return printable ``text`` in at most ``limit`` >= 1 characters, its middle left out."""
     shown = printable(text)
     if len(shown) <= limit:
         return shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 
@@ -26,6 +27,8 @@ _SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 def format_count(value: float) -> str:
     """Write a count with three significant digits and a decimal prefix: ``4.09 G``."""
+    if not math.isfinite(value):
+        return significant(value)
     for scale, prefix in _SCALES:
         # 0.9995 so that 999.6 M reads 1 G and never 1000 M.
         if abs(value) >= 0.9995 * scale:
@@ -43,6 +46,8 @@ def significant(value: float, digits: int = 3) -> str:
     """Write ``value`` with ``digits`` significant digits, without an exponent."""
     if value == 0:
         return "0"
+    if not math.isfinite(value):
+        return "nan" if math.isnan(value) else "∞" if value > 0 else "-∞"
     rounded = float(f"{value:.{digits - 1}e}")
     decimals = max(0, digits - 1 - int(f"{rounded:e}".split("e")[1]))
     text = f"{rounded:.{decimals}f}"
