@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -160,9 +159,6 @@ class OperatorsView(QWidget):
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
         self._model.layoutChanged.connect(self._show_totals)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self._focus_search)
 
     def _set_filter_enabled(self, *, enabled: bool) -> None:
         for widget in (self.search_box, self.hide_box, self._copy):
@@ -215,10 +211,6 @@ class OperatorsView(QWidget):
 
     def _tell_choice(self, *_: object) -> None:
         self.choice_changed.emit(self.model_box.currentIndex(), self.target_box.currentIndex())
-
-    def _focus_search(self) -> None:
-        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_box.selectAll()
 
 
 def _choice_box(name: str) -> QComboBox:
