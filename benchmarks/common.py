@@ -164,8 +164,14 @@ def environment() -> dict[str, str]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": str(os.cpu_count()),
-        "command": " ".join(["python -m", f"benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
+        "command": _command(),
     }
+
+
+def _command() -> str:
+    """Return the command that runs now; a folder of this machine is shown as ``DIR``."""
+    options = ["DIR" if Path(option).is_absolute() else option for option in sys.argv[1:]]
+    return " ".join(["python -m", f"benchmarks.{Path(sys.argv[0]).stem}", *options])
 
 
 def _origin(where: Mapping[str, str]) -> str:
