@@ -16,8 +16,9 @@ def check_reshapes(network: Network) -> None:
     Raises:
         InputError: one does not; it is named.
     """
+    loose = network.data_dependent | network.assumed
     for node in network.nodes:
-        if node.op != "Reshape" or node.inputs[0] in network.data_dependent:
+        if node.op != "Reshape" or node.inputs[0] in loose:
             continue
         source, result = network.type_of(node.inputs[0]), network.type_of(node.outputs[0])
         if source.known and result.known and source.elements != result.elements:

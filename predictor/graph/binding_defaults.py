@@ -9,6 +9,8 @@ IMAGE_SIZE = 224
 SEQUENCE_LENGTH = 128
 _CHANNELS = frozenset({1, 3, 4})
 
+# Names that an exporter made up: s0, s77, unk__12, dynamic_axes_3.
+_ANONYMOUS = re.compile(r"^(s|d|u|unk|dim|dynamic_axes|o|v|\?)_*\d*$", re.IGNORECASE)
 # Whole words of a dimension's name, as exporters write them.
 _PAST = re.compile(r"past|cache|history|prev(?!iew)")
 _BATCH = re.compile(r"^(n|b|bs|bsz|n_batch)$|batch")
@@ -37,7 +39,7 @@ def default_value(
         dims: the input's dims, open ones by name.
         integer: whether the input holds integers, as token ids do.
     """
-    by_name = _by_name(name.lower()) if ":" not in name else None
+    by_name = None if ":" in name or _ANONYMOUS.match(name) else _by_name(name.lower())
     if by_name is not None:
         return by_name
     if axis == 0:
@@ -59,21 +61,31 @@ def _by_name(name: str) -> tuple[int, str] | None:
 
 def _by_layout(axis: int, dims: Sequence[int | str], integer: bool) -> tuple[int, str]:
     rank = len(dims)
-    if rank == 4 and not integer:
+    if rank == 4 and not integer and _is_image(dims):
         return _image_axis(axis, dims)
-    if rank == 3 and axis == 1:
-        return SEQUENCE_LENGTH, "second of three dimensions, taken as sequence"
+    if rank == 3:
+        return SEQUENCE_LENGTH, "one of three dimensions, taken as a length"
     if rank == 2 and integer:
         return SEQUENCE_LENGTH, "second dimension of integers, taken as token ids"
+    if rank == 2 and axis == 1 and isinstance(dims[0], int):
+        return SEQUENCE_LENGTH, "second of two dimensions, taken as a length"
+    if rank == 4 and axis > 1:
+        return SEQUENCE_LENGTH, "one of four dimensions, taken as a length"
     return 1, "nothing in the file tells"
+
+
+def _is_image(dims: Sequence[int | str]) -> bool:
+    """Both sides are open, or the channels are those of an image: no heads x length x size."""
+    channels_last = dims[3] in _CHANNELS
+    sides = dims[1:3] if channels_last else dims[2:]
+    channels = dims[3] if channels_last else dims[1]
+    open_sides = all(isinstance(side, str) for side in sides)
+    return channels == 3 or (open_sides and (channels in _CHANNELS or isinstance(channels, str)))
 
 
 def _image_axis(axis: int, dims: Sequence[int | str]) -> tuple[int, str]:
     channels_last = dims[3] in _CHANNELS and dims[1] not in _CHANNELS
     if axis == (3 if channels_last else 1):
         return 3, "channels of an image"
-    if channels_last:
-        return IMAGE_SIZE, "side of an image with channels last"
-    if dims[1] in _CHANNELS or isinstance(dims[1], str):
-        return IMAGE_SIZE, "side of an image with channels first"
-    return 1, "nothing in the file tells"
+    layout = "last" if channels_last else "first"
+    return IMAGE_SIZE, f"side of an image with channels {layout}"

@@ -166,6 +166,37 @@ def _global_pool(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     return [TensorType(data.dtype, (batch, *ones, channels) if last else (batch, channels, *ones))]
 
 
+def _reorder_output(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    """Back from channels in blocks: the padding of the last block goes."""
+    data = input_type(network, node, 0)
+    channels = node.attributes.integer("channels")
+    if not data.known or channels <= 0:
+        return None
+    batch, _padded, *spatial = data.dims
+    last = bool(node.attributes.integer("channels_last"))
+    dims = (batch, *spatial, channels) if last else (batch, channels, *spatial)
+    return [TensorType(data.dtype, dims)]
+
+
+def _reorder_input(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data = input_type(network, node, 0)
+    if not data.known or not node.attributes.integer("channels_last"):
+        return [data]
+    batch, *spatial, channels = data.dims
+    return [TensorType(data.dtype, (batch, channels, *spatial))]
+
+
+def _dynamic_lstm(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    data, weights = input_type(network, node, 0), input_type(network, node, 1)
+    hidden = node.attributes.integer("hidden_size")
+    if not (data.known and weights.known and hidden):
+        return None
+    length, batch, _width = data.dims
+    state = TensorType(data.dtype, (weights.dims[0], batch, hidden))
+    every = TensorType(data.dtype, (length, weights.dims[0], batch, hidden))
+    return [every, state, state]
+
+
 def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     pieces = [network.type_of(name) for name in node.inputs[2::3]]
     if not pieces or not all(p.known for p in pieces):
@@ -207,6 +238,7 @@ _SAME = [
 CONTRIB_RULES: dict[str, Rule] = {
     **dict.fromkeys(_SAME, _same_as_first),
     "Attention": _standard_or_contrib_attention,
+    "DynamicQuantizeLSTM": _dynamic_lstm,
     "DynamicQuantizeMatMul": _matmul_at(0, 1),
     "EmbedLayerNormalization": _embed_normalization,
     "FusedMatMul": _matmul_at(0, 1),
@@ -226,6 +258,8 @@ CONTRIB_RULES: dict[str, Rule] = {
     "QLinearConcat": _quantised_concat,
     "QLinearGlobalAveragePool": _global_pool,
     "QLinearMul": _broadcast_quantised,
+    "ReorderInput": _reorder_input,
+    "ReorderOutput": _reorder_output,
     "SkipGroupNorm": _skip_normalization,
     "SkipLayerNormalization": _skip_normalization,
     "SkipSimplifiedLayerNormalization": _skip_normalization,

@@ -66,7 +66,8 @@ def build_model(
     binding = InputBinding(proto.graph, bindings, batch, shapes)
     binding.apply(proto.graph)
     network = flatten(infer_whole_graph(proto))
-    network.stored_types = StoredTypes(read.proto.graph)
+    if binding.old_batch is None:
+        network.stored_types = StoredTypes(read.proto.graph)
     validate(network)
     values = ValueTable(network)
     complete_types(network, values)

@@ -176,6 +176,7 @@ class Network:
         opsets: opset version by domain.
         notes: remarks in whole sentences, each once.
         data_dependent: values whose size is an upper bound.
+        assumed: values whose type was guessed, behind an operator that is not known.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -189,6 +190,7 @@ class Network:
     opsets: dict[str, int] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     data_dependent: set[str] = field(default_factory=set)
+    assumed: set[str] = field(default_factory=set)
 
     def type_of(self, name: str) -> TensorType:
         """Return the type of a value, unknown for an absent one."""

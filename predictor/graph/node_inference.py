@@ -8,10 +8,15 @@ from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.flatten import type_from_proto
 from predictor.graph.network import UNKNOWN_DTYPE, Network, Node, TensorType
-from predictor.graph.operators import ONNX_OF_DTYPE, PARAMETER_INPUTS
+from predictor.graph.operators import BLOCKED_DOMAIN, ONNX_OF_DTYPE, PARAMETER_INPUTS
 from predictor.graph.values import ValueTable, to_tensor
 
-_NEEDED_BY_VALUE = {**PARAMETER_INPUTS, "Col2Im": (1, 2), "MelWeightMatrix": (0, 1)}
+_NEEDED_BY_VALUE = {**PARAMETER_INPUTS, "MelWeightMatrix": (0, 1)}
+# Runtimes take a vector of one element here, onnx wants a scalar.
+_SCALARS = {"DFT": (1, 2), "Range": (0, 1, 2), "STFT": (1, 3)}
+# Fused operators with the shapes of the operator that they grew from.
+_SHAPED_LIKE = {"FusedConv": "Conv", "FusedGemm": "Gemm", "GemmFastGelu": "MatMul"}
+_STANDARD_DOMAINS = frozenset({"", "ai.onnx"})
 
 
 def infer_by_schema(network: Network, node: Node, values: ValueTable) -> list[TensorType] | None:
@@ -21,7 +26,7 @@ def infer_by_schema(network: Network, node: Node, values: ValueTable) -> list[Te
         InputError: the inputs do not fit the operator.
     """
     schema = _schema(network, node)
-    if schema is None:
+    if schema is None or node.proto is None:
         return None
     types, data = {}, {}
     by_value = _NEEDED_BY_VALUE.get(node.op, ())
@@ -29,18 +34,27 @@ def infer_by_schema(network: Network, node: Node, values: ValueTable) -> list[Te
         if not name:
             continue
         known = network.type_of(name)
-        types[local] = _type_proto(known)
         value = values.get(name) if position in by_value else None
+        if value is not None and value.size == 1 and position in _SCALARS.get(node.op, ()):
+            value, known = value.reshape(()), TensorType(known.dtype, ())
+        types[local] = _type_proto(known)
         if value is not None:
             data[local] = to_tensor(value, known.dtype)
     return _infer(network, node, schema, types, data)
 
 
 def _schema(network: Network, node: Node) -> onnx.defs.OpSchema | None:
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    """Return the schema in the file's opset; runtimes also write newer operators into old ones."""
+    op = _SHAPED_LIKE.get(node.op, node.op)
+    borrowed = op != node.op or node.domain == BLOCKED_DOMAIN
+    domain = "" if borrowed or node.domain in _STANDARD_DOMAINS else node.domain
     version = network.opsets.get(domain, network.opsets.get("ai.onnx", 1))
     try:
-        return onnx.defs.get_schema(node.op, version, domain)
+        return onnx.defs.get_schema(op, version, domain)
+    except onnx.defs.SchemaError:
+        pass
+    try:
+        return onnx.defs.get_schema(op)
     except onnx.defs.SchemaError:
         return None
 
@@ -52,14 +66,19 @@ def _infer(
     types: dict[str, onnx.TypeProto],
     data: dict[str, onnx.TensorProto],
 ) -> list[TensorType]:
-    if node.proto is None:
-        return [TensorType(UNKNOWN_DTYPE, None) for _ in node.outputs]
-    opsets = [onnx.helper.make_opsetid(d, v) for d, v in network.opsets.items()]
+    versions = {**network.opsets, schema.domain: schema.since_version}
+    opsets = [onnx.helper.make_opsetid(d, v) for d, v in versions.items()]
+    proto = _fitted(node, schema)
     try:
         inferred = onnx.shape_inference.infer_node_outputs(
-            schema, node.proto, types, data, opset_imports=opsets, ir_version=onnx.IR_VERSION
+            schema, proto, types, data, opset_imports=opsets, ir_version=onnx.IR_VERSION
         )
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
+    except (
+        onnx.shape_inference.InferenceError,
+        onnx.checker.ValidationError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise InputError(
             f"node {node.name}",
             f"its inputs do not fit {node.op_type}: {_first_line(error)}",
@@ -69,6 +88,22 @@ def _infer(
         type_from_proto(inferred[name]) if name in inferred else TensorType(UNKNOWN_DTYPE, None)
         for name in node.local_outputs
     ]
+
+
+def _fitted(node: Node, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
+    """Return the node as its schema knows it: what fused operators add is left out."""
+    proto = onnx.NodeProto()
+    if node.proto is not None:
+        proto.CopyFrom(node.proto)
+    if node.domain in _STANDARD_DOMAINS and node.op == schema.name:
+        return proto
+    proto.op_type, proto.domain = schema.name, schema.domain
+    del proto.input[schema.max_input :]
+    del proto.output[schema.max_output :]
+    kept = [a for a in proto.attribute if a.name in schema.attributes]
+    del proto.attribute[:]
+    proto.attribute.extend(kept)
+    return proto
 
 
 def _first_line(error: Exception) -> str:

@@ -124,7 +124,9 @@ ONNX_OF_DTYPE: Final[dict[int, int]] = {
     **{code: onnx_type for onnx_type, code in reversed(DTYPE_OF_ONNX.items())},
 }
 
-_OUR_DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", "com.ms.internal.nhwc"})
+# onnxruntime's saved graphs: standard operators on channels in blocks, dims as in NCHW.
+BLOCKED_DOMAIN: Final = "com.microsoft.nchwc"
+_OUR_DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", BLOCKED_DOMAIN})
 
 # Inputs that steer an operator (shapes, axes, bounds): neither weights nor traffic.
 PARAMETER_INPUTS: Final[dict[str, tuple[int, ...]]] = {

@@ -6,6 +6,7 @@ from predictor.graph.cleanup import consumers_of
 from predictor.graph.epilogues import fuse
 from predictor.graph.network import Network, Node
 from predictor.graph.operator_graph import OperatorFlag
+from predictor.graph.operators import VIEWS
 
 # Multiply integers by their own definition.
 _INTEGER = frozenset(
@@ -72,7 +73,7 @@ _INTEGER_CAPABLE = _MULTIPLYING | frozenset(
 def mark_quantised(network: Network) -> None:
     """Flag integer operators, give them their integer values, and fuse what converts for them."""
     for node in network.nodes:
-        if node.op in _INTEGER:
+        if node.op in _INTEGER or node.op.startswith("QLinear"):
             node.flags |= int(OperatorFlag.QUANTISED)
     if any(node.op == "DequantizeLinear" for node in network.nodes):
         _Pattern(network).mark()
@@ -91,7 +92,7 @@ class _Pattern:
         hosts = [node for node in self._network.nodes if self._is_host(node)]
         for node in hosts:
             self._fuse_output(node)
-            if node.op in _MULTIPLYING:
+            if node.op not in VIEWS:
                 node.flags |= int(OperatorFlag.QUANTISED)
         chosen = set(map(id, hosts))
         for node in self._network.nodes:

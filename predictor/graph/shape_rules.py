@@ -81,12 +81,6 @@ def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     return _bounded(network, node, [data])
 
 
-def _range(network: Network, node: Node, values: ValueTable) -> Outputs | None:
-    """Exporters also give bounds of shape [1], which onnx refuses."""
-    value = values.get(node.outputs[0])
-    return None if value is None else [TensorType(input_type(network, node, 0).dtype, value.shape)]
-
-
 def _if(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     """Take the branch that the condition tells, else the larger of both types."""
     condition = values.get(node.inputs[0])
@@ -160,7 +154,6 @@ RULES: dict[str, Rule] = {
     "Loop": _loop,
     "NonMaxSuppression": _non_max_suppression,
     "NonZero": _non_zero,
-    "Range": _range,
     "Scan": _scan,
     "SequenceAt": _first_of_sequence,
     "SequenceConstruct": _first_of_sequence,

@@ -7,7 +7,7 @@ import onnx
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.control_flow import settle_trips
-from predictor.graph.network import UNKNOWN_DTYPE, Network, Node, TensorType
+from predictor.graph.network import UNKNOWN_DTYPE, UNKNOWN_TYPE, Network, Node, TensorType
 from predictor.graph.node_inference import infer_by_schema
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import UNCOUNTED
@@ -42,21 +42,61 @@ def complete_types(network: Network, values: ValueTable) -> None:
             if name and not (name in types and types[name].known):
                 _complete_node(network, node, values)
                 break
+        _check_sizes(network, node)
+
+
+def _check_sizes(network: Network, node: Node) -> None:
+    for name in node.outputs:
+        for axis, size in enumerate(network.types[name].dims if name else ()):
+            if size < 0:
+                raise InputError(
+                    f"node {node.name}",
+                    f"dimension {axis} of its output comes out as {size}",
+                    "bind the model's dynamic dimensions to larger values",
+                )
 
 
 def _complete_node(network: Network, node: Node, values: ValueTable) -> None:
-    rule = RULES.get(node.op)
-    outputs: Outputs | None = rule(network, node, values) if rule is not None else None
-    if outputs is None and node.op != "Unknown":
-        outputs = infer_by_schema(network, node, values)
-    if outputs is None:
+    try:
+        outputs = _inferred(network, node, values)
+        settled = None if outputs is None else _settle_all(network, node, outputs)
+    except InputError:
+        # After an operator that is not known, or where the file itself states the types.
+        if not (_is_guess(network, node) or _all_stored(network, node)):
+            raise
+        settled = None
+    if settled is None:
         _assume_outputs(network, node)
         return
-    for name, known in zip(node.outputs, outputs, strict=False):
-        if name:
-            network.types[name] = _settled(network, node, name, known)
-    for name in node.outputs[len(outputs) :]:
-        network.types.setdefault(name, TensorType(UNKNOWN_DTYPE, None))
+    network.types.update(settled)
+    if network.assumed and _is_guess(network, node):
+        network.assumed.update(node.outputs)
+
+
+def _inferred(network: Network, node: Node, values: ValueTable) -> Outputs | None:
+    rule = RULES.get(node.op)
+    outputs = rule(network, node, values) if rule is not None else None
+    if outputs is None and node.op != "Unknown":
+        outputs = infer_by_schema(network, node, values)
+    return outputs
+
+
+def _settle_all(network: Network, node: Node, outputs: Outputs) -> dict[str, TensorType]:
+    missing = [UNKNOWN_TYPE] * (len(node.outputs) - len(outputs))
+    return {
+        name: _settled(network, node, name, known)
+        for name, known in zip(node.outputs, [*outputs, *missing], strict=False)
+        if name
+    }
+
+
+def _is_guess(network: Network, node: Node) -> bool:
+    return any(name in network.assumed for name in node.inputs)
+
+
+def _all_stored(network: Network, node: Node) -> bool:
+    stored = network.stored_types
+    return all(name in stored and stored[name].known for name in node.outputs if name)
 
 
 def _settled(network: Network, node: Node, name: str, known: TensorType) -> TensorType:
@@ -97,7 +137,7 @@ def _mark_unknown(network: Network, node: Node) -> None:
 
 
 def _assume_outputs(network: Network, node: Node) -> None:
-    """Take the stored type of an unknown operator's outputs, else that of its first input."""
+    """Take the stored type of a node's outputs, else that of its first input."""
     first = next(
         (network.types[i] for i in node.inputs if i in network.types),
         TensorType(UNKNOWN_DTYPE, ()),
@@ -108,9 +148,9 @@ def _assume_outputs(network: Network, node: Node) -> None:
             network.types[name] = stored
         elif name and not network.type_of(name).known:
             network.types[name] = first
+            network.assumed.add(name)
+            _mark_unknown(network, node)
             network.note(
                 f"The output shape of {shortened(node.name, 60)} is not known: "
                 "it is taken to be that of its first input."
             )
-    if node.op != "Unknown":
-        _mark_unknown(network, node)
