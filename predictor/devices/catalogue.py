@@ -26,11 +26,13 @@ def load_device_files(folder: Path | None = None) -> tuple[DeviceFile, ...]:
     """
     folder = folder or devices_dir()
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))  # noqa: PTH208
+        names = [name for name in os.listdir(folder) if name.endswith(".json")]  # noqa: PTH208
     except OSError as error:
         raise InputError(
             str(folder), f"cannot be read ({error.strerror})", "install the program again"
         ) from error
+    # Without the suffix, so that "rpi-3b" stands before "rpi-3b-plus".
+    names.sort(key=lambda name: name.removesuffix(".json"))
     return tuple(_read_named(folder, name) for name in names)
 
 

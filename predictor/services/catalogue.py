@@ -75,9 +75,13 @@ class Catalogue:
         if not wanted:
             raise InputError(text or "device", "names no device", _CHOOSE)
         pairs = tuple(zip(self.devices, self._keys, strict=True))
-        equal = [device for device, keys in pairs if wanted in keys]
-        found = equal or [device for device, keys in pairs if any(wanted in key for key in keys)]
-        found = found or list(self.search(text))
+        # From the strictest to the loosest meaning; the plus of a "Model B+" counts in the first.
+        found = (
+            [device for device in self.devices if device.name.casefold() == text.casefold()]
+            or [device for device, keys in pairs if wanted in keys]
+            or [device for device, keys in pairs if any(wanted in key for key in keys)]
+            or list(self.search(text))
+        )
         if len(found) == 1:
             return found[0]
         if found:

@@ -1,0 +1,148 @@
+"""What this machine sustains: copy bandwidth and FP32 matrix products, measured in a child process.
+
+Measured values are lower than a datasheet's peaks and stay apart from them: their source says
+"measured on this machine" and the day. A child process, so that its memory and threads go with it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from predictor.core.errors import HostError
+from predictor.core.progress import CancelToken
+from predictor.core.records import Device
+
+COPY_MIB = 256
+GEMM_SIZE = 1024
+SECONDS_EACH = 0.8
+_TIME_LIMIT_S = 60.0
+_POLL_S = 0.05
+_ACTION = "try again when the machine is less busy"
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTest:
+    """Rates that this machine sustained.
+
+    Attributes:
+        copy_gbps: bytes read plus bytes written a second, in 1e9, of the fastest copy.
+        gemm_tflops: FP32 rate of the fastest matrix product, a multiplication and an addition
+            counting as two operations.
+    """
+
+    copy_gbps: float
+    gemm_tflops: float
+
+
+def run_self_test(
+    seconds_each: float = SECONDS_EACH, cancel: CancelToken | None = None
+) -> SelfTest:
+    """Measure copy bandwidth and FP32 matrix products in a child process, about two seconds.
+
+    Args:
+        seconds_each: how long each of the two is repeated.
+        cancel: ends the child within a tenth of a second.
+
+    Raises:
+        HostError: when the child fails or takes over a minute.
+        CancelledError: when it was cancelled.
+    """
+    command = [sys.executable, "-m", "predictor.devices.self_test", repr(seconds_each)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as child:
+        try:
+            output = _output(child, cancel or CancelToken())
+        finally:
+            child.kill()
+    if child.returncode != 0:
+        raise HostError("self-test", f"its process ended with code {child.returncode}", _ACTION)
+    return _parsed(output)
+
+
+def with_measured_rates(device: Device, result: SelfTest, day: str | None = None) -> Device:
+    """Return ``device`` with the measured rates where it states none of its own.
+
+    A bandwidth or FP32 rate that the device has from a datasheet is not replaced.
+    """
+    day = day or datetime.now(tz=UTC).date().isoformat()
+    measured = {"dram_bw_gbps": result.copy_gbps, "fp32_tflops": result.gemm_tflops}
+    added = {name: value for name, value in measured.items() if name not in device.metrics}
+    what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": "FP32 matrix product"}
+    sources = {name: f"measured on this machine, {day}: {what[name]}, sustained" for name in added}
+    return replace(
+        device, metrics={**device.metrics, **added}, sources={**device.sources, **sources}
+    )
+
+
+def measure_copy_bandwidth(seconds: float = SECONDS_EACH) -> float:
+    """Return the bandwidth of the fastest copy of an array far larger than most caches, in GB/s.
+
+    One thread copies, as numpy does; many cores together may reach more.
+    """
+    source = np.ones(COPY_MIB << 18, dtype=np.float32)
+    target = np.empty_like(source)
+    best = _fastest(lambda: np.copyto(target, source), seconds)
+    return 2 * source.nbytes / best / 1e9
+
+
+def measure_gemm(seconds: float = SECONDS_EACH) -> float:
+    """Return the FP32 rate of the fastest product of two square matrices, in TFLOP/s."""
+    left = np.ones((GEMM_SIZE, GEMM_SIZE), dtype=np.float32)
+    right = np.ones((GEMM_SIZE, GEMM_SIZE), dtype=np.float32)
+    product = np.empty_like(left)
+    best = _fastest(lambda: np.matmul(left, right, out=product), seconds)
+    return 2 * GEMM_SIZE**3 / best / 1e12
+
+
+def _output(child: subprocess.Popen[str], cancel: CancelToken) -> str:
+    """Wait for the child's output, looking at ``cancel`` meanwhile."""
+    end = time.monotonic() + _TIME_LIMIT_S
+    while time.monotonic() < end:
+        cancel.check()
+        try:
+            return child.communicate(timeout=_POLL_S)[0]
+        except subprocess.TimeoutExpired:
+            continue
+    raise HostError("self-test", f"it took over {_TIME_LIMIT_S:.0f} seconds", _ACTION)
+
+
+def _parsed(output: str) -> SelfTest:
+    """Read the child's last line; libraries may have printed others before it."""
+    try:
+        values = json.loads(output.splitlines()[-1])
+        return SelfTest(float(values["copy_gbps"]), float(values["gemm_tflops"]))
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise HostError("self-test", "its process gave no result", _ACTION) from error
+
+
+def _fastest(work: Callable[[], object], seconds: float) -> float:
+    """Repeat ``work`` for so long and at least three times; return its shortest time in seconds."""
+    work()  # touches the memory and starts the threads of the matrix library
+    best = float("inf")
+    end = time.perf_counter() + seconds
+    runs = 0
+    while runs < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+        runs += 1
+    return best
+
+
+if __name__ == "__main__":
+    each = float(sys.argv[1])
+    rates = {"copy_gbps": measure_copy_bandwidth(each), "gemm_tflops": measure_gemm(each)}
+    sys.stdout.write(json.dumps(rates) + "\n")

@@ -1,0 +1,171 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration, Precision
+from predictor.devices.catalogue import devices_dir, load_device_files
+from predictor.devices.schema import device_to_json, read_device
+
+SHIPPED = load_device_files()
+GUESS_WORDS = ("guess", "assum", "probably", "approx", "estimate", "unknown", "todo", "?")
+# What the published measurements were taken on, and what issues, papers and guides name.
+EXPECTED = {
+    "gtx-1080-ti",
+    "rtx-2080-ti",
+    "titan-rtx",
+    "titan-x-pascal",
+    "titan-xp",
+    "gtx-titan-x",
+    "tesla-v100-pcie-32gb",
+    "eyeriss",
+    "zc706",
+    "rpi-4",
+    "pixel-2",
+    "pixel-3",
+    "essential-ph-1",
+    "samsung-a50",
+    "samsung-s7",
+    "xeon-silver-4114",
+    "xeon-silver-4210r",
+    "xeon-gold-6226",
+    "xeon-gold-6240",
+    "tesla-p4",
+    "tesla-p100-pcie-16gb",
+    "tesla-t4",
+    "a100-pcie-40gb",
+    "a100-sxm4-40gb",
+    "a100-pcie-80gb",
+    "h100-sxm",
+    "l4",
+    "mi100",
+    "mi210",
+    "mi250",
+    "rtx-3090",
+    "rtx-5090",
+    "rtx-pro-6000-max-q",
+    "core-i9-10940x",
+    "rpi-3b",
+    "rpi-3b-plus",
+    "rpi-5",
+    "jetson-orin-nano-gpu",
+    "jetson-orin-nano-cpu",
+    "core-i7-1165g7",
+}
+
+
+def test_no_shipped_device_gives_a_warning():
+    assert {e.device.id: e.warnings for e in SHIPPED if e.warnings} == {}
+
+
+def test_every_metric_has_a_source_that_names_a_document():
+    for entry in SHIPPED:
+        device = entry.device
+        assert device.sources.keys() == device.metrics.keys(), device.id
+        for name, source in device.sources.items():
+            assert len(source) > 12, (device.id, name)
+            found = [word for word in GUESS_WORDS if word in source.casefold()]
+            assert not found, (device.id, name)
+
+
+def test_a_computed_value_names_its_parts():
+    marks = (" x ", "half", " / ", "PCIe", "USB", "VNNI")
+    for entry in SHIPPED:
+        for name, source in entry.device.sources.items():
+            if source.startswith("computed"):
+                assert source.startswith("computed: "), (entry.device.id, name)
+                assert any(mark in source for mark in marks), (entry.device.id, name)
+
+
+def test_configurations_are_stated_and_their_runtime_known_where_there_is_one():
+    accelerators = {Family.ASIC, Family.FPGA, Family.NPU}
+    for entry in SHIPPED:
+        device = entry.device
+        assert device.configurations != (Configuration(),), device.id
+        known = device.configurations[0].runtime != "unknown"
+        assert known or device.family in accelerators, device.id
+
+
+def test_an_accelerator_for_integers_does_not_claim_fp32():
+    for entry in SHIPPED:
+        if entry.device.family in {Family.NPU, Family.FPGA, Family.ASIC}:
+            precisions = {c.precision for c in entry.device.configurations}
+            assert precisions <= {Precision.INT8, Precision.FP16}, entry.device.id
+
+
+def test_clusters_stand_fastest_first():
+    for entry in SHIPPED:
+        clocks = [cluster.clock_mhz for cluster in entry.device.clusters]
+        assert clocks == sorted(clocks, reverse=True), entry.device.id
+
+
+def test_the_files_are_written_as_the_program_writes_them():
+    for entry in SHIPPED:
+        text = (devices_dir() / f"{entry.device.id}.json").read_text(encoding="utf-8")
+        assert text == device_to_json(entry.device), entry.device.id
+
+
+def test_devices_are_many_sorted_by_id_and_unique():
+    ids = [entry.device.id for entry in SHIPPED]
+    assert len(ids) >= 150
+    assert ids == sorted(set(ids))
+    assert len({entry.device.name for entry in SHIPPED}) == len(ids)
+    assert "this" not in ids
+
+
+def test_what_published_measurements_were_taken_on_is_there():
+    assert not EXPECTED - {entry.device.id for entry in SHIPPED}
+
+
+def test_gpus_know_twelve_metrics_on_average_and_cpus_nine():
+    for family, least in ((Family.GPU, 12), (Family.CPU, 9)):
+        counts = [len(e.device.metrics) for e in SHIPPED if e.device.family is family]
+        assert sum(counts) / len(counts) >= least
+
+
+def test_units_of_one_system_share_its_name():
+    systems = {entry.device.system for entry in SHIPPED if entry.device.id.startswith("rk3588-")}
+    assert systems == {"rk3588"}
+
+
+def _copy_of(name: str, folder: Path, id_: str) -> Path:
+    content = json.loads((devices_dir() / f"{name}.json").read_text(encoding="utf-8"))
+    path = folder / f"{id_}.json"
+    path.write_text(json.dumps({**content, "id": id_}), encoding="utf-8")
+    return path
+
+
+def test_a_folder_is_read_in_the_order_of_ids_and_other_files_are_left_alone(tmp_path: Path):
+    _copy_of("rpi-5", tmp_path, "b")
+    _copy_of("rpi-4", tmp_path, "a")
+    (tmp_path / "notes.txt").write_text("not a device", encoding="utf-8")
+    assert [entry.device.id for entry in load_device_files(tmp_path)] == ["a", "b"]
+
+
+def test_a_file_named_after_another_device_is_refused(tmp_path: Path):
+    _copy_of("rpi-5", tmp_path, "a").rename(tmp_path / "b.json")
+    with pytest.raises(InputError, match='describes the device "a"; name the file after'):
+        load_device_files(tmp_path)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path):
+    path = tmp_path / "a.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_device_files(tmp_path)
+    assert caught.value.subject == str(path)
+
+
+def test_a_missing_folder_is_an_error_of_the_user(tmp_path: Path):
+    with pytest.raises(InputError, match="cannot be read"):
+        load_device_files(tmp_path / "none")
+
+
+def test_the_shipped_gtx_1080_ti_has_the_published_facts():
+    # 28 SMs x 128 lanes x 2 x 1.582 GHz = 11.34 TFLOP/s; 352 bit of GDDR5X at 11 GT/s.
+    device = read_device(devices_dir() / "gtx-1080-ti.json").device
+    assert device.metric("fp32_tflops") == pytest.approx(11.34, rel=1e-3)
+    assert device.metric("dram_bw_gbps") == pytest.approx(484, rel=1e-3)
+    assert device.metric("fp16_tflops") is None
