@@ -60,7 +60,7 @@ class RooflineEngine:
             memory[row, columns] = _memory_bytes(cost, rates)
         dram_bytes = np.full(len(targets), np.nan)
         dram_bytes[columns] = rates.dram_bytes
-        basis = [None if index in problems else Basis.ANALYTIC for index in range(len(targets))]
+        basis = tuple(None if t in problems else Basis.ANALYTIC for t in range(len(targets)))
         return PredictionTable(
             engine=self.name,
             latency_ms=latency,

@@ -192,7 +192,7 @@ def budget_probability(prediction: Prediction, budget_ms: float) -> float | None
         return None
     edge = high if budget_ms >= p50 else low
     deviation = abs(math.log(edge / p50)) / _Z80
-    if deviation == 0:
+    if budget_ms <= 0 or deviation == 0:
         return float(budget_ms >= p50)
     return NormalDist().cdf(math.log(budget_ms / p50) / deviation)
 

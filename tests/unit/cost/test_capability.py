@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Precision, Target
+from predictor.core.records import Cluster, Configuration, Precision, Target
 from predictor.cost.capability import capability
 from predictor.cost.cores import threads_in_use
 from tests.unit.cost.graphs import GPU_METRICS, make_target
@@ -123,6 +124,28 @@ def test_an_int8_only_unit_refuses_fp32() -> None:
         capability(npu)
 
     assert caught.value.reason == "not supported: Made Up 1 does not run fp32, it runs int8"
+
+
+def test_a_runtime_that_no_configuration_lists_is_not_supported() -> None:
+    device = replace(
+        make_target({**GPU_METRICS, "int8_tops": 8.0}).device,
+        configurations=(
+            Configuration("onnxruntime", Precision.FP32),
+            Configuration("ncnn", Precision.FP32),
+            Configuration("ncnn", Precision.INT8),
+        ),
+    )
+
+    with pytest.raises(InputError) as caught:
+        capability(Target(device, Configuration("onnxruntime", Precision.INT8)))
+
+    assert caught.value.reason == (
+        "not supported: Made Up 1 does not run int8 with onnxruntime, it does with ncnn"
+    )
+    for runtime in ("ncnn", "unknown"):
+        capability(Target(device, Configuration(runtime, Precision.INT8)))
+    unspecific = replace(device, configurations=(Configuration("unknown", Precision.FP32),))
+    capability(Target(unspecific, Configuration("tensorrt", Precision.FP32)))
 
 
 def test_an_int8_only_unit_runs_int8_without_any_float_rate() -> None:

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.metrics import Family
@@ -15,6 +15,8 @@ from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from tests.unit.cost.graphs import QUANTISED, UNKNOWN, Op, make_graph, make_target
+
+unhurried = settings(deadline=None)  # a busy machine is no failure
 
 COUNTS = st.integers(0, 10**12)
 FLAGS = st.sampled_from([0, *(int(flag) for flag in OperatorFlag)])
@@ -82,6 +84,7 @@ def latency(graph: OperatorGraph, target: Target) -> float:
     return float(RooflineEngine().predict([graph], [target], {}).latency_ms[0, 0])
 
 
+@unhurried
 @given(graphs(), targets())
 def test_the_bound_never_exceeds_the_estimate(graph: OperatorGraph, target: Target) -> None:
     table = RooflineEngine().predict([graph], [target], {})
@@ -104,6 +107,7 @@ def test_rounding_does_not_lift_the_bound_over_an_equal_estimate(seed: int) -> N
     assert table.bound_ms[0, 0] == pytest.approx(table.latency_ms[0, 0], rel=1e-12)
 
 
+@unhurried
 @given(graphs(), targets())
 def test_each_operators_part_of_the_bound_is_at_most_its_arithmetic(
     graph: OperatorGraph, target: Target
@@ -114,6 +118,7 @@ def test_each_operators_part_of_the_bound_is_at_most_its_arithmetic(
     assert (explanation.bound_ms[known] <= explanation.compute_ms[known] * (1 + 1e-12)).all()
 
 
+@unhurried
 @given(graphs(), targets())
 def test_the_explanation_sums_to_the_prediction_to_the_last_bit(
     graph: OperatorGraph, target: Target
@@ -134,6 +139,7 @@ def test_the_sum_is_exact_at_every_size_among_many_targets(size: int) -> None:
         assert explanation.latency_ms.sum() == table.latency_ms[0, column]
 
 
+@unhurried
 @given(graphs(), targets(), st.data())
 def test_more_work_is_never_faster(
     graph: OperatorGraph, target: Target, data: st.DataObject
@@ -145,6 +151,7 @@ def test_more_work_is_never_faster(
     assert latency(replace(graph, **{column: more}), target) >= latency(graph, target)
 
 
+@unhurried
 @given(st.lists(operators(), min_size=1, max_size=6), targets(), st.integers(2, 64))
 def test_a_larger_batch_is_never_faster_but_never_slower_than_one_by_one(
     ops: list[Op], target: Target, batch: int
@@ -159,6 +166,7 @@ def test_a_larger_batch_is_never_faster_but_never_slower_than_one_by_one(
     assert latency(make_graph(batched), target) <= batch * single * (1 + 1e-12)
 
 
+@unhurried
 @given(st.lists(operators(), min_size=2, max_size=8), targets(), st.randoms())
 def test_the_order_of_operators_does_not_matter(
     ops: list[Op], target: Target, random: Random
@@ -171,6 +179,7 @@ def test_the_order_of_operators_does_not_matter(
     )
 
 
+@unhurried
 @given(
     st.lists(operators(), min_size=1, max_size=5),
     st.lists(operators(), min_size=1, max_size=5),
@@ -197,6 +206,7 @@ CLUSTERS = st.lists(
 )
 
 
+@unhurried
 @given(graphs(), CLUSTERS, st.integers(1, 30))
 def test_more_threads_are_never_slower(
     graph: OperatorGraph, clusters: list[Cluster], threads: int
@@ -214,6 +224,7 @@ def test_more_threads_are_never_slower(
     assert on(0) <= on(threads) * (1 + 1e-12)
 
 
+@unhurried
 @given(st.sampled_from([1, 2, 10_000]), st.sampled_from([0, UNKNOWN, QUANTISED]))
 def test_every_graph_has_a_finite_latency(size: int, flags: int) -> None:
     graph = make_graph([Op(flags=flags)] * size)
@@ -222,6 +233,7 @@ def test_every_graph_has_a_finite_latency(size: int, flags: int) -> None:
     assert np.isfinite(table.latency_ms).all()
 
 
+@unhurried
 @given(st.lists(graphs(), min_size=1, max_size=3), st.lists(targets(), min_size=1, max_size=4))
 def test_a_table_holds_what_each_pair_gives_alone(
     some_graphs: list[OperatorGraph], some_targets: list[Target]

@@ -196,5 +196,6 @@ def test_the_probability_of_a_budget_follows_the_interval() -> None:
     assert budget_probability(prediction, 10.0) == pytest.approx(0.5)
     assert budget_probability(prediction, 15.0) == pytest.approx(0.9)
     assert budget_probability(prediction, 8.0) == pytest.approx(0.1)
+    assert budget_probability(prediction, 0.0) == 0.0
     exact = replace(prediction, low80_ms=10.0, high80_ms=10.0)
     assert [budget_probability(exact, ms) for ms in (9.9, 10.0)] == [0.0, 1.0]
