@@ -1,0 +1,60 @@
+import pytest
+
+from predictor.core.errors import CancelledError, HostError
+from predictor.core.metrics import Family
+from predictor.core.progress import CancelToken
+from predictor.core.records import Device
+from predictor.devices import self_test
+from predictor.devices.self_test import SelfTest, run_self_test, with_measured_rates
+
+BARE = Device("this", "This", "V", Family.CPU, {"core_count": 2}, {"core_count": "system"})
+
+
+def test_the_child_process_measures_both_rates():
+    result = run_self_test(seconds_each=0.02)
+    # Wide enough for any machine: an old board copies 1 GB/s, a server 1 TB/s.
+    assert 0.1 < result.copy_gbps < 10_000
+    assert 1e-5 < result.gemm_tflops < 1000
+
+
+def test_a_cancelled_test_ends_its_child():
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError):
+        run_self_test(seconds_each=600, cancel=token)
+
+
+def test_a_child_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(self_test, "_TIME_LIMIT_S", 0.2)
+    with pytest.raises(HostError, match="it took over"):
+        run_self_test(seconds_each=600)
+
+
+def test_a_child_that_fails_is_an_error_of_the_host(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(self_test.sys, "executable", "/bin/false")
+    with pytest.raises(HostError, match="its process ended with code 1"):
+        run_self_test()
+
+
+def test_a_child_without_a_result_is_an_error_of_the_host(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(self_test.sys, "executable", "/bin/true")
+    with pytest.raises(HostError, match="gave no result"):
+        run_self_test()
+
+
+def test_measured_rates_are_added_with_their_day():
+    device = with_measured_rates(BARE, SelfTest(12.5, 0.25), day="2026-01-31")
+    assert device.metric("dram_bw_gbps") == 12.5
+    assert device.metric("fp32_tflops") == 0.25
+    assert device.sources["dram_bw_gbps"] == (
+        "measured on this machine, 2026-01-31: copy of a large array, sustained"
+    )
+    assert device.sources["core_count"] == "system"
+
+
+def test_a_stated_rate_is_not_replaced_by_a_measured_one():
+    stated = Device("d", "D", "V", Family.CPU, {"dram_bw_gbps": 68}, {"dram_bw_gbps": "datasheet"})
+    device = with_measured_rates(stated, SelfTest(12.5, 0.25))
+    assert device.metric("dram_bw_gbps") == 68
+    assert device.sources["dram_bw_gbps"] == "datasheet"
+    assert device.metric("fp32_tflops") == 0.25
