@@ -10,9 +10,10 @@ DEFAULT_DEVICE_IDS = (
     "rpi-4",
     "rpi-5",
     "jetson-orin-nano-gpu",
-    "snapdragon-865",
+    "snapdragon-8-gen-3",
     "core-i7-1165g7",
-    "rtx-3090",
+    "rtx-3060",
+    "rtx-4090",
     "a100-pcie-40gb",
 )
 
