@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from predictor.core.errors import InputError
-from predictor.core.records import Configuration, Device, Precision, Target
-from predictor.core.text import printable
+from predictor.core.records import Device, Precision, Target
 from predictor.cost.cores import CoreUse, core_use, missing
 from predictor.cost.launch import launch_us
+from predictor.cost.support import check_supported
 
 _TERA_MACS = 1e12 / 2  # one TFLOP/s or TOP/s is half as many multiply-accumulates
 _KIB = 1024
 _HALF_WIDTH = 2
-_ANY_RUNTIME = "unknown"
 
 # Bytes of an element of a float weight in a run; automatic mixed precision keeps FP32 weights.
 _WEIGHT_BYTES: dict[Precision, int] = {
@@ -94,7 +92,7 @@ def capability(target: Target) -> Capability:
         InputError: the device does not support the configuration, or a metric is missing.
     """
     device, configuration = target.device, target.configuration
-    _check_supported(device, configuration)
+    check_supported(device, configuration)
     rates = _Rates.of(device, core_use(device, configuration.threads))
     bandwidth = device.metric("dram_bw_gbps")
     matrix = rates.matrix(device, configuration.precision)
@@ -199,33 +197,6 @@ class _Rates:
         if self.int8 is None:
             return math.nan
         return max(self.int8 * self.headroom, highest_float)
-
-
-def _check_supported(device: Device, configuration: Configuration) -> None:
-    """Refuse what no configuration of the device lists; an unknown runtime matches any."""
-    runtimes: dict[Precision, list[str]] = {}
-    for listed in device.configurations:
-        runtimes.setdefault(listed.precision, []).append(listed.runtime)
-    name, precision, runtime = (
-        printable(device.name),
-        configuration.precision,
-        configuration.runtime,
-    )
-    if precision not in runtimes:
-        known = ", ".join(runtimes) or "nothing"
-        raise InputError(
-            device.id,
-            f"not supported: {name} does not run {precision}, it runs {known}",
-            "choose one of these precisions or another device",
-        )
-    listed_runtimes = runtimes[precision]
-    if runtime not in {_ANY_RUNTIME, *listed_runtimes} and _ANY_RUNTIME not in listed_runtimes:
-        known = ", ".join(listed_runtimes)
-        raise InputError(
-            device.id,
-            f"not supported: {name} does not run {precision} with {runtime}, it does with {known}",
-            "choose one of these runtimes or another device",
-        )
 
 
 def _sum_of_known(device: Device, metrics: tuple[str, ...], unit: float) -> float:

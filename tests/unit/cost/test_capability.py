@@ -9,7 +9,7 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Configuration, Precision, Target
+from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.cost.capability import capability
 from predictor.cost.cores import threads_in_use
 from tests.unit.cost.graphs import GPU_METRICS, make_target
@@ -126,26 +126,52 @@ def test_an_int8_only_unit_refuses_fp32() -> None:
     assert caught.value.reason == "not supported: Made Up 1 does not run fp32, it runs int8"
 
 
-def test_a_runtime_that_no_configuration_lists_is_not_supported() -> None:
-    device = replace(
-        make_target({**GPU_METRICS, "int8_tops": 8.0}).device,
-        configurations=(
-            Configuration("onnxruntime", Precision.FP32),
-            Configuration("ncnn", Precision.FP32),
-            Configuration("ncnn", Precision.INT8),
-        ),
-    )
+def with_runtimes(family: Family, *runtimes: str) -> Device:
+    target = make_target({**GPU_METRICS, "core_count": 4.0}, family=family)
+    return replace(target.device, configurations=tuple(map(Configuration, runtimes)))
 
+
+@pytest.mark.parametrize(
+    ("family", "runtime"),
+    [
+        (Family.NPU, "onnxruntime"),
+        (Family.ASIC, "tflite"),
+        (Family.CPU, "tensorrt"),
+        (Family.CPU, "ncnn-vulkan"),
+        (Family.MOBILE_CPU, "qnn"),
+        (Family.GPU, "ncnn"),
+        (Family.MOBILE_GPU, "pytorch"),
+    ],
+)
+def test_a_runtime_that_is_neither_listed_nor_portable_is_not_supported(
+    family: Family, runtime: str
+) -> None:
     with pytest.raises(InputError) as caught:
-        capability(Target(device, Configuration("onnxruntime", Precision.INT8)))
+        capability(Target(with_runtimes(family, "rknn", "opencv"), Configuration(runtime)))
 
     assert caught.value.reason == (
-        "not supported: Made Up 1 does not run int8 with onnxruntime, it does with ncnn"
+        f"not supported: Made Up 1 does not run {runtime}, it runs rknn, opencv"
     )
-    for runtime in ("ncnn", "unknown"):
-        capability(Target(device, Configuration(runtime, Precision.INT8)))
-    unspecific = replace(device, configurations=(Configuration("unknown", Precision.FP32),))
-    capability(Target(unspecific, Configuration("tensorrt", Precision.FP32)))
+
+
+@pytest.mark.parametrize(
+    ("family", "listed", "asked"),
+    [
+        (Family.NPU, "rknn", "rknn"),
+        (Family.NPU, "rknn", "unknown"),
+        (Family.NPU, "unknown", "rknn"),
+        (Family.GPU, "tensorrt", "pytorch"),
+        (Family.CPU, "onnxruntime", "ncnn"),
+        (Family.MOBILE_CPU, "ncnn", "tflite"),
+        (Family.MOBILE_GPU, "tflite", "ncnn-vulkan"),
+    ],
+)
+def test_a_runtime_that_is_listed_or_portable_is_supported(
+    family: Family, listed: str, asked: str
+) -> None:
+    found = capability(Target(with_runtimes(family, listed), Configuration(asked)))
+
+    assert found.matrix_macs_per_s == pytest.approx(1e12)
 
 
 def test_an_int8_only_unit_runs_int8_without_any_float_rate() -> None:

@@ -1,0 +1,48 @@
+"""Which configurations a device supports, as far as that is known."""
+
+from __future__ import annotations
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration, Device
+from predictor.core.text import printable
+
+_ANY_RUNTIME = "unknown"
+_ON_CPUS = frozenset(
+    {"onnxruntime", "pytorch", "pytorch-compiled", "tflite", "openvino", "opencv", "ncnn"}
+)
+# Runtimes that can be installed on any device of a family; every other one must be listed.
+_PORTABLE: dict[Family, frozenset[str]] = {
+    Family.CPU: _ON_CPUS,
+    Family.MOBILE_CPU: _ON_CPUS,
+    Family.GPU: frozenset({"onnxruntime", "pytorch", "pytorch-compiled", "opencv", "ncnn-vulkan"}),
+    Family.MOBILE_GPU: frozenset({"tflite", "opencv", "ncnn-vulkan"}),
+}
+
+
+def check_supported(device: Device, configuration: Configuration) -> None:
+    """Refuse a configuration that ``device`` cannot run.
+
+    A precision is a matter of the hardware: one of the device's configurations must list it. A
+    runtime must be listed or portable to the family; ``unknown``, asked for or listed, fits any.
+
+    Raises:
+        InputError: it cannot; the reason says what it runs.
+    """
+    precisions = dict.fromkeys(str(listed.precision) for listed in device.configurations)
+    if configuration.precision not in precisions:
+        raise _refusal(device, configuration.precision, precisions, "precisions")
+    runtimes = dict.fromkeys(listed.runtime for listed in device.configurations)
+    fits = {configuration.runtime, _ANY_RUNTIME}.intersection(runtimes)
+    portable = {_ANY_RUNTIME, *_PORTABLE.get(device.family, ())}
+    if not fits and configuration.runtime not in portable:
+        raise _refusal(device, configuration.runtime, runtimes, "runtimes")
+
+
+def _refusal(device: Device, asked: str, known: dict[str, None], what: str) -> InputError:
+    runs = ", ".join(known) or "nothing"
+    return InputError(
+        device.id,
+        f"not supported: {printable(device.name)} does not run {asked}, it runs {runs}",
+        f"choose one of these {what} or another device",
+    )
