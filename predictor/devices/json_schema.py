@@ -1,0 +1,109 @@
+"""The JSON Schema of a device file, made from the registry so that the two cannot differ.
+
+Editors use it to complete and check a file while it is written; the program's own validation
+(``schema``) says more, in sentences. ``python -m predictor.devices.json_schema`` prints it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from predictor.core.metrics import METRIC_BY_NAME, METRICS, Family, Metric
+from predictor.core.records import RUNTIMES, Precision
+from predictor.devices.fields import ID_PATTERN, MAX_ID, MAX_NAME, MAX_NOTES, MAX_SOURCE
+from predictor.devices.schema import (
+    MAX_BATCH,
+    MAX_CLUSTERS,
+    MAX_CONFIGURATIONS,
+    MAX_METRICS,
+    MAX_THREADS,
+    REQUIRED_FIELDS,
+    SCHEMA,
+)
+
+Json = dict[str, object]
+
+
+def device_json_schema() -> Json:
+    """Return the JSON Schema (2020-12) of a device file of schema ``ctm-hcv/1``."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Device ({SCHEMA})",
+        "type": "object",
+        "required": list(REQUIRED_FIELDS),
+        "properties": {
+            "schema": {"const": SCHEMA},
+            "id": {"type": "string", "pattern": ID_PATTERN, "maxLength": MAX_ID},
+            "name": _text(MAX_NAME),
+            "vendor": _text(MAX_NAME),
+            "family": {"enum": [family.value for family in Family]},
+            "system": {"type": "string", "maxLength": MAX_NAME},
+            "configurations": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_CONFIGURATIONS,
+                "uniqueItems": True,
+                "items": _configuration(),
+            },
+            "clusters": {"type": "array", "maxItems": MAX_CLUSTERS, "items": _cluster()},
+            "metrics": {
+                "type": "object",
+                "maxProperties": MAX_METRICS,
+                "properties": {metric.name: _metric(metric) for metric in METRICS},
+                "additionalProperties": {"type": "number"},
+            },
+            "sources": {"type": "object", "additionalProperties": _text(MAX_SOURCE)},
+            "notes": {"type": "string", "maxLength": MAX_NOTES},
+        },
+    }
+
+
+def json_schema_text() -> str:
+    """Return the schema as the text of its file."""
+    return json.dumps(device_json_schema(), indent=2) + "\n"
+
+
+def _metric(metric: Metric) -> Json:
+    unit = f" in {metric.unit}" if metric.unit else ""
+    return {
+        "type": "number",
+        "minimum": metric.low,
+        "maximum": metric.high,
+        "description": f"{metric.label}{unit}. {metric.help}",
+    }
+
+
+def _configuration() -> Json:
+    return {
+        "type": "object",
+        "properties": {
+            "runtime": {"enum": list(RUNTIMES)},
+            "precision": {"enum": [precision.value for precision in Precision]},
+            "threads": {"type": "integer", "minimum": 0, "maximum": MAX_THREADS},
+            "batch": {"type": "integer", "minimum": 0, "maximum": MAX_BATCH},
+        },
+        "additionalProperties": False,
+    }
+
+
+def _cluster() -> Json:
+    return {
+        "type": "object",
+        "required": ["name", "cores", "clock_mhz"],
+        "properties": {
+            "name": _text(MAX_NAME),
+            "cores": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+            "clock_mhz": _metric(METRIC_BY_NAME["clock_mhz"]),
+            "fp32_au_per_core": _metric(METRIC_BY_NAME["fp32_au_per_core"]),
+        },
+        "additionalProperties": False,
+    }
+
+
+def _text(limit: int) -> Json:
+    return {"type": "string", "minLength": 1, "maxLength": limit}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json_schema_text())
