@@ -41,11 +41,17 @@ QT_LIBRARIES = (
     ("libdbus-1.so.3", "libdbus-1-3"),
 )
 X_LIBRARIES = (
+    ("libxcb.so.1", "libxcb1"),
+    ("libX11-xcb.so.1", "libx11-xcb1"),
     ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
     ("libxcb-cursor.so.0", "libxcb-cursor0"),
     ("libxcb-icccm.so.4", "libxcb-icccm4"),
+    ("libxcb-image.so.0", "libxcb-image0"),
     ("libxcb-keysyms.so.1", "libxcb-keysyms1"),
+    ("libxcb-randr.so.0", "libxcb-randr0"),
+    ("libxcb-render-util.so.0", "libxcb-render-util0"),
     ("libxcb-shape.so.0", "libxcb-shape0"),
+    ("libxcb-xkb.so.1", "libxcb-xkb1"),
 )
 WAYLAND_LIBRARIES = (
     ("libwayland-client.so.0", "libwayland-client0"),

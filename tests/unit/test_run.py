@@ -1,0 +1,254 @@
+"""run.py: set-up, missing libraries and displays, without installing anything."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """run.py over an empty checkout in which each step of the set-up is only written down."""
+    spec = importlib.util.spec_from_file_location("run", ROOT / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(module, "STAMP", tmp_path / ".venv" / "stamp.json")
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    module.steps = []
+
+    def make_venv() -> None:
+        module.steps.append("venv")
+        python = Path(module.venv_program("python"))
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.touch()
+
+    monkeypatch.setattr(module, "make_venv", make_venv)
+    monkeypatch.setattr(
+        module, "install_package", lambda extras: module.steps.append(",".join(extras))
+    )
+    return module
+
+
+@pytest.fixture
+def linux(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A Linux desktop session under X, not as root."""
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    return monkeypatch
+
+
+def options(*, install: bool = False) -> argparse.Namespace:
+    return argparse.Namespace(install_system_packages=install)
+
+
+def test_a_second_start_does_no_set_up(run: ModuleType) -> None:
+    run.prepare_environment(())
+    run.prepare_environment(())
+
+    assert run.steps == ["venv", ""]
+
+
+def test_tests_add_their_extra_once_and_a_plain_start_keeps_it(run: ModuleType) -> None:
+    run.prepare_environment(())
+    run.prepare_environment(("dev",))
+    run.prepare_environment(())
+    run.prepare_environment(("dev",))
+
+    assert run.steps == ["venv", "", "dev"]
+
+
+def test_a_changed_project_file_is_set_up_anew_with_the_extras_that_were_there(
+    run: ModuleType,
+) -> None:
+    run.prepare_environment(("dev",))
+    (run.ROOT / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    run.prepare_environment(())
+
+    assert run.steps == ["venv", "dev", "venv", "dev"]
+
+
+def test_an_interrupted_set_up_is_repeated_whole(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "install_package", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run.prepare_environment(())
+    run.prepare_environment(())
+
+    assert run.steps == ["venv", "venv", ""]
+
+
+def test_a_damaged_stamp_or_a_lost_python_means_a_new_set_up(run: ModuleType) -> None:
+    run.prepare_environment(())
+    run.STAMP.write_text("{")
+    run.prepare_environment(())
+    Path(run.venv_program("python")).unlink()
+    run.prepare_environment(())
+
+    assert run.steps == ["venv", ""] * 3
+
+
+def test_an_environment_of_another_checkout_is_not_trusted(run: ModuleType) -> None:
+    run.prepare_environment(())
+    stamp = json.loads(run.STAMP.read_text())
+    run.STAMP.write_text(json.dumps({**stamp, "root": "/elsewhere"}))
+    run.prepare_environment(())
+
+    assert run.steps == ["venv", ""] * 2
+
+
+def test_a_missing_library_gives_the_exact_command(
+    run: ModuleType, linux: pytest.MonkeyPatch
+) -> None:
+    linux.setattr(run, "loads", lambda soname: soname not in {"libEGL.so.1", "libxcb-cursor.so.0"})
+    linux.setattr(run, "has_fonts", lambda: True)
+    linux.setattr(run.shutil, "which", lambda name: f"/usr/bin/{name}")
+
+    with pytest.raises(run.SetupError, match=r"sudo apt-get install -y libegl1 libxcb-cursor0$"):
+        run.require_libraries(options(), run.display_libraries())
+
+
+def test_where_there_is_no_font_one_is_asked_for_too(
+    run: ModuleType, linux: pytest.MonkeyPatch
+) -> None:
+    linux.setattr(run, "loads", lambda soname: soname != "libGL.so.1")
+    linux.setattr(run, "has_fonts", lambda: False)
+    linux.setattr(run.shutil, "which", lambda _: None)
+
+    with pytest.raises(run.SetupError, match=r"Debian packages: libgl1 fonts-dejavu-core$"):
+        run.require_libraries(options(), run.QT_LIBRARIES)
+
+
+@pytest.mark.parametrize(("root", "asked"), [(True, False), (False, True)])
+def test_root_or_the_option_installs_them(
+    run: ModuleType, linux: pytest.MonkeyPatch, root: bool, asked: bool
+) -> None:
+    commands: list[list[str]] = []
+    linux.setattr(os, "geteuid", lambda: 0 if root else 1000, raising=False)
+    linux.setattr(run, "loads", lambda soname: soname != "libGL.so.1")
+    linux.setattr(run, "has_fonts", lambda: True)
+    linux.setattr(run, "has_package_lists", lambda: False)
+    linux.setattr(run.shutil, "which", lambda name: f"/usr/bin/{name}")
+    linux.setattr(run.subprocess, "call", lambda command, **_: commands.append(command) or 0)
+    linux.setenv("DEBIAN_FRONTEND", "")
+
+    run.require_libraries(options(install=asked), run.QT_LIBRARIES)
+
+    prefix = [] if root else ["sudo"]
+    assert commands == [
+        [*prefix, "apt-get", "update"],
+        [*prefix, "apt-get", "install", "-y", "--no-install-recommends", "libgl1"],
+    ]
+
+
+def test_nothing_is_asked_for_where_all_is_there(
+    run: ModuleType, linux: pytest.MonkeyPatch
+) -> None:
+    linux.setattr(run, "loads", lambda _: True)
+
+    run.require_libraries(options(), run.display_libraries())
+
+
+def test_a_display_is_what_a_person_can_see(run: ModuleType, linux: pytest.MonkeyPatch) -> None:
+    assert run.has_display_setting()
+    linux.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert not run.has_display_setting()
+    linux.delenv("QT_QPA_PLATFORM")
+    linux.delenv("DISPLAY")
+    assert not run.has_display_setting()
+    linux.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert run.has_display_setting()
+    assert run.display_libraries() == run.QT_LIBRARIES + run.WAYLAND_LIBRARIES
+
+
+def test_a_display_that_does_not_answer_is_noticed_before_qt_starts(
+    run: ModuleType, linux: pytest.MonkeyPatch
+) -> None:
+    if not run.loads("libxcb.so.1"):
+        pytest.fail("libxcb.so.1 is missing, which run.py test would have installed")
+    linux.setenv("DISPLAY", ":65000")
+
+    assert not run.display_answers()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Collecting numpy<3,>=2.1 (from closertome==0.1.0)", "  fetching numpy<3,>=2.1\n"),
+        ("Installing collected packages: six, numpy, onnx", "  installing 3 packages\n"),
+        ("  Downloading numpy.whl (18.0 MB)", ""),
+        ("", ""),
+    ],
+)
+def test_progress_is_said_in_plain_words(
+    run: ModuleType, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    run.tell_progress(line.split())
+
+    assert capsys.readouterr().err == said
+
+
+def test_words_after_test_go_to_pytest(run: ModuleType) -> None:
+    parsed = run.parse(["test", "tests/unit", "-k", "name", "--install-system-packages"])
+
+    assert parsed.action is run.run_tests
+    assert parsed.install_system_packages
+    assert [*parsed.words, *parsed.for_pytest] == ["tests/unit", "-k", "name"]
+
+
+@pytest.mark.parametrize("line", [["--fast"], ["tour"], ["tour", "a", "b"]])
+def test_a_wrong_command_line_is_refused(run: ModuleType, line: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run.parse(line)
+
+    assert ended.value.code == 2
+
+
+def test_an_older_python_is_refused_in_one_sentence(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 1, "final", 0))
+
+    assert run.main([]) == 3
+    assert capsys.readouterr().err == (
+        "CloserToMe needs Python 3.11 or newer and this is Python 3.9: install a newer Python and "
+        "start run.py with it.\n"
+    )
+
+
+def test_a_python_without_its_venv_module_names_the_package(tmp_path: Path) -> None:
+    code = (
+        "import importlib.util, sys; find = importlib.util.find_spec;"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'ensurepip' else find(n, *a);"
+        f"sys.path.insert(0, {str(ROOT)!r}); import run; from pathlib import Path;"
+        f"run.VENV = Path({str(tmp_path)!r}) / 'v'; run.STAMP = run.VENV / 's';"
+        "sys.exit(run.main([]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 3
+    assert "python3-venv" in done.stderr
+    assert "Traceback" not in done.stderr
