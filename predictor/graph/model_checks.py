@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
@@ -53,100 +53,110 @@ def check_versions(path: str, model: onnx.ModelProto) -> None:
             )
 
 
-def check_contents(
-    path: str, model: onnx.ModelProto, most_nodes: int, tensors: TensorCheck
-) -> None:
+def check_contents(path: str, model: onnx.ModelProto, most_nodes: int, check: TensorCheck) -> None:
     """Check the names, tensors and number of nodes of a model, bodies and functions included.
 
     Args:
         path: of the file, for the sentence.
         model: with a graph; its small external tensors are read in.
         most_nodes: how many nodes it may have.
-        tensors: checks each constant.
+        check: checks each constant.
 
     Raises:
         InputError: no operator, too many, a name that is no text, or a tensor that lies.
     """
     if not model.graph.node:
         raise InputError(path, "its graph has no operator", "choose a model with operators")
-    contents = _Contents(path, most_nodes, tensors)
-    contents.check_names(
-        "the model", [model.producer_name, model.producer_version, model.graph.name]
-    )
-    contents.graph(model.graph, 0)
+    contents = _Contents(path, most_nodes)
+    contents.names += (model.producer_name, model.producer_version, model.graph.name)
+    contents.add_graph(model.graph, 0)
     for function in model.functions:
-        contents.check_names(
-            "a function", [function.name, function.domain, *function.input, *function.output]
-        )
-        contents.nodes(function.node, 0)
+        contents.names += (function.name, function.domain, *function.input, *function.output)
+        contents.add_nodes(function.node, 0)
+    check_names(path, contents.names)
+    for tensor in contents.tensors:
+        check.parsed(tensor)
+
+
+def check_names(path: str, names: Sequence[str]) -> None:
+    """Refuse names that are not UTF-8, which protobuf gives as bytes, or that hold a NUL.
+
+    Raises:
+        InputError: says which name.
+    """
+    try:
+        if "\0" not in "".join(names):
+            return
+    except TypeError:
+        pass  # some are bytes
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(path, f"the name {repr(name)[:80]} in it is not UTF-8", _AGAIN)
+        if "\0" in name:
+            raise InputError(
+                path, f"the name '{shortened(name, 80)}' in it holds a NUL character", _AGAIN
+            )
 
 
 class _Contents:
-    """One pass over everything in a model that has a name or data."""
+    """Collects what a model holds that has a name or data; counts its nodes.
 
-    def __init__(self, path: str, most_nodes: int, tensors: TensorCheck) -> None:
+    Names of a node's inputs are left out: each is checked where it is made.
+
+    Attributes:
+        names: as protobuf gives them.
+        tensors: every constant.
+    """
+
+    def __init__(self, path: str, most_nodes: int) -> None:
+        self.names: list[str] = []
+        self.tensors: list[TensorProto] = []
         self._path = path
         self._nodes_left = self._most_nodes = most_nodes
-        self._tensors = tensors
 
-    def graph(self, graph: GraphProto, depth: int) -> None:
-        """Check a graph that stands in ``depth`` others."""
+    def add_graph(self, graph: GraphProto, depth: int) -> None:
+        """Add a graph that stands in ``depth`` others."""
         if depth > _MOST_DEPTH:
             raise InputError(
                 self._path, f"its graphs are nested deeper than {_MOST_DEPTH} levels", _AGAIN
             )
-        self.check_names("an input, output or constant", _tensor_names(graph))
-        for tensor in graph.initializer:
-            self._tensors.parsed(tensor)
+        self.tensors += graph.initializer
         for sparse in graph.sparse_initializer:
-            self._tensors.parsed(sparse.values)
-            self._tensors.parsed(sparse.indices)
-        self.nodes(graph.node, depth)
+            self.tensors += (sparse.values, sparse.indices)
+        self.names += _value_names(graph)
+        self.add_nodes(graph.node, depth)
 
-    def nodes(self, nodes: Iterable[NodeProto], depth: int) -> None:
-        """Check the nodes of one graph or function."""
-        for position, node in enumerate(nodes):
-            self._nodes_left -= 1
-            if self._nodes_left < 0:
-                raise InputError(
-                    self._path,
-                    f"it has more than {self._most_nodes} nodes, the most that we read",
-                    "give a smaller model",
-                )
-            names = [node.name, node.op_type, node.domain, *node.input, *node.output]
-            with_parts = []
+    def add_nodes(self, nodes: Sequence[NodeProto], depth: int) -> None:
+        """Add the nodes of one graph or function."""
+        self._nodes_left -= len(nodes)
+        if self._nodes_left < 0:
+            raise InputError(
+                self._path,
+                f"it has more than {self._most_nodes} nodes, the most that we read",
+                "give a smaller model",
+            )
+        names = self.names
+        for node in nodes:
+            names += (node.name, node.op_type, node.domain)
+            names += node.output
             for attribute in node.attribute:
                 names.append(attribute.name)
                 if attribute.type in _WITH_PARTS:
-                    with_parts.append(attribute)
-            self.check_names(f"node {position}", names)
-            for attribute in with_parts:
-                self._parts(attribute, depth)
+                    self._add_parts(attribute, depth)
 
-    def _parts(self, attribute: AttributeProto, depth: int) -> None:
-        """Check the tensors and graphs in an attribute."""
-        for tensor in _tensors(attribute):
-            self._tensors.parsed(tensor)
+    def _add_parts(self, attribute: AttributeProto, depth: int) -> None:
+        """Add the tensors and graphs in an attribute."""
+        if attribute.HasField("t"):
+            self.tensors.append(attribute.t)
+        self.tensors += attribute.tensors
+        if attribute.HasField("sparse_tensor"):
+            self.tensors += (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
+        for sparse in attribute.sparse_tensors:
+            self.tensors += (sparse.values, sparse.indices)
         if attribute.HasField("g"):
-            self.graph(attribute.g, depth + 1)
+            self.add_graph(attribute.g, depth + 1)
         for graph in attribute.graphs:
-            self.graph(graph, depth + 1)
-
-    def check_names(self, where: str, names: list[str]) -> None:
-        """Refuse names that are not UTF-8, which protobuf gives as bytes, or that hold a NUL."""
-        try:
-            if "\0" not in "".join(names):
-                return
-        except TypeError:
-            pass
-        for name in names:
-            text = shortened(name, 80) if isinstance(name, str) else repr(name)[:80]
-            if not isinstance(name, str):
-                raise InputError(self._path, f"the name {text} in {where} is not UTF-8", _AGAIN)
-            if "\0" in name:
-                raise InputError(
-                    self._path, f"the name '{text}' in {where} holds a NUL character", _AGAIN
-                )
+            self.add_graph(graph, depth + 1)
 
 
 _WITH_PARTS = frozenset(
@@ -162,21 +172,11 @@ _WITH_PARTS = frozenset(
 )
 
 
-def _tensors(attribute: AttributeProto) -> Iterator[TensorProto]:
-    if attribute.HasField("t"):
-        yield attribute.t
-    yield from attribute.tensors
-    sparse = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
-    for tensor in (*sparse, *attribute.sparse_tensors):
-        yield tensor.values
-        yield tensor.indices
-
-
-def _tensor_names(graph: GraphProto) -> list[str]:
+def _value_names(graph: GraphProto) -> list[str]:
     names = [tensor.name for tensor in graph.initializer]
-    names.extend(sparse.values.name for sparse in graph.sparse_initializer)
-    names.extend(value.name for value in graph.value_info)
+    names += [sparse.values.name for sparse in graph.sparse_initializer]
+    names += [value.name for value in graph.value_info]
     for value in (*graph.input, *graph.output):
         names.append(value.name)
-        names.extend(dim.dim_param for dim in value.type.tensor_type.shape.dim)
+        names += [dim.dim_param for dim in value.type.tensor_type.shape.dim]
     return names

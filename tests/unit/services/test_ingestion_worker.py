@@ -17,6 +17,7 @@ from predictor.services.ingestion import WORKER_FLAG, IngestionLimits, Ingestion
 from tests.unit.graph.model_files import (
     external,
     field,
+    float_info,
     head_of_model,
     model_of,
     relu_node,
@@ -100,7 +101,21 @@ def stored(proto):
 
 
 VALID = model_of([relu_node()]).SerializeToString()
+RING = model_of([relu_node("b", "a"), relu_node("a", "b"), relu_node()])
+TWICE = model_of([relu_node(), relu_node()])
+
+
+def sized(*dims):
+    model = model_of([relu_node()])
+    model.graph.input[0].CopyFrom(float_info("x", dims))
+    return model.SerializeToString()
+
+
 HOSTILE = [
+    (write(RING.SerializeToString()), "it stands on a cycle"),
+    (write(TWICE.SerializeToString()), "its output y is made twice"),
+    (write(sized(-1, 4)), "the file states the size -1"),
+    (write(sized(0, 4)), "the file states the size 0"),
     (write(b""), "the file is empty"),
     (write(b"hello"), "it is text, not an ONNX file"),
     (write(b"PK\x03\x04" + bytes(100)), "it is a zip archive"),
@@ -113,7 +128,7 @@ HOSTILE = [
     (stored(TensorProto(name="w", data_type=1, dims=[2**62] * 3)), "tensor 'w' has a shape of"),
     (stored(TensorProto(name="w", data_type=1, dims=[9], raw_data=b"")), "tensor 'w' asks for"),
     (stored(external("w", [1], "../w.bin")), "its external data '../w.bin' lies outside"),
-    (write(VALID.replace(b"relu", b"re\0u")), "the name 're\\x00u' in node 0 holds a NUL"),
+    (write(VALID.replace(b"relu", b"re\0u")), "the name 're\\x00u' in it holds a NUL"),
 ]
 
 
