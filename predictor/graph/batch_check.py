@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.network import Network, Node
 from predictor.graph.values import ValueTable
 
 _ACTION = "export the model with a dynamic batch dimension"
+
+
+@contextmanager
+def batch_change(
+    network: Network, values: ValueTable, old_batch: int, batch: int
+) -> Iterator[None]:
+    """Infer a model within, whose fixed batch was replaced.
+
+    Raises:
+        InputError: a node pins the old batch, or inputs do not fit any more; the node is named.
+    """
+    try:
+        yield
+    except InputError as error:
+        _check_batch(network, values, old_batch, batch)
+        raise InputError(error.subject, error.reason, _ACTION) from error
+    _check_batch(network, values, old_batch, batch)
 
 
 def check_reshapes(network: Network) -> None:
@@ -25,17 +45,11 @@ def check_reshapes(network: Network) -> None:
             raise InputError(
                 f"node {node.name}",
                 f"Reshape cannot make {_shown(result.dims)} of {_shown(source.dims)}",
-                "check the dimensions that the model is bound to; if the batch was changed, "
-                + _ACTION,
+                "check the dimensions that the model is bound to",
             )
 
 
-def check_batch(network: Network, values: ValueTable, old_batch: int, batch: int) -> None:
-    """Check that no node pins the batch that the file fixed.
-
-    Raises:
-        InputError: a node pins it; it is named.
-    """
+def _check_batch(network: Network, values: ValueTable, old_batch: int, batch: int) -> None:
     for node in network.nodes:
         if _pins(network, values, node, old_batch, batch):
             raise InputError(

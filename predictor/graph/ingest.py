@@ -11,7 +11,7 @@ import onnx.inliner
 from predictor.core.errors import InputError
 from predictor.core.records import TensorInfo
 from predictor.graph.assembly import assemble
-from predictor.graph.batch_check import check_batch, check_reshapes
+from predictor.graph.batch_check import batch_change, check_reshapes
 from predictor.graph.binding import InputBinding
 from predictor.graph.cleanup import clean_up, drop_dead_nodes
 from predictor.graph.constants import fold_constants
@@ -70,10 +70,13 @@ def build_model(
         network.stored_types = StoredTypes(read.proto.graph)
     validate(network)
     values = ValueTable(network)
-    complete_types(network, values)
-    if binding.old_batch is not None and batch is not None:
-        check_batch(network, values, binding.old_batch, batch)
-    check_reshapes(network)
+    if binding.old_batch is None or batch is None:
+        complete_types(network, values)
+        check_reshapes(network)
+    else:
+        with batch_change(network, values, binding.old_batch, batch):
+            complete_types(network, values)
+            check_reshapes(network)
     outputs = tuple(_output_info(o, network.type_of(o.name)) for o in read.proto.graph.output)
     _simplify(network, values)
     return Model(

@@ -315,7 +315,7 @@ _EVALUATORS: dict[str, Callable[[Node, Sequence[Any]], Any]] = {
 
 def to_tensor(array: Array, dtype: int) -> onnx.TensorProto:
     """Convert a small value for onnx's shape inference."""
-    tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array))
+    tensor = onnx.numpy_helper.from_array(np.array(array))
     if tensor.data_type != ONNX_OF_DTYPE.get(dtype, tensor.data_type):
         return onnx.numpy_helper.from_array(np.asarray(array, _numpy_dtype(ONNX_OF_DTYPE[dtype])))
     return tensor
