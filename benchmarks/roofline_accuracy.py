@@ -13,7 +13,7 @@ import sys
 import tempfile
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -44,6 +44,17 @@ TIMM = {
     "i9_10940x": "core-i9-10940x",
 }
 NCNN = {
+    ("dimensity9300_mt6989", "cpu"): "dimensity-9300",
+    ("jetson_agx_orin", "cpu"): "jetson-agx-orin-cpu",
+    ("jetson_nano", "cpu"): "jetson-nano-cpu",
+    ("jetson_orin_nano", "cpu"): "jetson-orin-nano-cpu",
+    ("rk3588", "cpu"): "rk3588-cpu",
+    ("rk3588", "vulkan"): "rk3588-mali",
+    ("rock5b_rk3588", "cpu"): "rk3588-cpu",
+    ("rpi5_bcm2712", "cpu"): "rpi-5",
+    ("sd835_msm8998", "cpu"): "snapdragon-835",
+    ("sd888", "cpu"): "snapdragon-888",
+    ("visionfive2_jh7110", "cpu"): "visionfive-2-cpu",
     ("atom_x5_z8350", "cpu"): "atom-x5-z8350",
     ("celeron_n5105", "cpu"): "celeron-n5105",
     ("hyperv_i7_11800h", "cpu"): "core-i7-11800h",
@@ -137,24 +148,26 @@ def timm(data: Path, folder: Path) -> Iterator[Measured]:
         )
 
 
-def ncnn(data: Path) -> Iterator[Measured]:
-    """Small image networks on processors and GPUs at batch 1; each run's fastest time."""
+def ncnn(data: Path, devices: Mapping[str, Device]) -> Iterator[Measured]:
+    """Small image networks on processors and GPUs at batch 1; each run's fastest time.
+
+    ncnn runs float networks in half precision where the device can, the source says.
+    """
     for row in rows(data / "ncnn/latencies.csv"):
         device = NCNN.get((row["device_id"], row["backend"]))
         path = data / f"ncnn/graphs/{row['model']}.onnx"
-        if device is None or not path.is_file() or row["powersave"] == _LITTLE_CORES_ONLY:
+        int8 = row["model"].endswith("int8")
+        if device is None or int8 or not path.is_file() or row["powersave"] == _LITTLE_CORES_ONLY:
             continue
         on_cpu = row["backend"] == "cpu"
+        runtime = "ncnn" if on_cpu else "ncnn-vulkan"
+        half = Configuration(runtime, Precision.FP16)
+        precision = half.precision if half in devices[device].configurations else Precision.FP32
         yield Measured(
             "ncnn",
             lambda path=path: read_graph(path),
             device,
-            Configuration(
-                "ncnn" if on_cpu else "ncnn-vulkan",
-                Precision.FP32,
-                int(row["num_threads"]) if on_cpu else 0,
-                1,
-            ),
+            Configuration(runtime, precision, int(row["num_threads"]) if on_cpu else 0, 1),
             float(row["min_ms"]),
         )
 
@@ -206,7 +219,7 @@ def main() -> int:
     summaries = []
     with tempfile.TemporaryDirectory() as folder:
         data = arguments.data
-        for source in (neusight(data), timm(data, Path(folder)), ncnn(data)):
+        for source in (neusight(data), timm(data, Path(folder)), ncnn(data, devices)):
             found = ratios(source, devices)
             summaries += [summary(target, values) for target, values in found.items()]
             if found:
@@ -226,7 +239,7 @@ def main() -> int:
 
 NOTES = (
     "gtx-1050-ti and rtx-3070-laptop were measured in a virtual machine, Vulkan over Direct3D 12.",
-    "Float networks of ncnn run in half precision where the device can; the estimate is of fp32.",
+    "ncnn is taken to run float networks in half precision on devices that list it.",
     "The fp32 runs of neusight had TF32 switched off, while the bound allows for it.",
 )
 HEADER = (
