@@ -79,6 +79,7 @@ _FIRST = Migration(
         )
         """,
         "CREATE INDEX probe_sessions_target ON probe_sessions (target_id)",
+        # A measurement takes time; a prediction may be 0, for a model that only renames its input.
         # A measurement outlives its session, and stands without the graph that was measured.
         """
         CREATE TABLE measurements (
@@ -128,7 +129,7 @@ _FIRST = Migration(
             settings_hash TEXT NOT NULL CHECK (length(settings_hash) = 64),
             created_ns INTEGER NOT NULL,
             basis TEXT CHECK (basis IN ('measured', 'probed', 'zero-shot', 'analytic')),
-            latency_ms REAL CHECK (latency_ms > 0),
+            latency_ms REAL CHECK (latency_ms >= 0),
             low80_ms REAL CHECK (low80_ms >= 0),
             high80_ms REAL CHECK (high80_ms >= low80_ms),
             low95_ms REAL CHECK (low95_ms >= 0),

@@ -275,6 +275,41 @@ def test_a_failing_block_leaves_nothing(database: Database) -> None:
     assert settings.every(database) == {"b": 2}
 
 
+def test_the_header_tells_the_schema_while_the_store_is_still_open(
+    database: Database, store: Path
+) -> None:
+    """An older program looks there, at the file alone, before it opens a newer store."""
+    header = store.read_bytes()[:100]
+    assert int.from_bytes(header[60:64]) == 1
+    assert header[68:72] == b"CTM1"
+
+
+def test_a_new_store_waits_for_the_process_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as maker:
+        maker.execute("BEGIN IMMEDIATE")
+        waits: list[float] = []
+
+        def release(seconds: float) -> None:
+            waits.append(seconds)
+            if maker.in_transaction:
+                maker.execute("COMMIT")
+
+        monkeypatch.setattr("predictor.store.database.time.sleep", release)
+        open_database(path).close()
+    assert waits
+
+
+def test_a_new_store_does_not_wait_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as maker:
+        maker.execute("BEGIN IMMEDIATE")
+        with pytest.raises(HostError, match="kept the store locked"):
+            open_database(path, busy_timeout_ms=1)
+
+
 def test_a_store_that_another_program_holds_is_explained(store: Path) -> None:
     holder = open_database(store)
     waiting = open_database(store, busy_timeout_ms=1)

@@ -53,6 +53,7 @@ ID = st.builds(lambda: uuid.uuid4().hex)
 def made_predictions(draw: st.DrawFn) -> Prediction:
     """A prediction as engines make it: with a number and a basis, or with neither."""
     low95, low80, latency, high80, high95 = sorted(draw(st.lists(POSITIVE, min_size=5, max_size=5)))
+    latency = draw(st.sampled_from([latency, 0.0]))
     numbered, with_intervals = draw(st.booleans()), draw(st.booleans())
     return Prediction(
         model=draw(TEXT),
@@ -231,10 +232,19 @@ PREDICTION = Prediction(
 )
 
 
+@pytest.mark.parametrize("value_ms", [0.0, -1.0, float("nan")])
+def test_a_measurement_takes_time(database: Database, value_ms: float) -> None:
+    none = Measurement(
+        "a" * 32, "f" * 64, "rpi5", Configuration(), (), value_ms, "median", "ctm/1", "{}"
+    )
+    with pytest.raises(sqlite3.IntegrityError):
+        measurements.add(database, none)
+    assert measurements.of_device(database, "rpi5") == []
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"latency_ms": 0.0},
         {"latency_ms": -1.0},
         {"latency_ms": float("nan")},
         {"latency_ms": None},
