@@ -113,6 +113,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                own_keys=True,
                tip="Take the selected models off the list; undo brings them back"),
     ActionSpec("find", EDIT, "&Find…", lambda w: w.search(), _KEY.Find, "find",
+               own_keys=True,
                tip="Search in the current view"),
     ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(0), "Ctrl+1", "tabs"),
     ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(1), "Ctrl+2", "tabs"),

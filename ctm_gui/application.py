@@ -22,6 +22,8 @@ from predictor.services.catalogue import load_catalogue
 from predictor.services.history import open_history
 from predictor.services.ingestion import IngestionWorker
 
+_SWITCH_INTERVAL_S = 0.0005
+
 
 class Application:
     """The running program; one a process.
@@ -90,6 +92,9 @@ class Application:
             self.use_theme(ThemeChoice.SYSTEM)
 
     def _set_up_qt(self) -> None:
+        # Each time that Qt gives the window's thread back to Python it waits for the interpreter for
+        # up to this long while another thread computes; the usual 5 ms add up to a stall.
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
         self.qt.setApplicationName("CloserToMe")
         self.qt.setDesktopFileName("closertome")
         self.qt.setStyle("Fusion")

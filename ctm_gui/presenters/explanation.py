@@ -40,6 +40,11 @@ class ExplanationPresenter(QObject):
         self.message = NOTHING_YET
 
     @property
+    def settled(self) -> bool:
+        """Whether the table is true to the choice, as far as anybody looks."""
+        return self._task is None
+
+    @property
     def models(self) -> Sequence[str]:
         """Labels of the models to choose from."""
         return [compared.label for compared in self._comparison.models]

@@ -30,7 +30,7 @@ class TargetSelection(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._catalogue = catalogue
+        self.catalogue = catalogue
         wanted = selected if selected is not None else [d.id for d in default_devices(catalogue)]
         self._selected = set(wanted) & set(catalogue.by_id)
         self._badges: dict[str, tuple[str, str]] = {}
@@ -38,11 +38,11 @@ class TargetSelection(QObject):
     @property
     def devices(self) -> tuple[Device, ...]:
         """All devices, in the catalogue's order."""
-        return self._catalogue.devices
+        return self.catalogue.devices
 
     def search(self, words: str) -> tuple[Device, ...]:
         """Return the devices in which every one of the words occurs; all where there is none."""
-        return self._catalogue.search(words)
+        return self.catalogue.search(words)
 
     @property
     def selected_ids(self) -> tuple[str, ...]:

@@ -22,8 +22,10 @@ from predictor.services.catalogue import Catalogue
 from predictor.services.history import History
 from predictor.services.ingestion import IngestionWorker
 
-# A burst of changes (files that are read one after another, check boxes of a group) makes one run.
+# A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
+# While files are read one after another, what is shown follows them a few times a second.
+PREDICT_WHILE_READING_MS = 200
 # Typing a batch of 128 passes through 1 and 12.
 BATCH_DELAY_MS = 250
 
@@ -56,7 +58,7 @@ class Workspace(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._ingestion = ingestion
+        self.ingestion = ingestion
         self._reader = SerialWorker("reader", self)
         self.predictor = SerialWorker("predictor", self)
         self._finder = SerialWorker("finder", self)
@@ -97,7 +99,7 @@ class Workspace(QObject):
     def start(self) -> None:
         """Start what takes its time in the background: the reader's child process, the store."""
         self._reader.submit(
-            lambda _: self._ingestion.start(),
+            lambda _: self.ingestion.start(),
             on_result=lambda _: None,
             on_error=self.messages.error,
         )
@@ -178,7 +180,10 @@ class Workspace(QObject):
             self.messages.error(entry.error)
 
     def _predict_soon(self) -> None:
-        self._predict_timer.start()
+        pending = self.shelf.pending_count
+        # Not restarted while it runs: a stream of changes would put the run off for ever.
+        if not self._predict_timer.isActive() or not pending:
+            self._predict_timer.start(PREDICT_WHILE_READING_MS if pending else PREDICT_DELAY_MS)
 
     def _predict(self) -> None:
         if self._prediction is not None:

@@ -86,6 +86,7 @@ class SerialWorker(QObject):
         super().__init__(parent)
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._tasks: set[Task] = set()
+        self._closed = False
         # Queued even where the sender happens to be this thread: an outcome never comes before
         # ``submit`` has returned.
         self._posted.connect(self._run_posted, Qt.ConnectionType.QueuedConnection)
@@ -131,10 +132,15 @@ class SerialWorker(QObject):
     def close(self, last: Callable[[], None] | None = None, *, finish: bool = False) -> None:
         """Run ``last`` on the worker's thread after everything else, and wait for it to end.
 
+        Closing again does nothing.
+
         Args:
             last: releases what belongs to the thread.
             finish: do what was submitted (its outcomes are dropped); otherwise stop it.
         """
+        if self._closed:
+            return
+        self._closed = True
         for task in self._tasks:
             task.ignore() if finish else task.cancel()
         self._tasks.clear()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -32,7 +33,7 @@ from ctm_gui.presenters.comparison import (
     summary,
     target_groups,
 )
-from ctm_gui.presenters.comparison_grid import ComparisonGrid
+from ctm_gui.presenters.comparison_grid import TIME_COLUMNS, ComparisonGrid
 from ctm_gui.presenters.grid import search_mask
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
@@ -89,9 +90,18 @@ class CompareView(QWidget):
         self.table.fit_columns()
 
     def set_unit(self, unit: LatencyUnit) -> None:
-        """Show latencies in ``unit``."""
+        """Show latencies in ``unit``.
+
+        A table sorted by a time stays fastest or slowest first: a rate turns the order round.
+        """
+        turned = (unit is LatencyUnit.FPS) is not (self._unit is LatencyUnit.FPS)
         self._unit = unit
         self._refresh()
+        grid = self._model.grid
+        if turned and grid.sort_column is not None:
+            key = grid.columns[grid.sort_column].key
+            if key in TIME_COLUMNS:
+                self.table.sort_by(key, descending=not grid.descending)
 
     def set_budget_ms(self, budget_ms: float | None) -> None:
         """Set the budget without telling that the user did."""
@@ -111,6 +121,11 @@ class CompareView(QWidget):
             HostError: the file cannot be written.
         """
         self.chart.save(path)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the filter."""
+        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter_box.selectAll()
 
     def _make_controls(self) -> None:
         self.summary = QLabel()
@@ -175,6 +190,9 @@ class CompareView(QWidget):
         self.chart.row_activated.connect(self.row_activated)
         self.table.row_activated.connect(self.row_activated)
         self.table.rows_selected.connect(self.chart.select_rows)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.focus_search)
 
     def _refresh(self) -> None:
         self._stack.setCurrentIndex(1 if self._rows else 0)

@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDropEvent,
     QGuiApplication,
+    QKeyEvent,
     QKeySequence,
 )
 from PySide6.QtWidgets import (
@@ -76,7 +77,7 @@ class MainWindow(QMainWindow):
         self.message_list = MessageList(workspace.messages)
         self.status_line = StatusLine(workspace)
         self.actions_by_id = build_actions(self, self)
-        self._recent_menu = RecentMenu(settings, self)
+        self.recent_menu = RecentMenu(settings, self)
         self.setWindowTitle("CloserToMe")
         self._arrange()
         self._build_menus()
@@ -143,11 +144,11 @@ class MainWindow(QMainWindow):
 
     def search(self) -> None:
         """Put the cursor into the search box of the view that has the focus."""
-        boxes = (self.compare_view.filter_box, self.operators_view.search_box)
-        at_left = self._panels.isAncestorOf(self.focusWidget() or self)
-        box = self.targets_panel.search_box if at_left else boxes[self.tabs.currentIndex()]
-        box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        box.selectAll()
+        views = (self.compare_view, self.operators_view)
+        if self._panels.isAncestorOf(self.focusWidget() or self):
+            self.targets_panel.focus_search()
+        else:
+            views[self.tabs.currentIndex()].focus_search()
 
     def read_again(self) -> None:
         """Read the selected models again."""
@@ -191,6 +192,13 @@ class MainWindow(QMainWindow):
         self._remember()
         event.accept()
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Search where no view has taken the key itself."""
+        if event.matches(QKeySequence.StandardKey.Find):
+            self.search()
+        else:
+            super().keyPressEvent(event)
+
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_paths(event.mimeData()):
             event.acceptProposedAction()
@@ -209,6 +217,7 @@ class MainWindow(QMainWindow):
     def _arrange(self) -> None:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("Views")
         self.tabs.addTab(self.compare_view, "Compare")
         self.tabs.addTab(self.operators_view, "Operators")
         self._panels = _splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
@@ -242,7 +251,7 @@ class MainWindow(QMainWindow):
                 if spec.group == "theme":
                     themes.addAction(action)
                 if spec.id == "open_folder":
-                    menu.addMenu(self._recent_menu)
+                    menu.addMenu(self.recent_menu)
         chosen = self._settings.get(table.THEME)
         self.actions_by_id.get(f"theme_{chosen}", self.actions_by_id["theme_system"]).setChecked(
             True
@@ -253,7 +262,6 @@ class MainWindow(QMainWindow):
         workspace.comparison_changed.connect(self._show_comparison)
         workspace.opened.connect(self._settings.add_recent)
         workspace.activity_changed.connect(self._show_activity)
-        workspace.undo_stack.indexChanged.connect(self._show_undo)
         self.models_panel.open_requested.connect(self.open_files)
         self.models_panel.current_changed.connect(self._on_current_model)
         self.what_if_bar.batch_changed.connect(workspace.set_batch)
@@ -268,9 +276,9 @@ class MainWindow(QMainWindow):
         self.tabs.currentChanged.connect(self._on_tab)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.status_line.messages_requested.connect(self.toggle_messages)
-        self._recent_menu.path_chosen.connect(lambda path: self.open_paths([path]))
+        self.recent_menu.path_chosen.connect(lambda path: self.open_paths([path]))
         self._show_activity()
-        self._show_undo()
+        self._follow_undo()
 
     def _accept_drops_alone(self) -> None:
         """Take drops for the whole window: a search box would take the path as text."""
@@ -324,14 +332,21 @@ class MainWindow(QMainWindow):
         for action in ("remove", "read_again", "select_all"):
             self.actions_by_id[action].setEnabled(has_models)
 
-    def _show_undo(self) -> None:
+    def _follow_undo(self) -> None:
         stack = self.workspace.undo_stack
-        for name, able, text in (
-            ("undo", stack.canUndo(), f"&Undo {stack.undoText()}"),
-            ("redo", stack.canRedo(), f"Re&do {stack.redoText()}"),
-        ):
-            self.actions_by_id[name].setEnabled(able)
-            self.actions_by_id[name].setText(text.strip())
+        undo, redo = self.actions_by_id["undo"], self.actions_by_id["redo"]
+        stack.canUndoChanged.connect(undo.setEnabled)
+        stack.canRedoChanged.connect(redo.setEnabled)
+        stack.undoTextChanged.connect(self._on_undo_text)
+        stack.redoTextChanged.connect(self._on_redo_text)
+        undo.setEnabled(stack.canUndo())
+        redo.setEnabled(stack.canRedo())
+
+    def _on_undo_text(self, text: str) -> None:
+        self.actions_by_id["undo"].setText(f"&Undo {text}".strip())
+
+    def _on_redo_text(self, text: str) -> None:
+        self.actions_by_id["redo"].setText(f"Re&do {text}".strip())
 
     def _on_unit(self, unit: LatencyUnit) -> None:
         self._settings.set(table.UNIT, unit.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -100,6 +101,11 @@ class OperatorsView(QWidget):
         self._shares.set_theme(theme)
         self.table.viewport().update()
 
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search_box.selectAll()
+
     def _make_controls(self) -> None:
         self.model_box, self.target_box = _choice_box("Model"), _choice_box("Target")
         self.search_box = QLineEdit()
@@ -159,6 +165,9 @@ class OperatorsView(QWidget):
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
         self._model.layoutChanged.connect(self._show_totals)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.focus_search)
 
     def _set_filter_enabled(self, *, enabled: bool) -> None:
         for widget in (self.search_box, self.hide_box, self._copy):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
 
 from ctm_gui.presenters.messages import Level, Message
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import LIGHT, Theme
+
+# A progress bar that gets a value paints at once; many files a second need no such haste.
+_DELAY_MS = 50
 
 
 class StatusLine(QWidget):
@@ -21,8 +24,8 @@ class StatusLine(QWidget):
         self._workspace = workspace
         self._theme = LIGHT
         self._asked = 0
-        self._message = _ElidedLabel()
-        self._message.setAccessibleName("Last message")
+        self.message = _ElidedLabel()
+        self.message.setAccessibleName("Last message")
         self._progress = QProgressBar(textVisible=False)
         self._progress.setFixedSize(120, 10)
         self._progress.setAccessibleName("Reading models")
@@ -30,23 +33,28 @@ class StatusLine(QWidget):
         self._cancel.setFlat(True)
         self._cancel.setAccessibleName("Stop reading models")
         self._cancel.clicked.connect(workspace.cancel_all)
-        self._counts = QLabel()
-        self._counts.setProperty("role", "muted")
-        self._counts.setAccessibleName("Counts")
-        self._messages = QPushButton("Messages")
-        self._messages.setFlat(True)
-        self._messages.clicked.connect(self.messages_requested)
+        self.counts = QLabel()
+        self.counts.setProperty("role", "muted")
+        self.counts.setAccessibleName("Counts")
+        self.messages_button = QPushButton("Messages")
+        self.messages_button.setFlat(True)
+        self.messages_button.clicked.connect(self.messages_requested)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 0, 8, 0)
         layout.setSpacing(10)
-        layout.addWidget(self._message, 1)
-        for widget in (self._progress, self._cancel, self._counts, self._messages):
+        layout.addWidget(self.message, 1)
+        for widget in (self._progress, self._cancel, self.counts, self.messages_button):
             layout.addWidget(widget)
         workspace.messages.added.connect(self._on_message)
         workspace.messages.cleared.connect(self._on_cleared)
-        workspace.activity_changed.connect(self._show_activity)
-        workspace.selection.changed.connect(self._show_activity)
-        workspace.shelf.removed.connect(self._show_activity)
+        self._timer = QTimer(self, singleShot=True, interval=_DELAY_MS)
+        self._timer.timeout.connect(self._show_activity)
+        for signal in (
+            workspace.activity_changed,
+            workspace.selection.changed,
+            workspace.shelf.removed,
+        ):
+            signal.connect(self._show_activity_soon)
         self._show_activity()
 
     def set_theme(self, theme: Theme) -> None:
@@ -57,12 +65,12 @@ class StatusLine(QWidget):
             self._colour(messages[-1])
 
     def _on_message(self, message: Message) -> None:
-        self._message.set_full_text(message.text)
+        self.message.set_full_text(message.text)
         self._colour(message)
         self._show_errors()
 
     def _on_cleared(self) -> None:
-        self._message.set_full_text("")
+        self.message.set_full_text("")
         self._show_errors()
 
     def _colour(self, message: Message) -> None:
@@ -70,11 +78,17 @@ class StatusLine(QWidget):
         palette = QPalette()
         colour = QColor(self._theme.bad if error else self._theme.text)
         palette.setColor(QPalette.ColorRole.WindowText, colour)
-        self._message.setPalette(palette)
+        self.message.setPalette(palette)
 
     def _show_errors(self) -> None:
         errors = self._workspace.messages.error_count
-        self._messages.setText(f"Messages ({_plural(errors, 'error')})" if errors else "Messages")
+        self.messages_button.setText(
+            f"Messages ({_plural(errors, 'error')})" if errors else "Messages"
+        )
+
+    def _show_activity_soon(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
 
     def _show_activity(self) -> None:
         shelf = self._workspace.shelf
@@ -86,7 +100,7 @@ class StatusLine(QWidget):
         # A range of zero is drawn as busy: how many files a folder holds is not known before.
         self._progress.setRange(0, self._asked)
         self._progress.setValue(self._asked - pending)
-        self._counts.setText(self._counts_text(pending))
+        self.counts.setText(self._counts_text(pending))
 
     def _counts_text(self, pending: int) -> str:
         comparison = self._workspace.comparison

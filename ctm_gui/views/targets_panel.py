@@ -60,6 +60,11 @@ class TargetsPanel(QWidget):
         """The tree's model."""
         return self._model
 
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search_box.selectAll()
+
     def select_shown(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
         self.selection.select(self._model.shown_device_ids(), selected=selected)

@@ -10,6 +10,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.presenters.workspace import Workspace
@@ -104,11 +107,31 @@ def settle(qtbot: QtBot) -> Callable[[Workspace], None]:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, qapp: object, workspace: Workspace, tmp_path: Path) -> MainWindow:
-    apply_theme(qapp, LIGHT)  # type: ignore[arg-type]
+def window(qtbot: QtBot, qapp: QApplication, workspace: Workspace, tmp_path: Path) -> MainWindow:
+    apply_theme(qapp, LIGHT)
     window = MainWindow(workspace, Settings(tmp_path / "window.ini"))
     window.set_theme(LIGHT)
     qtbot.addWidget(window)
     window.show()
     qtbot.waitExposed(window)
     return window
+
+
+@pytest.fixture
+def drop_files() -> Callable[[MainWindow, list[Path]], None]:
+    """Drop files on the window as the system does: a drag comes first."""
+
+    def drop(window: MainWindow, paths: list[Path]) -> None:
+        data = QMimeData()  # Qt keeps no reference of its own
+        data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+        place = QPoint(50, 50)
+        how = (
+            Qt.DropAction.CopyAction,
+            data,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
+        QApplication.sendEvent(window, QDragEnterEvent(place, *how))
+        QApplication.sendEvent(window, QDropEvent(place.toPointF(), *how))
+
+    return drop
