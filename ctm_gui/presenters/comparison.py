@@ -204,7 +204,8 @@ def _counts(rows: Sequence[ComparisonRow], budget_ms: float | None) -> str:
     )
     budget = f"{number(budget_ms)} ms"
     if len(models) == 1:
-        return f"{meeting.total()} of {_plural(targets, 'target')} meet {budget}"
+        verb = "meets" if targets == 1 else "meet"
+        return f"{meeting.total()} of {_plural(targets, 'target')} {verb} {budget}"
     if len(models) > _MODELS_NAMED:
         return (
             f"{meeting.total()} of {len(rows)} predictions meet {budget} "

@@ -23,6 +23,9 @@ from ctm_gui.presenters.wording import (
 from predictor.core.records import Prediction
 from predictor.core.units import LatencyUnit
 
+# Columns whose order turns round between a time and a rate.
+TIME_COLUMNS = frozenset({"latency", "rate", "bound"})
+
 
 class ComparisonGrid(Grid):
     """The comparison table over ``rows``, latencies in ``unit``, verdicts against the budget."""

@@ -12,8 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtCore import (
+    QBuffer,
+    QByteArray,
+    QEvent,
+    QIODevice,
+    QPoint,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QHelpEvent,
+    QImage,
+    QImageWriter,
+    QPainter,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
     QGraphicsObject,
@@ -211,7 +230,7 @@ def save_plot(plot: RowPlot, path: Path, title: str) -> None:
 
     Args:
         plot: the plot, at the size in which it is to be saved.
-        path: a path that ends with ``.svg`` or ``.png``.
+        path: a path that ends with ``.svg``, or with anything else for PNG.
         title: title of the SVG document.
 
     Raises:
@@ -219,31 +238,34 @@ def save_plot(plot: RowPlot, path: Path, title: str) -> None:
     """
     plot.ensurePolished()
     plot.grab()  # axes place their labels at the first painting
-    save = _save_svg if path.suffix.lower() == ".svg" else _save_png
-    if not save(plot.canvas, path, title):
+    is_svg = path.suffix.lower() == ".svg"
+    data = _as_svg(plot.canvas, title) if is_svg else _as_png(plot.canvas)
+    try:
+        path.write_bytes(data)
+    except OSError as error:
         raise HostError(
             str(path),
-            "the plot could not be written there",
+            f"the plot could not be written: {error.strerror or error}",
             "choose a folder that you may write to",
-        )
+        ) from error
 
 
-def _save_svg(canvas: pg.PlotWidget, path: Path, title: str) -> bool:
+def _as_svg(canvas: pg.PlotWidget, title: str) -> bytes:
     size = canvas.viewport().size()
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     generator = QSvgGenerator()
-    generator.setFileName(str(path))
+    generator.setOutputDevice(buffer)
     generator.setSize(size)
     generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
     generator.setTitle(title)
-    painter = QPainter()
-    if not painter.begin(generator):
-        return False
+    painter = QPainter(generator)
     _render(canvas, painter, size)
     painter.end()
-    return True
+    return bytes(buffer.data().data())
 
 
-def _save_png(canvas: pg.PlotWidget, path: Path, _title: str) -> bool:
+def _as_png(canvas: pg.PlotWidget) -> bytes:
     size = canvas.viewport().size()
     scale = min(_PNG_SCALE, _TALLEST_PNG_PX / max(size.height(), 1))
     image = QImage(size * scale, QImage.Format.Format_RGB32)
@@ -252,7 +274,10 @@ def _save_png(canvas: pg.PlotWidget, path: Path, _title: str) -> bool:
     painter.scale(scale, scale)
     _render(canvas, painter, size)
     painter.end()
-    return bool(image.save(str(path), "PNG"))  # type: ignore[call-overload]
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    QImageWriter(buffer, QByteArray(b"png")).write(image)
+    return bytes(buffer.data().data())
 
 
 def _render(canvas: pg.PlotWidget, painter: QPainter, size: QSize) -> None:

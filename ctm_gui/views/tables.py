@@ -182,11 +182,14 @@ class GridView(QTableView):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer to copy."""
+        self.copy_menu().popup(event.globalPos())
+
+    def copy_menu(self) -> QMenu:
+        """Return a menu that copies, and goes when it is closed."""
         menu = QMenu(self)
-        menu.addAction(self.copy_csv)
-        menu.addAction(self.copy_markdown)
+        menu.addActions([self.copy_csv, self.copy_markdown])
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(event.globalPos())
+        return menu
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Show the details of the row under the pointer, as plain text."""

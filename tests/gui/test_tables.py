@@ -1,0 +1,124 @@
+"""What every table of the window does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.grid import Column, Grid
+from ctm_gui.views.plots import as_tooltip
+from ctm_gui.views.tables import GridView, copy_button
+
+
+def make_grid(count: int, columns: int = 3, text: str = "cell") -> Grid:
+    return Grid(
+        count,
+        [
+            Column(
+                f"c{i}",
+                f"Column {i}",
+                i == 2,
+                lambda row: f"{text} {row}",
+                lambda: np.arange(count, dtype=np.float64),
+                help="What it is." if i == 0 else "",
+            )
+            for i in range(columns)
+        ],
+    )
+
+
+@pytest.fixture
+def table(qtbot) -> GridView:
+    view = GridView(GridModel(make_grid(50)), "Things")
+    qtbot.addWidget(view)
+    view.resize(500, 300)
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+def test_the_model_passes_qts_own_checks(qtmodeltester, table):
+    qtmodeltester.check(table.model())
+
+
+def test_titles_help_and_sides_reach_the_header(table):
+    model = table.model()
+    horizontal = Qt.Orientation.Horizontal
+    assert model.headerData(0, horizontal) == "Column 0"
+    assert model.headerData(0, horizontal, Qt.ItemDataRole.ToolTipRole) == "What it is."
+    assert model.headerData(1, horizontal, Qt.ItemDataRole.ToolTipRole) is None
+    right = model.headerData(2, horizontal, Qt.ItemDataRole.TextAlignmentRole)
+    assert right & Qt.AlignmentFlag.AlignRight.value
+
+
+def test_rows_are_told_when_the_selection_changes(table):
+    told = []
+    table.rows_selected.connect(lambda rows, current: told.append((rows.tolist(), current)))
+    table.selectRow(4)
+    assert told[-1] == ([4], 4)
+    table.clearSelection()
+    assert told[-1] == ([], 4)
+
+
+def test_wide_text_gives_way_to_numbers(qtbot):
+    view = GridView(
+        GridModel(make_grid(10, text="a rather long text that would fill a window")), "T"
+    )
+    qtbot.addWidget(view)
+    view.resize(700, 300)
+    view.show()
+    qtbot.waitExposed(view)
+    assert view.columnWidth(0) == view.columnWidth(1)
+    assert view.columnWidth(0) >= 140
+    assert view.columnWidth(0) + view.columnWidth(1) < 2 * view.columnWidth(2)
+
+
+def test_widths_that_the_user_set_stay(table):
+    header = table.horizontalHeader()
+    edge = QPoint(header.sectionViewportPosition(1) - 1, header.height() // 2)
+    before = table.columnWidth(0)
+    QTest.mousePress(header.viewport(), Qt.MouseButton.LeftButton, pos=edge)
+    QTest.mouseMove(header.viewport(), edge + QPoint(40, 0))
+    QTest.mouseRelease(header.viewport(), Qt.MouseButton.LeftButton, pos=edge + QPoint(40, 0))
+    assert table.columnWidth(0) == before + 40
+    table.resize(900, 300)
+    table.fit_columns()
+    assert table.columnWidth(0) == before + 40
+
+
+def test_typing_in_a_table_moves_nothing(table):
+    table.selectRow(7)
+    table.setFocus()
+    QTest.keyClicks(table, "cell 3")
+    assert table.current_row() == 7
+
+
+def test_a_third_click_on_a_header_restores_the_order_of_the_data(table):
+    header = table.horizontalHeader()
+    place = QPoint(header.sectionViewportPosition(0) + 20, header.height() // 2)
+    first = []
+    for _ in range(3):
+        QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        first.append(table.model().index(0, 0).data())
+    assert first == ["cell 0", "cell 49", "cell 0"]
+    assert table.model().grid.sort_column is None
+
+
+def test_the_context_menu_offers_both_copies(table):
+    menu = table.copy_menu()
+    assert [action.text() for action in menu.actions()] == ["Copy as CSV", "Copy as Markdown"]
+    menu.deleteLater()
+
+
+def test_the_copy_button_offers_both_copies(qtbot, table):
+    button = copy_button(table)
+    qtbot.addWidget(button)
+    assert [action.text() for action in button.actions()] == ["Copy as CSV", "Copy as Markdown"]
+
+
+def test_a_tooltip_shows_markup_as_it_is_written():
+    assert "<b>" not in as_tooltip("<b>bold</b> & more")
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in as_tooltip("<b>bold</b> & more")

@@ -1,0 +1,157 @@
+"""The Compare view without a widget: groups, order, verdicts, sentences."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctm_gui.presenters.comparison import (
+    GroupOrder,
+    Verdict,
+    details,
+    is_over,
+    ordered_groups,
+    search_texts,
+    summary,
+    target_groups,
+    verdict,
+    verdict_text,
+)
+from ctm_gui.presenters.grid import search_mask
+from predictor.core.units import LatencyUnit
+
+
+@pytest.mark.parametrize(
+    ("latency", "low", "high", "expected"),
+    [
+        (20.0, None, None, Verdict.MEETS),
+        (30.0, None, None, Verdict.MEETS),
+        (20.0, 18.0, 29.0, Verdict.MEETS),
+        (20.0, 18.0, 31.0, Verdict.MEETS_MAYBE),
+        (40.0, 29.0, 50.0, Verdict.OVER_MAYBE),
+        (40.0, 30.5, 50.0, Verdict.OVER),
+        (40.0, None, None, Verdict.OVER),
+        (None, None, None, Verdict.NONE),
+    ],
+)
+def test_the_verdict_on_a_budget_of_30_ms(make_row, latency, low, high, expected):
+    prediction = make_row(latency_ms=latency, low80_ms=low, high80_ms=high).prediction
+    assert verdict(prediction, 30.0) is expected
+    assert verdict(prediction, None) is Verdict.NONE
+
+
+def test_a_verdict_over_the_budget_says_how_many_times_it_takes(make_row):
+    assert verdict_text(make_row(latency_ms=45.0).prediction, 30.0) == "over (1.5×)"
+    assert verdict_text(make_row(latency_ms=15.0).prediction, 30.0) == "meets"
+    assert verdict_text(make_row(latency_ms=15.0).prediction, None) == "—"
+
+
+def test_rows_of_one_target_stand_together_whatever_the_models_own_batch(make_row):
+    rows = [
+        make_row("rpi5", model="a", batch=1),
+        make_row("tx2", model="a", batch=1),
+        make_row("rpi5", model="b", batch=8),
+        make_row("rpi5", model="a", runtime="tflite"),
+    ]
+    groups = target_groups(rows)
+    assert [group.rows for group in groups] == [(0, 2), (1,), (3,)]
+    assert groups[0].detail == "ncnn, fp32, 4 threads / ncnn, fp32, 4 threads, batch 8"
+
+
+def test_the_same_model_twice_on_one_target_makes_two_groups(make_row):
+    rows = [make_row(batch=1), make_row(batch=8)]
+    assert [group.rows for group in target_groups(rows)] == [(0,), (1,)]
+
+
+def test_targets_are_ordered_by_their_fastest_model_and_those_without_a_number_come_last(make_row):
+    rows = [
+        make_row("none", None, problem="not supported"),
+        make_row("slow", 90.0),
+        make_row("fast", 50.0),
+        make_row("fast", 2.0, model="small"),
+        make_row("npu", 10.0, family="npu"),
+    ]
+    groups = target_groups(rows)
+    by_latency = ordered_groups(groups, rows, GroupOrder.LATENCY)
+    assert [group.name for group in by_latency] == ["FAST", "NPU", "SLOW", "NONE"]
+    by_family = ordered_groups(groups, rows, GroupOrder.FAMILY)
+    assert [group.name for group in by_family] == ["FAST", "SLOW", "NONE", "NPU"]
+    by_name = ordered_groups(groups, rows, GroupOrder.NAME)
+    assert [group.name for group in by_name] == ["FAST", "NONE", "NPU", "SLOW"]
+
+
+def test_the_sentence_for_one_model(make_row):
+    rows = [make_row("a", 1.2), make_row("b", 30.0), make_row("c", 31.0), make_row("d", None)]
+    assert summary(rows, 30.0, LatencyUnit.MS) == (
+        "2 of 4 targets meet 30 ms; fastest: A (1.2 ms); 1 without a number"
+    )
+    assert summary(rows[:1], None, LatencyUnit.FPS) == "1 target; fastest: A (833 FPS)"
+    assert summary(rows[3:], 30.0, LatencyUnit.MS) == (
+        "0 of 1 target meets 30 ms; 1 without a number"
+    )
+    assert summary([], 30.0, LatencyUnit.MS) == ""
+
+
+def test_the_sentence_for_several_models(make_row):
+    rows = [make_row(d, t, m) for d, m, t in (("a", "x", 10), ("b", "x", 40), ("a", "y", 5))]
+    rows.append(make_row("b", 20, "y"))
+    assert summary(rows, 30.0, LatencyUnit.MS) == (
+        "30 ms met by x on 1, y on 2 of 2 targets; fastest: y on A (5 ms)"
+    )
+    many = [make_row("a", 10, f"m{i}") for i in range(4)]
+    assert summary(many, 30.0, LatencyUnit.MS) == (
+        "4 of 4 predictions meet 30 ms (4 models on 1 target); fastest: m0 on A (10 ms)"
+    )
+    assert summary(many, None, LatencyUnit.MS).startswith("1 target, 4 models; fastest")
+
+
+def test_hovering_tells_everything_that_the_number_rests_on(make_row):
+    row = make_row(
+        latency_ms=45.0,
+        low80_ms=40.0,
+        high80_ms=60.0,
+        bound_ms=9.0,
+        fits_memory=False,
+        out_of_distribution="wide layers",
+        flagged_operators=("a", "b", "c", "d\u202e"),
+    )
+    assert details(row, LatencyUnit.MS, 30.0).splitlines() == [
+        "resnet50 on RPI5",
+        "Latency: 45 ms (P50)",
+        "80 % interval: 40 – 60 ms",
+        "Bound: 9 ms",
+        "Budget 30 ms: over (1.5×)",
+        "Memory: does not fit",
+        "Outside what the engine knows: wide layers",
+        "Flagged operators: a, b, c and 1 more",
+        "Configuration: ncnn, fp32, 4 threads",
+        "Basis: analytic, engine roofline 1",
+    ]
+
+
+def test_hovering_over_a_cell_without_a_number_tells_the_reason(make_row):
+    text = details(make_row(latency_ms=None, problem="not supported: fp32"), LatencyUnit.MS, 30.0)
+    assert "No number: not supported: fp32" in text
+    assert "Budget" not in text
+
+
+@given(st.lists(st.sampled_from(["rpi", "orin", "rtx 3090", "npu"]), max_size=12), st.text())
+def test_filtering_twice_is_filtering_once_and_keeps_every_word(make_row, devices, search):
+    rows = [make_row(device) for device in devices]
+    texts = search_texts(rows)
+    once = search_mask(texts, search)
+    kept = [text for text, keep in zip(texts, once, strict=True) if keep]
+    assert search_mask(kept, search).all()
+    assert all(word in text for text in kept for word in search.casefold().split())
+
+
+def test_the_filter_looks_through_names_configuration_and_problem(make_row):
+    rows = [make_row("rpi5"), make_row("tx2", None, problem="missing metric dram_gb")]
+    texts = search_texts(rows)
+    assert search_mask(texts, "NCNN fp32").tolist() == [True, True]
+    assert search_mask(texts, "rpi ncnn").tolist() == [True, False]
+    assert search_mask(texts, "missing").tolist() == [False, True]
+
+
+def test_only_a_number_can_be_over(make_row):
+    assert not is_over(make_row(latency_ms=None).prediction, 1.0)
+    assert is_over(make_row(latency_ms=2.0).prediction, 1.0)

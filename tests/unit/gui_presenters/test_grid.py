@@ -1,0 +1,60 @@
+"""Rows behind an index array."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctm_gui.presenters.grid import Column, Grid, search_mask
+
+values = st.lists(st.integers(0, 5), max_size=30)
+
+
+def grid_of(numbers):
+    keys = np.array(numbers, dtype=np.float64)
+    column = Column("n", "N", True, lambda row: str(numbers[row]), lambda: keys)
+    return Grid(len(numbers), [column])
+
+
+@given(values, st.booleans(), st.integers(0, 5))
+def test_order_and_filter_are_independent_of_which_comes_first(numbers, descending, least):
+    mask = np.array(numbers, dtype=np.int64) >= least
+    first, second = grid_of(numbers), grid_of(numbers)
+    first.sort(0, descending=descending)
+    first.show_only(mask)
+    second.show_only(mask)
+    second.sort(0, descending=descending)
+    assert first.order.tolist() == second.order.tolist()
+    assert sorted(first.order.tolist()) == np.flatnonzero(mask).tolist()
+    first.show_only(mask)
+    assert first.order.tolist() == second.order.tolist()
+
+
+@given(values, st.data())
+def test_positions_are_where_rows_are_shown(numbers, data):
+    grid = grid_of(numbers)
+    grid.sort(0, descending=True)
+    grid.show_only(np.array(numbers, dtype=np.int64) > 1)
+    rows = data.draw(st.lists(st.integers(0, max(len(numbers) - 1, 0)), max_size=8))
+    rows = rows if numbers else []
+    found = {grid.source(place) for place in grid.positions(rows).tolist()}
+    assert found == {row for row in rows if numbers[row] > 1}
+
+
+def test_sort_keys_are_computed_once_and_only_when_asked():
+    calls = []
+
+    def keys():
+        calls.append(1)
+        return np.array([2.0, 1.0])
+
+    grid = Grid(2, [Column("n", "N", True, str, keys)])
+    assert not calls
+    grid.sort(0)
+    grid.sort(0, descending=True)
+    assert len(calls) == 1
+
+
+def test_every_word_must_be_found_whatever_its_case():
+    texts = ("conv_1 conv", "relu_1 relu")
+    assert search_mask(texts, " CONV 1 ").tolist() == [True, False]
+    assert search_mask(texts, "").tolist() == [True, True]
