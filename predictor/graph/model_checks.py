@@ -14,6 +14,7 @@ from predictor.graph.tensor_data import TensorCheck
 _AGAIN = "export the model again"
 _NO_OPSETS_BEFORE_IR = 3  # models of IR versions 1 and 2 have opset 1 without saying so
 _MOST_DEPTH = 32
+_STANDARD = frozenset({"", "ai.onnx"})  # two names of one domain
 
 
 def check_versions(path: str, model: onnx.ModelProto) -> None:
@@ -45,11 +46,24 @@ def check_versions(path: str, model: onnx.ModelProto) -> None:
                 f"its opset {opset.version} for '{opset.domain or 'ai.onnx'}' is no version",
                 _AGAIN,
             )
-        if opset.domain in {"", "ai.onnx"} and opset.version > newest:
+        if opset.domain in _STANDARD and opset.version > newest:
             raise InputError(
                 path,
                 f"its opset {opset.version} is newer than {newest}, the newest known",
                 f"export it with opset {newest} or older",
+            )
+    if not any(opset.domain in _STANDARD for opset in model.opset_import):
+        _refuse_standard_operators(path, model.graph.node)
+
+
+def _refuse_standard_operators(path: str, nodes: Sequence[NodeProto]) -> None:
+    for node in nodes:
+        if node.domain in _STANDARD:
+            raise InputError(
+                path,
+                f"it holds the standard operator '{shortened(str(node.op_type), 80)}', "
+                "but states no opset for the domain 'ai.onnx'",
+                _AGAIN,
             )
 
 

@@ -208,6 +208,17 @@ def test_no_opset(tmp_path):
     assert refusal(saved(tmp_path / "m.onnx", model))[0].startswith("it states no opset")
 
 
+def test_no_opset_for_the_standard_operators(tmp_path):
+    model = model_of([relu_node()])
+    model.opset_import[0].domain = "com.microsoft"
+    reason, _ = refusal(saved(tmp_path / "m.onnx", model))
+    assert reason == (
+        "it holds the standard operator 'Relu', but states no opset for the domain 'ai.onnx'"
+    )
+    model.graph.node[0].domain = "com.microsoft"
+    assert read_model(saved(tmp_path / "m.onnx", model)).proto == model
+
+
 def test_a_future_ir_version(tmp_path):
     model = model_of([relu_node()], ir_version=onnx.IR_VERSION + 1)
     assert refusal(saved(tmp_path / "m.onnx", model))[0] == (
