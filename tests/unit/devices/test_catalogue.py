@@ -71,7 +71,7 @@ def test_every_metric_has_a_source_that_names_a_document():
 
 
 def test_a_computed_value_names_its_parts():
-    marks = (" x ", "half", " / ", "PCIe", "USB", "VNNI")
+    marks = (" x ", " + ", " / ", "half", "PCIe", "USB", "VNNI")
     for entry in SHIPPED:
         for name, source in entry.device.sources.items():
             if source.startswith("computed"):
