@@ -32,9 +32,9 @@ class Console:
         """
         _write(sys.stdout, text)
 
-    def document(self, data: Mapping[str, object]) -> None:
+    def document(self, data: Mapping[str, object], indent: int | None = None) -> None:
         """Write one JSON document to stdout; a NaN in it is a defect and raises ValueError."""
-        self.result(json.dumps(data, allow_nan=False))
+        self.result(json.dumps(data, allow_nan=False, indent=indent))
 
     def note(self, text: str) -> None:
         """Write a message to stderr, unless --quiet."""

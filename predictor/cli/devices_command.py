@@ -14,7 +14,6 @@ from predictor.services.catalogue import load_catalogue
 from predictor.services.inspection import (
     check_device_file,
     device_document,
-    device_file_text,
     device_summary,
 )
 
@@ -40,10 +39,7 @@ def _list(options: argparse.Namespace, console: Console) -> None:
 
 def _show(options: argparse.Namespace, console: Console) -> None:
     device = load_catalogue().find(options.device)
-    if options.json:
-        console.document(device_document(device))
-    else:
-        console.result(_sheet(device))
+    _print_device(device, options, console)
 
 
 def _check(options: argparse.Namespace, console: Console) -> None:
@@ -60,9 +56,13 @@ def _check(options: argparse.Namespace, console: Console) -> None:
 
 
 def _detect(options: argparse.Namespace, console: Console) -> None:
-    device = load_catalogue().find("this")
+    _print_device(load_catalogue().find("this"), options, console)
+
+
+def _print_device(device: Device, options: argparse.Namespace, console: Console) -> None:
     if options.json:
-        console.result(device_file_text(device).rstrip())
+        # A device file is edited by hand.
+        console.document(device_document(device), indent=2)
     else:
         console.result(_sheet(device))
 

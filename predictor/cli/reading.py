@@ -37,7 +37,6 @@ def reading(paths: Sequence[str], options: argparse.Namespace) -> Iterator[list[
     shapes = unique(options.shape, "--shape")
     cancel = CancelToken()
     with IngestionWorker() as worker, ThreadPoolExecutor(1) as pool:
-        worker.start()
         try:
             yield [
                 pool.submit(worker.ingest, path, bindings, options.batch, shapes, cancel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from predictor.core.records import Device, DynamicDimension, TensorInfo
-from predictor.devices.schema import device_to_json, device_to_object, read_device
+from predictor.devices.schema import device_to_object, read_device
 from predictor.graph.model import Model
 from predictor.services.prediction import operator_facts
 
@@ -13,7 +13,6 @@ __all__ = [
     "Model",
     "check_device_file",
     "device_document",
-    "device_file_text",
     "device_summary",
     "inspection_document",
     "totals",
@@ -71,11 +70,6 @@ def device_summary(device: Device, *, has_signature: bool) -> dict[str, object]:
 def device_document(device: Device) -> dict[str, object]:
     """Return a device as its file holds it: what is printed can be saved and used as one."""
     return device_to_object(device)
-
-
-def device_file_text(device: Device) -> str:
-    """Return the text of a device's file."""
-    return device_to_json(device)
 
 
 def check_device_file(path: str) -> tuple[Device, tuple[str, ...]]:
