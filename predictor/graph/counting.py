@@ -49,7 +49,7 @@ class TrafficCounter:
     def count(self, node: Node) -> Traffic:
         """Count one run of a node; views and fused operators move nothing of their own."""
         if node.flags & _SILENT:
-            return Traffic(0, self._weights(node), 0)
+            return Traffic(0, 0, 0)
         if node.op in CONTROL:
             return self._stacking(node)
         constants = self._network.constants

@@ -140,6 +140,8 @@ PARAMETER_INPUTS: Final[dict[str, tuple[int, ...]]] = {
     "DFT": (1, 2),
     "Dropout": (1, 2),
     "Expand": (1,),
+    "If": (0,),
+    "Loop": (0, 1),
     "MaxUnpool": (2,),
     "NonMaxSuppression": (2, 3, 4),
     "OneHot": (1, 2),
