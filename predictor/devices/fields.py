@@ -26,6 +26,7 @@ _ID = re.compile(ID_PATTERN)
 _PRECISIONS = {precision.value: precision for precision in Precision}
 _FAMILIES = {family.value: family for family in Family}
 _RUNTIMES = dict.fromkeys(RUNTIMES)
+_NUMBERS = (int, float)
 _CORRECT = "correct the field"
 
 
@@ -105,11 +106,19 @@ def check_number(value: object, place: Place) -> float:
 def check_metric(name: str, value: object, place: Place) -> float:
     """Check one HCV metric against its plausible range.
 
+    Args:
+        name: one of ``METRICS``.
+        value: as it was read.
+        place: of the object that holds the metric.
+
     Raises:
-        InputError: naming the metric, the value, the range with its unit, and what to do. The
-            name must be one of ``METRICS``.
+        InputError: naming the metric, the value, the range with its unit, and what to do.
     """
     metric = METRIC_BY_NAME[name]
+    # The usual case first: thousands of metrics are checked at each start.
+    if isinstance(value, _NUMBERS) and value is not True and metric.low <= value <= metric.high:
+        return float(value)
+    place = place.at(name)
     number = check_number(value, place)
     if not metric.low <= number <= metric.high:
         raise place.wrong(
@@ -136,18 +145,18 @@ def check_count(value: object, place: Place, low: int, high: int) -> int:
 
 
 def check_family(value: object, place: Place) -> Family:
-    """Check the kind of compute unit."""
-    return _FAMILIES[_one_of(value, place, _FAMILIES)]
+    """Check the field ``family``, the kind of compute unit, of the object at ``place``."""
+    return _FAMILIES[_one_of(value, place, "family", _FAMILIES)]
 
 
 def check_runtime(value: object, place: Place) -> str:
-    """Check the name of a runtime."""
-    return _one_of(value, place, _RUNTIMES)
+    """Check the field ``runtime`` of the object at ``place``."""
+    return _one_of(value, place, "runtime", _RUNTIMES)
 
 
 def check_precision(value: object, place: Place) -> Precision:
-    """Check the name of an arithmetic precision."""
-    return _PRECISIONS[_one_of(value, place, _PRECISIONS)]
+    """Check the field ``precision`` of the object at ``place``."""
+    return _PRECISIONS[_one_of(value, place, "precision", _PRECISIONS)]
 
 
 def check_object(value: object, place: Place) -> dict[str, object]:
@@ -166,12 +175,12 @@ def check_list(value: object, place: Place, limit: int) -> list[object]:
     return value
 
 
-def _one_of(value: object, place: Place, choices: Mapping[str, object]) -> str:
+def _one_of(value: object, place: Place, field: str, choices: Mapping[str, object]) -> str:
     """Return ``value`` where it is a key of ``choices``."""
     if isinstance(value, str) and value in choices:
         return value
-    text = check_text(value, place, MAX_NAME)
-    raise place.wrong(f'is "{shortened(text, 40)}"', f"use one of {', '.join(choices)}")
+    text = check_text(value, place.at(field), MAX_NAME)
+    raise place.at(field).wrong(f'is "{shortened(text, 40)}"', f"use one of {', '.join(choices)}")
 
 
 def _plain(number: float) -> str:

@@ -7,6 +7,7 @@ version loses nothing on its way through this one.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Mapping
@@ -105,7 +106,7 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
         id=check_id(content["id"], place.at("id")),
         name=check_text(content["name"], place.at("name"), MAX_NAME),
         vendor=check_text(content["vendor"], place.at("vendor"), MAX_NAME),
-        family=check_family(content["family"], place.at("family")),
+        family=check_family(content["family"], place),
         metrics=metrics,
         sources=_sources(content.get("sources", {}), place.at("sources")),
         configurations=_configurations(content, place.at("configurations")),
@@ -180,7 +181,7 @@ def _metrics(value: object, place: Place) -> tuple[dict[str, float], dict[str, f
     unknown: dict[str, float] = {}
     for name, item in content.items():
         if name in METRIC_BY_NAME:
-            known[name] = check_metric(name, item, place.at(name))
+            known[name] = check_metric(name, item, place)
         else:
             check_text(name, place, MAX_NAME)
             unknown[name] = check_number(item, place.at(name))
@@ -188,10 +189,12 @@ def _metrics(value: object, place: Place) -> tuple[dict[str, float], dict[str, f
 
 
 def _sources(value: object, place: Place) -> dict[str, str]:
-    return {
-        check_text(name, place, MAX_NAME): check_text(text, place.at(name), MAX_SOURCE)
-        for name, text in check_object(value, place).items()
-    }
+    result: dict[str, str] = {}
+    for name, text in check_object(value, place).items():
+        if name not in METRIC_BY_NAME:
+            check_text(name, place, MAX_NAME)
+        result[name] = check_text(text, place.at(name), MAX_SOURCE)
+    return result
 
 
 def _configurations(content: Mapping[str, object], place: Place) -> tuple[Configuration, ...]:
@@ -200,26 +203,31 @@ def _configurations(content: Mapping[str, object], place: Place) -> tuple[Config
     items = check_list(content["configurations"], place, MAX_CONFIGURATIONS)
     if not items:
         raise place.wrong("is empty", "name at least one runtime and precision")
-    result: dict[Configuration, None] = {}
-    for index, item in enumerate(items):
-        at = place.item(index)
-        configuration = _configuration(check_object(item, at), at)
-        if configuration in result:
-            raise at.wrong("is listed twice", "remove one of the two")
-        result[configuration] = None
-    return tuple(result)
+    result = tuple(_configuration(item, place, index) for index, item in enumerate(items))
+    if len(set(result)) < len(result):
+        index = next(i for i, item in enumerate(result) if item in result[:i])
+        raise place.item(index).wrong("is listed twice", "remove one of the two")
+    return result
 
 
-def _configuration(item: dict[str, object], place: Place) -> Configuration:
+def _configuration(value: object, parent: Place, index: int) -> Configuration:
+    place = parent.item(index)
+    item = check_object(value, place)
     _only(item, _CONFIGURATION_FIELDS, place)
-    return Configuration(
-        runtime=check_runtime(item.get("runtime", "unknown"), place.at("runtime")),
-        precision=check_precision(
-            item.get("precision", Precision.FP32.value), place.at("precision")
-        ),
-        threads=_optional_count(item, "threads", place, MAX_THREADS),
-        batch=_optional_count(item, "batch", place, MAX_BATCH),
+    return _shared_configuration(
+        check_runtime(item.get("runtime", "unknown"), place),
+        check_precision(item.get("precision", Precision.FP32.value), place),
+        _optional_count(item, "threads", place, MAX_THREADS),
+        _optional_count(item, "batch", place, MAX_BATCH),
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _shared_configuration(
+    runtime: str, precision: Precision, threads: int, batch: int
+) -> Configuration:
+    """Return one object for equal configurations: most devices have the same few."""
+    return Configuration(runtime, precision, threads, batch)
 
 
 def _optional_count(item: dict[str, object], name: str, place: Place, high: int) -> int:
@@ -244,10 +252,8 @@ def _cluster(item: dict[str, object], place: Place) -> Cluster:
     return Cluster(
         name=check_text(item["name"], place.at("name"), MAX_NAME),
         cores=check_count(item["cores"], place.at("cores"), 1, 1_000_000),
-        clock_mhz=check_metric("clock_mhz", item["clock_mhz"], place.at("clock_mhz")),
-        fp32_au_per_core=None
-        if lanes is None
-        else check_metric("fp32_au_per_core", lanes, place.at("fp32_au_per_core")),
+        clock_mhz=check_metric("clock_mhz", item["clock_mhz"], place),
+        fp32_au_per_core=None if lanes is None else check_metric("fp32_au_per_core", lanes, place),
     )
 
 
