@@ -92,8 +92,8 @@ class Application:
             self.use_theme(ThemeChoice.SYSTEM)
 
     def _set_up_qt(self) -> None:
-        # Each time that Qt gives the window's thread back to Python it waits for the interpreter for
-        # up to this long while another thread computes; the usual 5 ms add up to a stall.
+        # Each time that Qt hands the window's thread back to Python it waits for the interpreter,
+        # up to this long while another thread computes: the usual 5 ms add up to a stall.
         sys.setswitchinterval(_SWITCH_INTERVAL_S)
         self.qt.setApplicationName("CloserToMe")
         self.qt.setDesktopFileName("closertome")

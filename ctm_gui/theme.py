@@ -120,7 +120,7 @@ QLineEdit, QAbstractSpinBox {{
     padding: 1px 4px; min-height: 20px; }}
 QLineEdit:focus, QAbstractSpinBox:focus {{ border-color: {accent}; }}
 QAbstractSpinBox {{ min-height: 16px; }}
-QAbstractSpinBox > QLineEdit {{ border: none; padding: 0; min-height: 0; }}
+QAbstractSpinBox > QLineEdit {{ border: none; padding: 0 2px; min-height: 0; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{
     subcontrol-origin: border; width: 18px; border: none; }}
 QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}

@@ -262,6 +262,7 @@ class MainWindow(QMainWindow):
         workspace.comparison_changed.connect(self._show_comparison)
         workspace.opened.connect(self._settings.add_recent)
         workspace.activity_changed.connect(self._show_activity)
+        workspace.what_if_changed.connect(self._show_what_if)
         self.models_panel.open_requested.connect(self.open_files)
         self.models_panel.current_changed.connect(self._on_current_model)
         self.what_if_bar.batch_changed.connect(workspace.set_batch)
@@ -324,6 +325,9 @@ class MainWindow(QMainWindow):
 
     def _show_table(self) -> None:
         self.operators_view.show_table(self.explanation.table, self.explanation.message)
+
+    def _show_what_if(self) -> None:
+        self.what_if_bar.show_what_if(self.workspace.what_if)
 
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
