@@ -6,7 +6,7 @@ Everything here is free of widgets; latencies are milliseconds unless a name say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -124,15 +124,23 @@ def target_groups(
     A model's own batch may differ from another's on the same target, so the batch does not tell
     targets apart; where a model appears twice, its second row belongs to a second group.
     """
+    return tuple(_group(rows, members) for members in _members(rows, kept))
+
+
+def _members(
+    rows: Sequence[ComparisonRow], kept: Iterable[int] | None = None
+) -> Collection[Sequence[int]]:
+    """Return the indices of the rows of each target."""
     groups: dict[tuple[object, ...], list[int]] = {}
     seen: Counter[tuple[object, ...]] = Counter()
     for index in range(len(rows)) if kept is None else kept:
         row = rows[index]
         c = row.prediction.configuration
         target = (row.prediction.device_id, c.runtime, c.precision, c.threads)
-        groups.setdefault((*target, seen[*target, row.model_label]), []).append(index)
-        seen[*target, row.model_label] += 1
-    return tuple(_group(rows, members) for members in groups.values())
+        place = (*target, row.model_label)
+        groups.setdefault((*target, seen[place]), []).append(index)
+        seen[place] += 1
+    return groups.values()
 
 
 def _group(rows: Sequence[ComparisonRow], members: Sequence[int]) -> TargetGroup:
@@ -192,7 +200,7 @@ def summary(rows: Sequence[ComparisonRow], budget_ms: float | None, unit: Latenc
 
 
 def _counts(rows: Sequence[ComparisonRow], budget_ms: float | None) -> str:
-    targets = len(target_groups(rows))
+    targets = len(_members(rows))
     models = model_labels(rows)
     if budget_ms is None:
         of_models = f", {len(models)} models" if len(models) > 1 else ""

@@ -12,11 +12,9 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -39,8 +37,8 @@ from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
+from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
-from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
 _NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
@@ -63,7 +61,7 @@ class CompareView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: tuple[ComparisonRow, ...] = ()
-        self._search_texts: tuple[str, ...] = ()
+        self._search_texts: tuple[str, ...] | None = None
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._make_controls()
@@ -81,7 +79,7 @@ class CompareView(QWidget):
         first = not self._rows
         same = [_identity(row) for row in rows] == [_identity(row) for row in self._rows]
         self._rows = tuple(rows)
-        self._search_texts = search_texts(self._rows)
+        self._search_texts = None
         if not same:
             self.table.clearSelection()
         self._refresh()
@@ -185,7 +183,7 @@ class CompareView(QWidget):
         self.order_box.currentIndexChanged.connect(self._show_chart)
         self.log_box.toggled.connect(self.chart.set_log)
         self.filter_box.textChanged.connect(self._filter)
-        self.save_button.clicked.connect(self._ask_and_save)
+        self.save_button.clicked.connect(lambda: ask_and_save(self, "latency", self.save_plot))
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
         self.chart.row_activated.connect(self.row_activated)
         self.table.row_activated.connect(self.row_activated)
@@ -205,6 +203,8 @@ class CompareView(QWidget):
         self.table.keeping_selection(
             lambda: self._model.show_comparison(grid, self._unit, self._budget_ms)
         )
+        has_interval = any(row.prediction.low80_ms is not None for row in self._rows)
+        self.table.set_column_shown("interval", shown=has_interval)
         self._show_matches()
         self._show_chart()
 
@@ -214,7 +214,12 @@ class CompareView(QWidget):
         self._show_chart()
 
     def _mask(self) -> npt.NDArray[np.bool_]:
-        return search_mask(self._search_texts, self.filter_box.text())
+        search = self.filter_box.text()
+        if not search.strip():
+            return np.ones(len(self._rows), dtype=np.bool_)
+        if self._search_texts is None:
+            self._search_texts = search_texts(self._rows)
+        return search_mask(self._search_texts, search)
 
     def _show_matches(self) -> None:
         shown, count = self._model.rowCount(), len(self._rows)
@@ -236,17 +241,6 @@ class CompareView(QWidget):
     def _budget_set(self, budget_ms: float | None) -> None:
         self.set_budget_ms(budget_ms)
         self.budget_changed.emit(budget_ms)
-
-    def _ask_and_save(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self, "Save plot", "latency.svg", "SVG (*.svg);;PNG (*.png)"
-        )
-        if not name:
-            return
-        try:
-            self.save_plot(Path(name))
-        except HostError as error:
-            QMessageBox.warning(self, "The plot was not saved", str(error))
 
 
 def _identity(row: ComparisonRow) -> tuple[object, ...]:

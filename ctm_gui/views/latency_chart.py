@@ -30,7 +30,8 @@ from ctm_gui.views.latency_items import (
     ValueAxis,
 )
 from ctm_gui.views.latency_legend import LegendAxis
-from ctm_gui.views.plots import PixelItem, RowPlot, save_plot
+from ctm_gui.views.plots import PixelItem, RowPlot
+from ctm_gui.views.save_plot import save_plot
 from predictor.core.units import LatencyUnit
 
 _NAME_PX = (160, 340)
@@ -150,6 +151,7 @@ class LatencyChart(QWidget):
 
     def _make_budget_line(self) -> pg.InfiniteLine:
         line = pg.InfiniteLine(angle=90, movable=True)
+        line.setCursor(Qt.CursorShape.SizeHorCursor)
         line.setVisible(False)
         line.sigDragged.connect(self._dragged)
         line.sigPositionChangeFinished.connect(self._dropped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -23,7 +24,8 @@ from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
 from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
 from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
-from ctm_gui.views.share_delegate import ShareDelegate
+from ctm_gui.views.save_plot import ask_and_save, save_plot
+from ctm_gui.views.share_delegate import LEAST_PX, ShareDelegate
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.type_strip import TypeStrip
 from predictor.core.units import LatencyUnit
@@ -49,6 +51,7 @@ class OperatorsView(QWidget):
         self._make_controls()
         self._model = OperatorsModel(self)
         self.table = GridView(self._model, "Operators")
+        self.table.set_least_width(SHARE, LEAST_PX)
         self._shares = ShareDelegate(self)
         self.strip = TypeStrip()
         self._arrange()
@@ -106,6 +109,14 @@ class OperatorsView(QWidget):
         self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search_box.selectAll()
 
+    def save_plot(self, path: Path) -> None:
+        """Save the bars of time by type as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        save_plot(self.strip.plot, path, "Time by operator type")
+
     def _make_controls(self) -> None:
         self.model_box, self.target_box = _choice_box("Model"), _choice_box("Target")
         self.search_box = QLineEdit()
@@ -142,6 +153,8 @@ class OperatorsView(QWidget):
             controls.addWidget(widget)
         self._copy = copy_button(self.table)
         controls.addWidget(self._copy)
+        self.save_button = QPushButton("Sa&ve plot…")
+        controls.addWidget(self.save_button)
         self._parts = QWidget()
         parts = QVBoxLayout(self._parts)
         parts.setContentsMargins(0, 0, 0, 0)
@@ -164,13 +177,16 @@ class OperatorsView(QWidget):
         self.hide_box.toggled.connect(self._filter)
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
+        self.save_button.clicked.connect(
+            lambda: ask_and_save(self, "operator types", self.save_plot)
+        )
         self._model.layoutChanged.connect(self._show_totals)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.focus_search)
 
     def _set_filter_enabled(self, *, enabled: bool) -> None:
-        for widget in (self.search_box, self.hide_box, self._copy):
+        for widget in (self.search_box, self.hide_box, self._copy, self.save_button):
             widget.setEnabled(enabled)
 
     def _refresh(self) -> None:

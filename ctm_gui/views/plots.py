@@ -1,4 +1,4 @@
-"""What every plot of the window shares: painting in pixels, fixed rows that scroll, saving.
+"""What every plot of the window shares: painting in pixels, and fixed rows that scroll.
 
 y is in pixels from the top and scrolls, so rows keep their height however many there are; the axes
 stay in place. Bars are painted in pixels too, which keeps hatching and ticks crisp at any scale.
@@ -8,32 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import (
-    QBuffer,
-    QByteArray,
     QEvent,
-    QIODevice,
     QPoint,
     QPointF,
     QRectF,
-    QSize,
     Qt,
     Signal,
 )
 from PySide6.QtGui import (
-    QColor,
     QHelpEvent,
-    QImage,
-    QImageWriter,
     QPainter,
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
     QGraphicsObject,
     QHBoxLayout,
@@ -44,11 +35,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.theme import Theme
-from predictor.core.errors import HostError
 
-_PNG_SCALE = 2.0
-# QImage cannot be taller than 32767 pixels.
-_TALLEST_PNG_PX = 30_000
 HATCH_PX = 7.0
 
 
@@ -223,65 +210,3 @@ class RowPlot(QWidget):
         point = self.box.mapSceneToView(event.scenePos())
         signal = self.double_clicked if event.double() else self.clicked
         signal.emit(point.x(), point.y())
-
-
-def save_plot(plot: RowPlot, path: Path, title: str) -> None:
-    """Save what ``plot`` shows as SVG or PNG, by the path's ending.
-
-    Args:
-        plot: the plot, at the size in which it is to be saved.
-        path: a path that ends with ``.svg``, or with anything else for PNG.
-        title: title of the SVG document.
-
-    Raises:
-        HostError: the file cannot be written.
-    """
-    plot.ensurePolished()
-    plot.grab()  # axes place their labels at the first painting
-    is_svg = path.suffix.lower() == ".svg"
-    data = _as_svg(plot.canvas, title) if is_svg else _as_png(plot.canvas)
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise HostError(
-            str(path),
-            f"the plot could not be written: {error.strerror or error}",
-            "choose a folder that you may write to",
-        ) from error
-
-
-def _as_svg(canvas: pg.PlotWidget, title: str) -> bytes:
-    size = canvas.viewport().size()
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    generator = QSvgGenerator()
-    generator.setOutputDevice(buffer)
-    generator.setSize(size)
-    generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
-    generator.setTitle(title)
-    painter = QPainter(generator)
-    _render(canvas, painter, size)
-    painter.end()
-    return bytes(buffer.data().data())
-
-
-def _as_png(canvas: pg.PlotWidget) -> bytes:
-    size = canvas.viewport().size()
-    scale = min(_PNG_SCALE, _TALLEST_PNG_PX / max(size.height(), 1))
-    image = QImage(size * scale, QImage.Format.Format_RGB32)
-    painter = QPainter(image)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.scale(scale, scale)
-    _render(canvas, painter, size)
-    painter.end()
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    QImageWriter(buffer, QByteArray(b"png")).write(image)
-    return bytes(buffer.data().data())
-
-
-def _render(canvas: pg.PlotWidget, painter: QPainter, size: QSize) -> None:
-    target = QRectF(0, 0, size.width(), size.height())
-    painter.fillRect(target, QColor(canvas.backgroundBrush().color()))
-    source = canvas.mapToScene(canvas.viewport().rect()).boundingRect()
-    canvas.scene().render(painter, target, source)

@@ -1,4 +1,4 @@
-"""Paints the bar of a share behind its text."""
+"""Paints the bar of a share beside its text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from ctm_gui.models.operators_model import BAR_ROLE
 from ctm_gui.theme import LIGHT, Theme
 
-_ALPHA = 90
+# Room for a text like 99.99 % at the right.
+TEXT_PX = 66
+LEAST_PX = 150
 
 
 class ShareDelegate(QStyledItemDelegate):
-    """A cell with a bar from its left edge, as long as the share is of the largest one."""
+    """A bar at the left, as long as the share is of the largest one; the text at the right."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,14 +31,13 @@ class ShareDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Paint the cell, and its bar under the text."""
+        """Paint the cell, and its bar to the left of the text."""
         length = index.data(BAR_ROLE)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         super().paint(painter, option, index)
         if not length:
             return
         colour = QColor(self._theme.on_accent if selected else self._theme.series[0])
-        colour.setAlpha(_ALPHA)
-        room = QRectF(option.rect).adjusted(2, 3, -2, -3)
+        room = QRectF(option.rect).adjusted(4, 4, -TEXT_PX, -4)
         room.setWidth(room.width() * float(length))
         painter.fillRect(room, colour)

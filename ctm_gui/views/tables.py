@@ -57,6 +57,7 @@ class GridView(QTableView):
         self._restoring = False
         self._fitting = False
         self._sized_by_user = False
+        self._least_px: dict[str, int] = {}
         self.setModel(model)
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -100,7 +101,8 @@ class GridView(QTableView):
             natural[number] = width
         self._fitting = True
         for number, width in enumerate(natural):
-            self.setColumnWidth(number, round(width))
+            if not self.isColumnHidden(number):
+                self.setColumnWidth(number, round(width))
         self._fitting = False
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -114,17 +116,33 @@ class GridView(QTableView):
         sample = [model.grid.source(place) for place in range(0, model.rowCount(), step)]
         margin_px = 2 * _CELL_PADDING_PX + metrics.horizontalAdvance("m")
         widths = []
-        for column in model.grid.columns:
+        for number, column in enumerate(model.grid.columns):
+            if self.isColumnHidden(number):
+                widths.append(0.0)
+                continue
             texts = [column.title, *(column.text(row) for row in sample)]
             widest = max(metrics.horizontalAdvance(text) for text in texts)
-            widths.append(min(float(widest + margin_px), _WIDEST_COLUMN_PX))
+            natural = min(float(widest + margin_px), _WIDEST_COLUMN_PX)
+            widths.append(max(natural, self._least_px.get(column.key, 0)))
         return widths
 
     def sort_by(self, key: str, *, descending: bool = False) -> None:
         """Sort by the column named ``key`` and show the header's arrow."""
-        keys = [column.key for column in self._grid_model.grid.columns]
         order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
-        self.sortByColumn(keys.index(key), order)
+        self.sortByColumn(self._column(key), order)
+
+    def set_column_shown(self, key: str, *, shown: bool) -> None:
+        """Show or hide a column; a copy always holds every column."""
+        number = self._column(key)
+        if self.isColumnHidden(number) is shown:
+            self._fitting = True
+            self.setColumnHidden(number, not shown)
+            self._fitting = False
+            self.fit_columns()
+
+    def set_least_width(self, key: str, width_px: int) -> None:
+        """Never fit a column narrower than ``width_px``."""
+        self._least_px[key] = width_px
 
     def selected_rows(self) -> IndexArray:
         """Return the selected rows of the data, intp [K] in the order in which they are shown."""
@@ -226,9 +244,16 @@ class GridView(QTableView):
         columns.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.setSortingEnabled(True)
 
+    def _column(self, key: str) -> int:
+        return [column.key for column in self._grid_model.grid.columns].index(key)
+
     def _column_resized(self, section: int, _old: int, _new: int) -> None:
         # The last column stretches by itself.
-        if not self._fitting and section != self._grid_model.columnCount() - 1:
+        if (
+            not self._fitting
+            and not self.isColumnHidden(section)
+            and section != self._grid_model.columnCount() - 1
+        ):
             self._sized_by_user = True
 
     def _action(self, text: str, run: Callable[[], None]) -> QAction:

@@ -309,6 +309,17 @@ def test_hovering_tells_details_as_plain_text(qtbot):
     assert view.table.tooltip_text(index).startswith("<i>m</i> on")
 
 
+def test_the_interval_column_goes_where_no_prediction_has_one_but_is_copied(view, rows):
+    assert not view.table.isColumnHidden(7)
+    view.show_predictions(rows[1:])
+    assert view.table.isColumnHidden(7)
+    view.table.copy_csv.trigger()
+    assert "80 % interval (ms)" in QGuiApplication.clipboard().text().splitlines()[0]
+    view.show_predictions(rows)
+    assert not view.table.isColumnHidden(7)
+    assert view.table.columnWidth(7) > 40
+
+
 def test_themes_repaint_chart_and_table(qapp, view):
     def background() -> str:
         qapp.processEvents()

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from ctm_gui.theme import DARK, LIGHT, apply_theme
 from ctm_gui.views.operators_view import OperatorsView
+from ctm_gui.views.share_delegate import TEXT_PX
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction import OperatorTable
 
@@ -218,21 +220,50 @@ def test_a_copy_is_what_is_selected_in_the_order_shown(view):
     assert QGuiApplication.clipboard().text().count("\n") == 4
 
 
-def test_the_largest_share_fills_its_cell(qapp, view):
+def test_bars_are_as_long_as_shares_are_of_the_largest(qapp, view):
     share = column(view, "share")
     image = view.table.viewport().grab().toImage()
 
     def painted(row: int) -> int:
-        """Count the pixels of the bar along the cell's lower part, under the text."""
+        """Count the pixels of the bar along the middle of the cell."""
         rect = view.table.visualRect(view.table.model().index(row, share))
-        y = rect.bottom() - 4
-        empty = image.pixelColor(rect.right(), y)
-        return sum(image.pixelColor(x, y) != empty for x in range(rect.left(), rect.right()))
+        bar = QColor(LIGHT.series[0])
+        y = rect.center().y()
+        return sum(image.pixelColor(x, y) == bar for x in range(rect.left(), rect.right()))
 
-    width = view.table.columnWidth(share)
-    assert painted(0) > 0.9 * width - 8
-    assert painted(1) == pytest.approx((width - 4) / 5, abs=4)
+    room = view.table.columnWidth(share) - 4 - TEXT_PX
+    assert painted(0) == pytest.approx(room, abs=2)
+    assert painted(1) == pytest.approx(room / 5, abs=2)
     assert painted(9) == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "written"),
+    [
+        ("a.png", "PNG (*.png)", "a.png"),
+        ("b", "PNG (*.png)", "b.png"),
+        ("c", "SVG (*.svg)", "c.svg"),
+    ],
+)
+def test_the_bars_are_saved_where_the_user_says(view, tmp_path, monkeypatch, typed, kind, written):
+    answer = (str(tmp_path / typed), kind)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: answer)
+    QTest.mouseClick(view.save_button, Qt.MouseButton.LeftButton)
+    start = (tmp_path / written).read_bytes()[:100]
+    assert start.startswith(b"\x89PNG" if written.endswith("png") else b"<?xml")
+
+
+def test_a_plot_that_cannot_be_saved_is_told_and_a_changed_mind_is_not(view, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(QMessageBox, "warning", lambda *words: told.append(words[-1]))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    QTest.mouseClick(view.save_button, Qt.MouseButton.LeftButton)
+    assert told == []
+    nowhere = (str(tmp_path / "missing" / "a.svg"), "SVG (*.svg)")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: nowhere)
+    QTest.mouseClick(view.save_button, Qt.MouseButton.LeftButton)
+    assert len(told) == 1
+    assert "No such file or directory; choose a folder" in told[0]
 
 
 def test_hovering_shows_whole_names_as_plain_text(view):

@@ -89,6 +89,19 @@ def test_widths_that_the_user_set_stay(table):
     assert table.columnWidth(0) == before + 40
 
 
+def test_a_hidden_column_gives_its_room_to_the_others_and_takes_it_back(qtbot):
+    view = GridView(GridModel(make_grid(10, text="a rather long text")), "T")
+    qtbot.addWidget(view)
+    view.resize(420, 300)
+    view.show()
+    qtbot.waitExposed(view)
+    before = [view.columnWidth(i) for i in range(3)]
+    view.set_column_shown("c1", shown=False)
+    assert view.columnWidth(1) == 0
+    view.set_column_shown("c1", shown=True)
+    assert [view.columnWidth(i) for i in range(3)] == before
+
+
 def test_typing_in_a_table_moves_nothing(table):
     table.selectRow(7)
     table.setFocus()

@@ -1,0 +1,107 @@
+"""Saving plots as SVG and PNG.
+
+pyqtgraph's own SVG exporter fails with PySide6, so the scene is painted into Qt's generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyqtgraph as pg
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize
+from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from ctm_gui.views.plots import RowPlot
+from predictor.core.errors import HostError
+
+_PNG_SCALE = 2.0
+# QImage cannot be taller than 32767 pixels.
+_TALLEST_PNG_PX = 30_000
+_SVG, _PNG = "SVG (*.svg)", "PNG (*.png)"
+
+
+def ask_and_save(parent: QWidget, name: str, save: Callable[[Path], None]) -> None:
+    """Ask where to save a plot and in which format, save it, and say so where that fails.
+
+    Args:
+        parent: the widget that asks.
+        name: the name to propose, without its ending.
+        save: saves the plot by the path's ending; may raise HostError.
+    """
+    chosen, kind = QFileDialog.getSaveFileName(
+        parent, "Save plot", f"{name}.svg", f"{_SVG};;{_PNG}"
+    )
+    if not chosen:
+        return
+    path = Path(chosen)
+    if path.suffix.lower() not in {".svg", ".png"}:
+        path = path.with_name(f"{path.name}{'.png' if kind == _PNG else '.svg'}")
+    try:
+        save(path)
+    except HostError as error:
+        QMessageBox.warning(parent, "The plot was not saved", str(error))
+
+
+def save_plot(plot: RowPlot, path: Path, title: str) -> None:
+    """Save what ``plot`` shows as SVG or PNG, by the path's ending.
+
+    Args:
+        plot: the plot, at the size in which it is to be saved.
+        path: a path that ends with ``.svg``, or with anything else for PNG.
+        title: title of the SVG document.
+
+    Raises:
+        HostError: the file cannot be written.
+    """
+    plot.ensurePolished()
+    plot.grab()  # axes place their labels at the first painting
+    is_svg = path.suffix.lower() == ".svg"
+    data = _as_svg(plot.canvas, title) if is_svg else _as_png(plot.canvas)
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise HostError(
+            str(path),
+            f"the plot could not be written: {error.strerror or error}",
+            "choose a folder that you may write to",
+        ) from error
+
+
+def _as_svg(canvas: pg.PlotWidget, title: str) -> bytes:
+    size = canvas.viewport().size()
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    generator = QSvgGenerator()
+    generator.setOutputDevice(buffer)
+    generator.setSize(size)
+    generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
+    generator.setTitle(title)
+    painter = QPainter(generator)
+    _render(canvas, painter, size)
+    painter.end()
+    return bytes(buffer.data().data())
+
+
+def _as_png(canvas: pg.PlotWidget) -> bytes:
+    size = canvas.viewport().size()
+    scale = min(_PNG_SCALE, _TALLEST_PNG_PX / max(size.height(), 1))
+    image = QImage(size * scale, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.scale(scale, scale)
+    _render(canvas, painter, size)
+    painter.end()
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    QImageWriter(buffer, QByteArray(b"png")).write(image)
+    return bytes(buffer.data().data())
+
+
+def _render(canvas: pg.PlotWidget, painter: QPainter, size: QSize) -> None:
+    target = QRectF(0, 0, size.width(), size.height())
+    painter.fillRect(target, QColor(canvas.backgroundBrush().color()))
+    source = canvas.mapToScene(canvas.viewport().rect()).boundingRect()
+    canvas.scene().render(painter, target, source)
