@@ -16,6 +16,7 @@ from predictor.services.inspection import (
     device_document,
     device_summary,
 )
+from predictor.services.this_machine import measure_this_machine
 
 _LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
@@ -56,7 +57,12 @@ def _check(options: argparse.Namespace, console: Console) -> None:
 
 
 def _detect(options: argparse.Namespace, console: Console) -> None:
-    _print_device(load_catalogue().find("this"), options, console)
+    if options.measure:
+        console.note("Measuring this machine; other programs disturb it.")
+        device = measure_this_machine()
+    else:
+        device = load_catalogue().find("this")
+    _print_device(device, options, console)
 
 
 def _print_device(device: Device, options: argparse.Namespace, console: Console) -> None:

@@ -158,6 +158,11 @@ def _add_devices(commands: argparse._SubParsersAction[Parser], shared: Parser) -
     check = actions.add_parser("check", parents=[shared], help="check a device file")
     check.add_argument("device", metavar="DEVICE.json")
     detect = actions.add_parser("detect", parents=[shared], help="describe this machine")
+    detect.add_argument(
+        "--measure",
+        action="store_true",
+        help="also measure the memory bandwidth and the FP32 rate (some seconds)",
+    )
     for action in (listing, show, check, detect):
         _json_option(action)
 

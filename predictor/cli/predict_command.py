@@ -23,6 +23,11 @@ from predictor.services.prediction import predict, resolve_targets
 _DONE = 0
 _BUDGET_MISSED = 1
 _HOST_FAILED = 3
+_THIS_MACHINE = "this"
+_MEASURE_THIS = (
+    "What this machine's system does not tell can be measured: run `ctm devices detect --measure "
+    "--json > this.json`, then give --device this.json."
+)
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
@@ -101,6 +106,8 @@ def _print(
         console.document(prediction_document(options, models, targets, predictions))
     else:
         console.result(prediction_text(options, models, targets, predictions))
+    if any(p.device_id == _THIS_MACHINE and p.problem for p in predictions):
+        console.note(_MEASURE_THIS)
 
 
 def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> int:

@@ -96,6 +96,22 @@ def test_detect_describes_this_machine(ctm: Run) -> None:
     assert "Cores" in done.stdout
 
 
+def test_this_machine_as_measured_gives_a_number_where_its_system_tells_too_little(
+    ctm: Run, tmp_path: Path, mobilenet: Path
+) -> None:
+    described = ctm("devices", "detect", "--measure", "--json")
+    path = tmp_path / "this.json"
+    path.write_text(described.stdout, encoding="utf-8")
+
+    done = ctm("predict", mobilenet, "--device", path, "--json")
+
+    assert "Measuring" in described.stderr
+    metrics = json.loads(described.stdout)["metrics"]
+    assert metrics["dram_bw_gbps"] > 0
+    assert metrics["fp32_tflops"] > 0
+    assert json.loads(done.stdout)["predictions"][0]["latency_ms"] > 0
+
+
 def test_store_tells_what_it_holds(
     ctm: Run, mobilenet: Path, own_store: Path, tmp_path: Path
 ) -> None:
