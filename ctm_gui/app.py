@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ctm_gui.display import display_problem
 from predictor import __version__
+from predictor.core.errors import CtmError
 
 EXIT_HOST = 3
 
@@ -21,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments without the program's name; those of the process where None.
 
     Returns:
-        0, or 3 where this machine cannot open a window.
+        0, or 3 where this machine cannot open a window; 2 where a shipped file is damaged.
     """
     options = _parser().parse_args(argv)
     # onnxruntime would write a device id and a database otherwise; before anything imports it.
@@ -37,7 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         message = f"ctm-gui: a library is missing: {error}; install it and start again."
         print(message, file=sys.stderr)  # noqa: T201 - there is no window to say it
         return EXIT_HOST
-    return Application(options.store).run(options.models)
+    try:
+        application = Application(options.store)
+    except CtmError as error:
+        print(f"ctm-gui: {error}", file=sys.stderr)  # noqa: T201 - there is no window to say it
+        return error.exit_code
+    return application.run(options.models)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,6 +13,9 @@ from predictor.core.records import Prediction
 from predictor.services.history import History
 from predictor.services.ingestion import Model
 
+# What makes a prediction another one than one that is stored already.
+Key = tuple[object, ...]
+
 
 class Recorder(QObject):
     """Records each prediction of this session once.
@@ -34,7 +37,7 @@ class Recorder(QObject):
         self._worker = SerialWorker("store", self)
         self._history: History | None = None
         self._broken = False
-        self._seen: set[tuple[object, ...]] = set()
+        self._seen: set[Key] = set()
 
     def open(self) -> None:
         """Open the store in the background."""
@@ -45,11 +48,14 @@ class Recorder(QObject):
         new = [p for p in predictions if p.latency_ms is not None and _key(p) not in self._seen]
         if self._broken or not new:
             return
-        self._seen.update(map(_key, new))
+        keys = frozenset(map(_key, new))
+        self._seen |= keys
+        fingerprints = {prediction.fingerprint for prediction in new}
+        about = [model for model in models if model.graph.fingerprint in fingerprints]
         self._worker.submit(
-            partial(self._store, tuple(models), tuple(new)),
+            partial(self._store, about, new),
             on_result=self.recorded.emit,
-            on_error=self.failed.emit,
+            on_error=partial(self._on_not_stored, keys),
         )
 
     def close(self) -> None:
@@ -75,12 +81,16 @@ class Recorder(QObject):
         self._broken = True
         self.failed.emit(error)
 
+    def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
+        self._seen -= keys
+        self.failed.emit(error)
+
     @staticmethod
     def _ignore(_: None) -> None:
         return
 
 
-def _key(prediction: Prediction) -> tuple[object, ...]:
+def _key(prediction: Prediction) -> Key:
     return (
         prediction.model,
         prediction.fingerprint,

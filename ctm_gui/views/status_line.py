@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
@@ -12,6 +15,7 @@ from ctm_gui.theme import LIGHT, Theme
 
 # A progress bar that gets a value paints at once; many files a second need no such haste.
 _DELAY_MS = 50
+_TELL_AFTER_S = 2.0
 
 
 class StatusLine(QWidget):
@@ -24,6 +28,7 @@ class StatusLine(QWidget):
         self._workspace = workspace
         self._theme = LIGHT
         self._asked = 0
+        self._since = 0.0
         self.message = _ElidedLabel()
         self.message.setAccessibleName("Last message")
         self._progress = QProgressBar(textVisible=False)
@@ -93,6 +98,8 @@ class StatusLine(QWidget):
     def _show_activity(self) -> None:
         shelf = self._workspace.shelf
         pending = shelf.pending_count
+        if not self._asked:
+            self._since = time.monotonic()
         self._asked = max(self._asked, pending) if pending else 0
         busy = bool(pending) or self._workspace.searching
         self._progress.setVisible(busy)
@@ -107,7 +114,9 @@ class StatusLine(QWidget):
         if self._workspace.searching:
             return "Searching folders…"
         if pending:
-            return f"Reading {self._asked - pending + 1} of {self._asked}…"
+            done = self._asked - pending
+            left = time_left(time.monotonic() - self._since, done, pending)
+            return f"Reading {done + 1} of {self._asked}…{left}"
         models = len(self._workspace.shelf.entries)
         targets = len(self._workspace.selection.selected_ids)
         counts = f"{_plural(models, 'model')} · {_plural(targets, 'target')}"
@@ -115,6 +124,13 @@ class StatusLine(QWidget):
             milliseconds = comparison.seconds * 1e3
             counts += f" · {_plural(comparison.predicted, 'prediction')} in {milliseconds:.0f} ms"
         return counts
+
+
+def time_left(elapsed_s: float, done: int, pending: int) -> str:
+    """Say how long the rest takes at the rate so far; nothing while that is a guess or short."""
+    if not done or elapsed_s < _TELL_AFTER_S:
+        return ""
+    return f" about {math.ceil(elapsed_s / done * pending)} s left"
 
 
 class _ElidedLabel(QLabel):

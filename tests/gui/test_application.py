@@ -18,7 +18,7 @@ from pytestqt.exceptions import capture_exceptions
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
-from ctm_gui.app import EXIT_HOST
+from ctm_gui.app import EXIT_HOST, main
 from ctm_gui.application import Application
 from ctm_gui.display import display_problem
 from ctm_gui.presenters.workspace import Workspace
@@ -26,6 +26,8 @@ from ctm_gui.settings import Settings
 from ctm_gui.theme import DARK, LIGHT, ThemeChoice
 from ctm_gui.views.crash import CrashDialog, CrashHandler, log_path
 from ctm_gui.views.main_window import MainWindow
+from predictor.core.errors import InputError
+from predictor.services.catalogue import Catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,6 +106,20 @@ def test_an_x_server_is_enough() -> None:
 def test_help_and_version_need_no_display() -> None:
     assert "MODEL.onnx" in ctm_gui("--help").stdout
     assert ctm_gui("--version").stdout.startswith("CloserToMe ")
+
+
+def test_a_damaged_catalogue_is_one_sentence_and_exit_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], qtbot: QtBot
+) -> None:
+    def damaged() -> Catalogue:
+        raise InputError("rpi-5.json", "it is no JSON", "install the program again")
+
+    monkeypatch.setattr("ctm_gui.application.load_catalogue", damaged)
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert main([]) == 2
+    assert capsys.readouterr().err == (
+        "ctm-gui: rpi-5.json: it is no JSON; install the program again.\n"
+    )
 
 
 def test_the_windows_process_loads_neither_onnx_nor_torch() -> None:

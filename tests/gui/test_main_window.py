@@ -16,6 +16,7 @@ from ctm_gui.presenters.shelf import ModelState
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.views.main_window import COMPARE_TAB, OPERATORS_TAB, MainWindow
+from ctm_gui.views.status_line import time_left
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 from predictor.services.history import open_history
@@ -409,12 +410,19 @@ def test_stopping_takes_everything_unread_off_the_list(
 
 
 def test_counts_are_in_the_status_bar(
-    window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
+    qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
 ) -> None:
-    assert window.status_line.counts.text() == "0 models · 3 targets"
+    counts = window.status_line.counts
+    assert counts.text() == "0 models · 3 targets"
     window.open_paths([str(make_model())])
     settle(workspace)
-    assert window.status_line.counts.text().startswith("1 model · 3 targets · 3 predictions in")
+    qtbot.waitUntil(lambda: counts.text().startswith("1 model · 3 targets · 3 predictions in"))
+
+
+def test_the_time_left_follows_the_rate_so_far() -> None:
+    assert time_left(1.0, 5, 5) == ""  # too early to tell
+    assert time_left(10.0, 0, 5) == ""
+    assert time_left(10.0, 4, 6) == " about 15 s left"
 
 
 def test_every_control_has_a_name_and_is_reached_by_keyboard(
