@@ -100,6 +100,7 @@ class CompareView(QWidget):
             key = grid.columns[grid.sort_column].key
             if key in TIME_COLUMNS:
                 self.table.sort_by(key, descending=not grid.descending)
+        self.table.fit_columns()
 
     def set_budget_ms(self, budget_ms: float | None) -> None:
         """Set the budget without telling that the user did."""

@@ -34,7 +34,7 @@ from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
 from predictor.core.units import LatencyUnit
 
-_NAME_PX = (160, 340)
+_NAME_PX = (160, 370)
 _EXPORT_WIDTH_PX = 1100
 
 

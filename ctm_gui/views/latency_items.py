@@ -12,6 +12,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
+from ctm_gui.presenters.log_ticks import log_ticks
+from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import Theme
 from ctm_gui.views.plots import hatch_lines
 from predictor.core.units import significant
@@ -20,7 +22,6 @@ LABEL_GAP_PX = 8.0
 _TINT = 56  # alpha of a bar over the budget under its hatching
 _SELECTED = 44  # alpha of the stripe behind a selected row
 PADDING_PX = 8.0
-_DETAIL_SHARE = 0.42  # of the names' width, at most, for the configuration
 
 
 @dataclass(slots=True)
@@ -142,7 +143,17 @@ class BarPainter:
             tick = QLineF(x, body.top() - 2, x, body.bottom() + 2)
             paint_haloed(painter, [tick], state.theme, 2.0)
         text = QColor(state.theme.bad if bar.over else state.theme.text)
-        self._words(painter, bar, row, max(end, reach) + LABEL_GAP_PX, text)
+        self._words(painter, bar, row, self._label_x(bar, max(end, reach), x_of), text)
+
+    def _label_x(self, bar: Bar, end: float, x_of: Callable[[float], float]) -> float:
+        """Return where the label starts: after the bar, and after a bound that it would cover.
+
+        The bound of a rate lies to the right of the bar.
+        """
+        x = end + LABEL_GAP_PX
+        bound = x_of(bar.bound) if bar.bound is not None else 0.0
+        width = QFontMetricsF(self._state.font).horizontalAdvance(bar.label)
+        return bound + LABEL_GAP_PX if end < bound < x + width + LABEL_GAP_PX else x
 
     def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
         if bar.row in self._state.selected:
@@ -207,41 +218,58 @@ class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
                 )
 
     def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
-        metrics, theme = QFontMetricsF(self._state.font), self._state.theme
-        right = Qt.AlignmentFlag.AlignRight
+        metrics = QFontMetricsF(self._state.font)
         if room.height() >= 2 * metrics.height() + 2:
             middle = room.center().y()
             upper = QRectF(room.left(), middle - metrics.height(), room.width(), metrics.height())
-            self._text(painter, group.name, upper, theme.text, right)
-            lower = upper.translated(0, metrics.height())
-            self._text(painter, group.detail, lower, theme.muted, right)
+            self._name(painter, group.name, upper, Qt.AlignmentFlag.AlignRight)
+            self._detail(painter, group.detail, upper.translated(0, metrics.height()))
             return
-        detail_px = min(metrics.horizontalAdvance(group.detail) + 1, room.width() * _DETAIL_SHARE)
-        name = room.adjusted(0, 0, -detail_px - PADDING_PX, 0)
-        self._text(painter, group.name, name, theme.text, Qt.AlignmentFlag.AlignLeft)
-        detail = room.adjusted(room.width() - detail_px, 0, 0, 0)
-        self._text(painter, group.detail, detail, theme.muted, right)
+        natural = [metrics.horizontalAdvance(text) + 2 for text in (group.name, group.detail)]
+        name_px, detail_px = shared_widths(natural, room.width() - PADDING_PX, 0.0)
+        name = room.adjusted(0, 0, name_px - room.width(), 0)
+        self._name(painter, group.name, name, Qt.AlignmentFlag.AlignLeft)
+        self._detail(painter, group.detail, room.adjusted(room.width() - detail_px, 0, 0, 0))
 
-    def _text(
-        self, painter: QPainter, text: str, room: QRectF, colour: str, side: Qt.AlignmentFlag
+    def _name(self, painter: QPainter, text: str, room: QRectF, side: Qt.AlignmentFlag) -> None:
+        painter.setPen(QColor(self._state.theme.text))
+        self._write(painter, text, room, side, Qt.TextElideMode.ElideMiddle)
+
+    def _detail(self, painter: QPainter, text: str, room: QRectF) -> None:
+        # Its end may go: "…6 threads" for 96 would lie.
+        painter.setPen(QColor(self._state.theme.muted))
+        right = Qt.AlignmentFlag.AlignRight
+        self._write(painter, text, room, right, Qt.TextElideMode.ElideRight)
+
+    def _write(
+        self,
+        painter: QPainter,
+        text: str,
+        room: QRectF,
+        side: Qt.AlignmentFlag,
+        elide: Qt.TextElideMode,
     ) -> None:
-        metrics = QFontMetricsF(self._state.font)
-        painter.setPen(QColor(colour))
-        painter.drawText(
-            room,
-            Qt.AlignmentFlag.AlignVCenter | side,
-            metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room.width() + 1),
-        )
+        short = QFontMetricsF(self._state.font).elidedText(text, elide, room.width() + 1)
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | side, short)
 
 
 class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     """The axis of latencies, with plain numbers on a logarithmic scale too."""
 
+    def tickValues(
+        self, low: float, high: float, size: float
+    ) -> list[tuple[float | None, list[float]]]:
+        """Return levels of ticks as pyqtgraph asks for them; None marks those without a label."""
+        if not self.logMode:
+            return list(super().tickValues(low, high, size))
+        labelled, bare = log_ticks(low, high, size)
+        return [(1.0, labelled), (None, bare)]
+
     def logTickStrings(
         self,
         values: Sequence[float],
         scale: float,  # noqa: ARG002
-        spacing: float | None,  # noqa: ARG002
+        spacing: float | None,
     ) -> list[str]:
-        """Write powers of ten as numbers; ``spacing`` None marks the unlabelled ticks between."""
-        return [significant(10.0**value, 2) for value in values]
+        """Write ticks as numbers, without an exponent."""
+        return ["" if spacing is None else significant(10.0**value, 2) for value in values]

@@ -97,6 +97,7 @@ class OperatorsView(QWidget):
         """Show times in ``unit``; milliseconds where it is a rate."""
         self._unit = unit
         self._refresh()
+        self.table.fit_columns()
 
     def set_theme(self, theme: Theme) -> None:
         """Paint in the colours of ``theme``."""
