@@ -122,7 +122,11 @@ def test_run_py_parses_on_an_older_python(version: tuple[int, int]) -> None:
     ast.parse(source, feature_version=version)
 
 
-def test_run_py_imports_the_standard_library_only() -> None:
-    roots = {name.split(".")[0] for name in imported_modules(ROOT / "run.py")}
+def test_run_py_and_what_it_imports_of_ours_need_the_standard_library_only() -> None:
+    names = imported_modules(ROOT / "run.py")
+    names |= imported_modules(ROOT / "ctm_gui" / "display.py")
+    names |= imported_modules(ROOT / "ctm_gui" / "__init__.py")
 
-    assert roots <= sys.stdlib_module_names
+    ours = {name for name in names if name.startswith(("ctm_gui", "predictor"))}
+    assert ours == {"ctm_gui.display.display_problem"}
+    assert {name.split(".")[0] for name in names - ours} <= sys.stdlib_module_names

@@ -158,7 +158,7 @@ def test_root_or_the_option_installs_them(
     prefix = [] if root else ["sudo"]
     assert commands == [
         [*prefix, "apt-get", "update"],
-        [*prefix, "apt-get", "install", "-y", "--no-install-recommends", "libgl1"],
+        [*prefix, "apt-get", "install", "-qy", "--no-install-recommends", "libgl1"],
     ]
 
 
@@ -180,16 +180,6 @@ def test_a_display_is_what_a_person_can_see(run: ModuleType, linux: pytest.Monke
     linux.setenv("WAYLAND_DISPLAY", "wayland-0")
     assert run.has_display_setting()
     assert run.display_libraries() == run.QT_LIBRARIES + run.WAYLAND_LIBRARIES
-
-
-def test_a_display_that_does_not_answer_is_noticed_before_qt_starts(
-    run: ModuleType, linux: pytest.MonkeyPatch
-) -> None:
-    if not run.loads("libxcb.so.1"):
-        pytest.fail("libxcb.so.1 is missing, which run.py test would have installed")
-    linux.setenv("DISPLAY", ":65000")
-
-    assert not run.display_answers()
 
 
 @pytest.mark.parametrize(
