@@ -13,10 +13,11 @@ from PySide6.QtWidgets import QApplication
 
 from ctm_gui import settings as table
 from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.settings import Settings, settings_path
+from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import ThemeChoice, apply_theme, chosen_theme
 from ctm_gui.views.crash import CrashHandler
 from ctm_gui.views.main_window import MainWindow
+from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.services.catalogue import load_catalogue
 from predictor.services.history import open_history
@@ -49,7 +50,7 @@ class Application:
         self.window = MainWindow(self.workspace, self.settings)
         self.window.theme_chosen.connect(self.use_theme)
         self.qt.styleHints().colorSchemeChanged.connect(self._on_system_theme)
-        self.use_theme(self._theme_choice())
+        self.use_theme(remembered_theme(self.settings))
 
     def run(self, models: Sequence[str]) -> int:
         """Show the window, open ``models``, and return the exit code once it is closed."""
@@ -80,15 +81,15 @@ class Application:
 
     def _start_work(self, models: Sequence[str]) -> None:
         self.workspace.start()
+        try:
+            self.settings.check_writable()
+        except HostError as error:
+            self.workspace.messages.error(error)
         if models:
             self.window.open_paths(models)
 
-    def _theme_choice(self) -> ThemeChoice:
-        chosen = self.settings.get(table.THEME)
-        return ThemeChoice(chosen) if chosen in list(ThemeChoice) else ThemeChoice.SYSTEM
-
     def _on_system_theme(self) -> None:
-        if self._theme_choice() is ThemeChoice.SYSTEM:
+        if remembered_theme(self.settings) is ThemeChoice.SYSTEM:
             self.use_theme(ThemeChoice.SYSTEM)
 
     def _set_up_qt(self) -> None:

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar, cast
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
+from ctm_gui.theme import ThemeChoice
 from predictor.core.errors import HostError
 
 T = TypeVar("T", bool, int, float, str, list[str], bytes)
@@ -102,16 +103,34 @@ class Settings:
         """
         self._file.sync()
         if self._file.status() is not QSettings.Status.NoError:
-            raise HostError(
-                str(self._path),
-                "the settings cannot be written",
-                f"make the file writable or name another one in {SETTINGS_VARIABLE}",
-            )
+            raise self._not_writable()
+
+    def check_writable(self) -> None:
+        """Say before it is too late that nothing will be remembered.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        if not self._file.isWritable():
+            raise self._not_writable()
 
     def add_recent(self, paths: Sequence[str]) -> None:
         """Put files at the top of Open Recent."""
         recent = dict.fromkeys([*reversed(paths), *self.get(RECENT)])
         self.set(RECENT, list(recent)[:MAX_RECENT])
+
+    def _not_writable(self) -> HostError:
+        return HostError(
+            str(self._path),
+            "the settings cannot be written",
+            f"make the file writable or name another one in {SETTINGS_VARIABLE}",
+        )
+
+
+def remembered_theme(settings: Settings) -> ThemeChoice:
+    """Return the user's choice of theme; the system's where it says none that we know."""
+    chosen = settings.get(THEME)
+    return ThemeChoice(chosen) if chosen in list(ThemeChoice) else ThemeChoice.SYSTEM
 
 
 def _read(raw: object, default: object) -> object:

@@ -83,17 +83,17 @@ class TargetsTreeModel(QAbstractItemModel):
         super().__init__(parent)
         self._selection = selection
         self._search = ""
+        self._checked_only = False
         self._root = self._build()
         selection.changed.connect(lambda: self._refresh(Column.NAME))
         selection.badges_changed.connect(lambda: self._refresh(Column.BASIS))
 
-    def set_search(self, text: str) -> None:
-        """Show the devices in which every word of ``text`` occurs."""
-        if text != self._search:
-            self.beginResetModel()
-            self._search = text
-            self._root = self._build()
-            self.endResetModel()
+    def set_filter(self, text: str, *, checked_only: bool) -> None:
+        """Show the devices in which every word of ``text`` occurs, and that are checked now."""
+        self.beginResetModel()
+        self._search, self._checked_only = text, checked_only
+        self._root = self._build()
+        self.endResetModel()
 
     def shown_device_ids(self) -> list[str]:
         """Return the ids of the devices that the search leaves."""
@@ -102,13 +102,6 @@ class TargetsTreeModel(QAbstractItemModel):
     def device(self, index: Index) -> Device | None:
         """Return the device of a row, None for a group."""
         return self._node(index).device
-
-    def index_of(self, device_id: str) -> QModelIndex:
-        """Return the index of a device; an invalid one where it is not shown."""
-        for node in self._nodes(self._root):
-            if node.device is not None and node.device.id == device_id:
-                return self.createIndex(node.row, 0, node)
-        return QModelIndex()
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
         children = self._node(parent).children
@@ -176,14 +169,11 @@ class TargetsTreeModel(QAbstractItemModel):
     def _index(self, node: _Node, column: int = 0) -> QModelIndex:
         return self.createIndex(node.row, column, node)
 
-    def _nodes(self, node: _Node) -> Iterator[_Node]:
-        for child in node.children:
-            yield child
-            yield from self._nodes(child)
-
     def _build(self) -> _Node:
         root = _Node("", None)
         for device in sorted(self._selection.search(self._search), key=_order):
+            if self._checked_only and not self._selection.is_selected(device.id):
+                continue
             vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
             name = device.name.removeprefix(f"{device.vendor} ")
             vendor.children.append(_Node(name, vendor, device))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import (
-    QActionGroup,
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -29,18 +28,20 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui import settings as table
-from ctm_gui.actions import ACTIONS, MENUS, build_actions
+from ctm_gui.actions import build_actions
 from ctm_gui.presenters.explanation import ExplanationPresenter
 from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.settings import Settings
+from ctm_gui.settings import Settings, remembered_theme
 from ctm_gui.theme import Theme, ThemeChoice
 from ctm_gui.views.about import show_about
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.drop_overlay import DropOverlay, dropped_paths
+from ctm_gui.views.menus import fill_menus
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
 from ctm_gui.views.operators_view import OperatorsView
 from ctm_gui.views.recent_menu import RecentMenu
+from ctm_gui.views.session import FIRST_SIZE, Session, remembered_unit
 from ctm_gui.views.status_line import StatusLine
 from ctm_gui.views.targets_panel import TargetsPanel
 from ctm_gui.views.what_if_bar import WhatIfBar
@@ -48,7 +49,6 @@ from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
 COMPARE_TAB, OPERATORS_TAB = 0, 1
-_FIRST_SIZE = (1280, 800)
 _LEFT_WIDTH = 340
 
 
@@ -80,7 +80,7 @@ class MainWindow(QMainWindow):
         self.recent_menu = RecentMenu(settings, self)
         self.setWindowTitle("CloserToMe")
         self._arrange()
-        self._build_menus()
+        fill_menus(self.menuBar(), self.actions_by_id, self.recent_menu, remembered_theme(settings))
         self.overlay = DropOverlay(self)
         self._connect()
         self._accept_drops_alone()
@@ -226,8 +226,10 @@ class MainWindow(QMainWindow):
         self._centre.setSizes([640, 160])
         self._body = _splitter(Qt.Orientation.Horizontal, self._panels, self._centre)
         self._body.setStretchFactor(1, 1)
-        self._body.setSizes([_LEFT_WIDTH, _FIRST_SIZE[0] - _LEFT_WIDTH])
+        self._body.setSizes([_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH])
         self.message_list.hide()
+        splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
+        self._session = Session(self, self.tabs, splitters, self._settings)
         self.setCentralWidget(self._body)
         bar = QToolBar("What if", movable=False)
         bar.setObjectName("what_if")
@@ -236,26 +238,6 @@ class MainWindow(QMainWindow):
         self.addToolBar(bar)
         self.statusBar().addWidget(self.status_line, 1)
         self.statusBar().setSizeGripEnabled(False)
-
-    def _build_menus(self) -> None:
-        themes = QActionGroup(self)
-        for title in MENUS:
-            menu = self.menuBar().addMenu(title)
-            group = None
-            for spec in (spec for spec in ACTIONS if spec.menu == title):
-                if group not in {None, spec.group}:
-                    menu.addSeparator()
-                group = spec.group
-                action = self.actions_by_id[spec.id]
-                menu.addAction(action)
-                if spec.group == "theme":
-                    themes.addAction(action)
-                if spec.id == "open_folder":
-                    menu.addMenu(self.recent_menu)
-        chosen = self._settings.get(table.THEME)
-        self.actions_by_id.get(f"theme_{chosen}", self.actions_by_id["theme_system"]).setChecked(
-            True
-        )
 
     def _connect(self) -> None:
         workspace = self.workspace
@@ -288,28 +270,17 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
 
     def _restore(self) -> None:
-        settings = self._settings
-        if not self.restoreGeometry(QByteArray(settings.get(table.GEOMETRY))):
-            self.resize(*_FIRST_SIZE)
-        self._body.restoreState(QByteArray(settings.get(table.SPLITTERS)))
-        self._panels.restoreState(QByteArray(settings.get(table.PANEL_SPLITTER)))
-        unit = settings.get(table.UNIT)
-        self._on_unit(LatencyUnit(unit) if unit in list(LatencyUnit) else LatencyUnit.MS)
-        self.compare_view.set_budget_ms(settings.get(table.BUDGET_MS) or None)
-        tab = settings.get(table.TAB)
-        self.tabs.setCurrentIndex(tab if 0 <= tab < self.tabs.count() else COMPARE_TAB)
+        self._session.restore()
+        self._on_unit(remembered_unit(self._settings))
+        self.compare_view.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
         self._on_tab(self.tabs.currentIndex())
 
     def _remember(self) -> None:
-        settings = self._settings
-        settings.set(table.GEOMETRY, bytes(self.saveGeometry().data()))
-        settings.set(table.SPLITTERS, bytes(self._body.saveState().data()))
-        settings.set(table.PANEL_SPLITTER, bytes(self._panels.saveState().data()))
-        settings.set(table.TAB, self.tabs.currentIndex())
-        settings.set(table.TARGETS, list(self.workspace.selection.selected_ids))
-        settings.set(table.TARGETS_CHOSEN, True)
+        self._session.remember()
+        self._settings.set(table.TARGETS, list(self.workspace.selection.selected_ids))
+        self._settings.set(table.TARGETS_CHOSEN, True)
         try:
-            settings.sync()
+            self._settings.sync()
         except HostError as error:
             self.workspace.messages.error(error)
 
@@ -347,10 +318,10 @@ class MainWindow(QMainWindow):
         redo.setEnabled(stack.canRedo())
 
     def _on_undo_text(self, text: str) -> None:
-        self.actions_by_id["undo"].setText(f"&Undo {text}".strip())
+        self.actions_by_id["undo"].setText(_menu_text("&Undo", text))
 
     def _on_redo_text(self, text: str) -> None:
-        self.actions_by_id["redo"].setText(f"Re&do {text}".strip())
+        self.actions_by_id["redo"].setText(_menu_text("Re&do", text))
 
     def _on_unit(self, unit: LatencyUnit) -> None:
         self._settings.set(table.UNIT, unit.value)
@@ -366,6 +337,7 @@ class MainWindow(QMainWindow):
         self.tabs.setCurrentIndex(OPERATORS_TAB)
 
     def _on_device_activated(self, device_id: str) -> None:
+        self.workspace.selection.select([device_id], selected=True)
         self.explanation.choose_device(device_id)
         self.tabs.setCurrentIndex(OPERATORS_TAB)
 
@@ -376,6 +348,11 @@ class MainWindow(QMainWindow):
 
     def _on_tab(self, index: int) -> None:
         self.explanation.set_active(active=index == OPERATORS_TAB)
+
+
+def _menu_text(verb: str, what: str) -> str:
+    # An ampersand in a file's name would mark the next letter as the entry's key.
+    return f"{verb} {what.replace('&', '&&')}".strip()
 
 
 def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
@@ -35,6 +35,7 @@ class TargetsPanel(QWidget):
         self.heading = QLabel()
         self.heading.setProperty("role", "heading")
         self.search_box = self._build_search()
+        self.checked_only = self._build_checked_only()
         self._tree = self._build_tree()
         self._nothing = QLabel("No device matches.")
         self._nothing.setProperty("role", "muted")
@@ -43,7 +44,10 @@ class TargetsPanel(QWidget):
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)
         layout.addLayout(self._build_header())
-        layout.addWidget(self.search_box)
+        search = QHBoxLayout()
+        search.addWidget(self.search_box, 1)
+        search.addWidget(self.checked_only)
+        layout.addLayout(search)
         layout.addWidget(self._tree, 1)
         layout.addWidget(self._nothing)
         selection.changed.connect(self._show_counts)
@@ -83,10 +87,19 @@ class TargetsPanel(QWidget):
             row.addWidget(button)
         return row
 
+    def _build_checked_only(self) -> QToolButton:
+        button = QToolButton()
+        button.setText("Checked")
+        button.setCheckable(True)
+        button.setToolTip("Show the checked devices only")
+        button.setAccessibleName("Show checked targets only")
+        button.toggled.connect(self._on_filter)
+        return button
+
     def _build_search(self) -> QLineEdit:
         search = QLineEdit(placeholderText="Search name, vendor, family…", clearButtonEnabled=True)
         search.setAccessibleName("Search targets")
-        search.textChanged.connect(self._on_search)
+        search.textChanged.connect(self._on_filter)
         return search
 
     def _build_tree(self) -> QTreeView:
@@ -105,14 +118,15 @@ class TargetsPanel(QWidget):
         tree.activated.connect(self._on_activated)
         return tree
 
-    def _on_search(self, text: str) -> None:
-        self._model.set_search(text)
+    def _on_filter(self) -> None:
+        checked_only = self.checked_only.isChecked()
+        self._model.set_filter(self.search_box.text(), checked_only=checked_only)
         self._nothing.setVisible(not self._model.shown_device_ids())
         self._expand()
 
     def _expand(self) -> None:
         """Open every group of a search; without one, the groups that hold a checked device."""
-        if self.search_box.text().strip():
+        if self.search_box.text().strip() or self.checked_only.isChecked():
             self._tree.expandAll()
         else:
             self._open_checked(QModelIndex())
@@ -129,15 +143,6 @@ class TargetsPanel(QWidget):
         device = self._model.device(index)
         if device is not None:
             self.device_activated.emit(device.id)
-
-    def reveal(self, device_id: str) -> None:
-        """Scroll to a device and make it current."""
-        index = self._model.index_of(device_id)
-        if index.isValid():
-            self._tree.selectionModel().setCurrentIndex(
-                index, QItemSelectionModel.SelectionFlag.ClearAndSelect
-            )
-            self._tree.scrollTo(index)
 
     def _show_counts(self) -> None:
         chosen, known = len(self.selection.selected_ids), len(self.selection.devices)

@@ -64,9 +64,12 @@ def test_recent_files_are_newest_first_without_doubles(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_an_error_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "folder.ini").mkdir()
     settings = Settings(tmp_path / "folder.ini")
+    with pytest.raises(HostError, match=r"folder\.ini"):
+        settings.check_writable()
     settings.set(table.TAB, 1)
     with pytest.raises(HostError, match=r"folder\.ini"):
         settings.sync()
+    Settings(tmp_path / "new" / "window.ini").check_writable()
 
 
 def test_keys_are_unique_and_explained() -> None:

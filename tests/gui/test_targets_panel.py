@@ -61,6 +61,10 @@ def find(model: TargetsTreeModel, text: str) -> QModelIndex:
     return next(index for index in rows(model) if index.data() == text)
 
 
+def row_of(model: TargetsTreeModel, device_id: str) -> QModelIndex:
+    return next(i for i in rows(model) if (d := model.device(i)) and d.id == device_id)
+
+
 def state(model: TargetsTreeModel, text: str) -> Qt.CheckState:
     return Qt.CheckState(find(model, text).data(CHECK))
 
@@ -100,6 +104,17 @@ def test_search_finds_every_word_anywhere(qtbot: QtBot, panel: TargetsPanel) -> 
     panel.search_box.setText("nothing like it")
     assert outline(panel.model) == []
     assert panel.selection.selected_ids == ("rtx-1",)  # a search changes no check
+
+
+def test_the_checked_devices_can_be_shown_alone(panel: TargetsPanel) -> None:
+    panel.selection.select(["pi-5"], selected=True)
+    panel.checked_only.click()
+    assert outline(panel.model) == ["GPUs", "NVIDIA", "RTX 1", "CPUs", "Raspberry", "Pi 5"]
+    assert panel.tree.isExpanded(find(panel.model, "NVIDIA"))
+    panel.selection.select(["pi-5"], selected=False)
+    assert state(panel.model, "Pi 5") is Qt.CheckState.Unchecked  # stays until asked again
+    panel.checked_only.click()
+    assert len(outline(panel.model)) == 9
 
 
 def test_all_and_none_act_on_what_is_shown(panel: TargetsPanel) -> None:
@@ -154,10 +169,10 @@ def test_badges_tell_the_basis_of_the_numbers(
     workspace.open_paths([str(make_model())])
     settle(workspace)
     chosen = workspace.selection.selected[0]
-    index = model.index_of(chosen.id).siblingAtColumn(Column.BASIS)
+    index = row_of(model, chosen.id).siblingAtColumn(Column.BASIS)
     assert index.data() == "analytic"
     assert "roofline" in index.data(Qt.ItemDataRole.ToolTipRole)
     other = next(
         d for d in workspace.selection.devices if d.id not in workspace.selection.selected_ids
     )
-    assert model.index_of(other.id).siblingAtColumn(Column.BASIS).data() == ""
+    assert row_of(model, other.id).siblingAtColumn(Column.BASIS).data() == ""
