@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,44 +52,70 @@ def _by_latency(pair: tuple[Target, Prediction]) -> float:
 
 
 def _comparison(pairs: Sequence[tuple[Target, Prediction]], budget_ms: float | None) -> str:
-    headers = ["Device", "Runtime", "Precision", "Threads", "P50 ms", "FPS", "Bound ms", "Basis"]
-    rows = [_cells(target, prediction) for target, prediction in pairs]
-    if any(prediction.low80_ms is not None for _, prediction in pairs):
-        headers.insert(5, "80 % interval")
-        for row, (_, prediction) in zip(rows, pairs, strict=True):
-            row.insert(5, _interval(prediction))
-    right = "".join("r" if header in _NUMERIC else " " for header in headers)
-    for row, (_, prediction) in zip(rows, pairs, strict=True):
-        row.append(_remarks(prediction, budget_ms))
-    return render_table([*headers, ""], rows, right)
-
-
-_NUMERIC = frozenset({"Threads", "P50 ms", "80 % interval", "FPS", "Bound ms"})
-
-
-def _cells(target: Target, prediction: Prediction) -> list[str]:
-    configuration = prediction.configuration
-    latency_ms = prediction.latency_ms
-    batch = max(configuration.batch, 1)
-    rate = None if latency_ms is None else LatencyUnit.FPS.from_ms(latency_ms, batch)
-    return [
-        shortened(target.device.name, NAME_COLUMNS),
-        _NOTHING if configuration.runtime == "unknown" else configuration.runtime,
-        configuration.precision.value,
-        str(configuration.threads) if configuration.threads else _NOTHING,
-        _number(latency_ms),
-        _number(rate),
-        _number(prediction.bound_ms),
-        _NOTHING if prediction.basis is None else prediction.basis.value,
+    columns = [column for column in _COLUMNS if column.name != _INTERVAL or _has_interval(pairs)]
+    rows = [
+        [
+            *(column.cell(target, prediction) for column in columns),
+            _remarks(prediction, budget_ms),
+        ]
+        for target, prediction in pairs
     ]
+    right = "".join("r" if column.is_number else " " for column in columns)
+    return render_table([*(column.name for column in columns), ""], rows, right)
+
+
+def _has_interval(pairs: Sequence[tuple[Target, Prediction]]) -> bool:
+    return any(prediction.low80_ms is not None for _, prediction in pairs)
+
+
+def _runtime(_: Target, prediction: Prediction) -> str:
+    runtime = prediction.configuration.runtime
+    return _NOTHING if runtime == "unknown" else runtime
+
+
+def _threads(_: Target, prediction: Prediction) -> str:
+    threads = prediction.configuration.threads
+    return str(threads) if threads else _NOTHING
+
+
+def _rate(_: Target, prediction: Prediction) -> str:
+    if prediction.latency_ms is None:
+        return _NOTHING
+    batch = max(prediction.configuration.batch, 1)
+    return _number(LatencyUnit.FPS.from_ms(prediction.latency_ms, batch))
+
+
+def _interval(_: Target, prediction: Prediction) -> str:
+    return f"{_number(prediction.low80_ms)} – {_number(prediction.high80_ms)}"
+
+
+def _basis(_: Target, prediction: Prediction) -> str:
+    return _NOTHING if prediction.basis is None else prediction.basis.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    is_number: bool
+    cell: Callable[[Target, Prediction], str]
+
+
+_INTERVAL = "80 % interval"
+_COLUMNS = (
+    _Column("Device", False, lambda target, _: shortened(target.device.name, NAME_COLUMNS)),
+    _Column("Runtime", False, _runtime),
+    _Column("Precision", False, lambda _, prediction: prediction.configuration.precision.value),
+    _Column("Threads", True, _threads),
+    _Column("P50 ms", True, lambda _, prediction: _number(prediction.latency_ms)),
+    _Column(_INTERVAL, True, _interval),
+    _Column("FPS", True, _rate),
+    _Column("Bound ms", True, lambda _, prediction: _number(prediction.bound_ms)),
+    _Column("Basis", False, _basis),
+)
 
 
 def _number(value: float | None) -> str:
     return _NOTHING if value is None else significant(value)
-
-
-def _interval(prediction: Prediction) -> str:
-    return f"{_number(prediction.low80_ms)} – {_number(prediction.high80_ms)}"
 
 
 def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
