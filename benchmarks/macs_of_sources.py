@@ -1,6 +1,6 @@
 """Compares the MACs that ingestion counts with those that the data sets state for their graphs.
 
-``python -m benchmarks.macs_of_sources --data DIR --output docs/results/macs.md`` ingests every graph
+``python -m benchmarks.macs_of_sources --data DIR --output docs/results/macs.md`` ingests all graphs
 of ``DIR/ncnn`` (``models.csv``) and ``DIR/timm`` (``graphs.zip``, ``graphs.csv``), and writes the
 page and the same figures as JSON beside it. The graphs of ``DIR/neusight``, for which no MACs are
 stated, are listed with their totals. Nothing of the data is kept.

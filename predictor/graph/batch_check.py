@@ -71,7 +71,13 @@ def _reshape_pins(network: Network, values: ValueTable, node: Node, old: int, ne
     """A constant target that starts with the old batch, for data that starts with the new one."""
     source = network.type_of(node.inputs[0]).dims
     target = values.get(node.inputs[1])
-    if target is None or target.ndim != 1 or not target.size or not source:
+    if (
+        target is None
+        or target.ndim != 1
+        or target.dtype.kind != "i"
+        or not target.size
+        or not source
+    ):
         return False
     sizes = [int(s) for s in target]
     return source[0] == new and sizes[0] == old and -1 in sizes

@@ -17,9 +17,12 @@ from predictor.graph.attention import (
     standard_attention,
 )
 from predictor.graph.einsum import einsum_work
+from predictor.graph.misfits import MISFIT, misfit
 from predictor.graph.network import Network, Node
 from predictor.graph.work import NO_WORK, Work, dims_of, product_work
 
+_MOST_MACS = 2**60
+_LARGEST_WINDOW = 2**31
 Counter: TypeAlias = Callable[[Network, Node], Work]
 
 
@@ -219,6 +222,18 @@ COUNTERS: dict[str, Counter] = {
 
 
 def work_of(network: Network, node: Node) -> Work:
-    """Return what one run of a node multiplies."""
+    """Return what one run of a node multiplies.
+
+    Raises:
+        InputError: the node's inputs are not what its operator is defined for.
+    """
     counter = COUNTERS.get(node.op)
-    return NO_WORK if counter is None else counter(network, node)
+    if counter is None:
+        return NO_WORK
+    try:
+        work = counter(network, node)
+    except MISFIT as error:
+        raise misfit(node) from error
+    if not 0 <= work.macs <= _MOST_MACS or max(*work.window, *work.stride) >= _LARGEST_WINDOW:
+        raise misfit(node, "they state more work than 64 bits can count")
+    return work

@@ -10,6 +10,7 @@ import onnx.inliner
 
 from predictor.core.errors import InputError
 from predictor.core.records import TensorInfo
+from predictor.graph.arity import check_arity
 from predictor.graph.assembly import assemble
 from predictor.graph.batch_check import batch_change, check_reshapes
 from predictor.graph.binding import InputBinding
@@ -69,6 +70,7 @@ def build_model(
     if binding.old_batch is None:
         network.stored_types = StoredTypes(read.proto.graph)
     validate(network)
+    check_arity(network)
     values = ValueTable(network)
     if binding.old_batch is None or batch is None:
         complete_types(network, values)

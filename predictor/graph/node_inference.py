@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import onnx
 
-from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.flatten import type_from_proto
+from predictor.graph.misfits import ONNX_MISFIT, misfit
 from predictor.graph.network import UNKNOWN_DTYPE, Network, Node, TensorType
 from predictor.graph.operators import BLOCKED_DOMAIN, ONNX_OF_DTYPE, PARAMETER_INPUTS
 from predictor.graph.values import ValueTable, to_tensor
@@ -73,17 +73,8 @@ def _infer(
         inferred = onnx.shape_inference.infer_node_outputs(
             schema, proto, types, data, opset_imports=opsets, ir_version=onnx.IR_VERSION
         )
-    except (
-        onnx.shape_inference.InferenceError,
-        onnx.checker.ValidationError,
-        RuntimeError,
-        ValueError,
-    ) as error:
-        raise InputError(
-            f"node {node.name}",
-            f"its inputs do not fit {node.op_type}: {_first_line(error)}",
-            "check the dimensions that the model is bound to, or export it again",
-        ) from error
+    except ONNX_MISFIT as error:
+        raise misfit(node, _first_line(error)) from error
     return [
         type_from_proto(inferred[name]) if name in inferred else TensorType(UNKNOWN_DTYPE, None)
         for name in node.local_outputs

@@ -7,6 +7,7 @@ import onnx
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.control_flow import settle_trips
+from predictor.graph.misfits import MISFIT, ONNX_MISFIT, misfit
 from predictor.graph.network import UNKNOWN_DTYPE, UNKNOWN_TYPE, Network, Node, TensorType
 from predictor.graph.node_inference import infer_by_schema
 from predictor.graph.operator_graph import OperatorFlag
@@ -15,12 +16,14 @@ from predictor.graph.rule_basics import Outputs
 from predictor.graph.shape_rules import RULES
 from predictor.graph.values import ValueTable
 
+_MOST_ELEMENTS = 2**50  # a petabyte and more: no real tensor, and sums stay within 64 bits
+
 
 def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Infer all types of a model with bound inputs at once; gaps are left for the walk."""
     try:
         return onnx.shape_inference.infer_shapes(proto, data_prop=True)
-    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
+    except ONNX_MISFIT:
         return proto  # the walk finds the operator that it stumbles over, and names it
 
 
@@ -47,6 +50,8 @@ def complete_types(network: Network, values: ValueTable) -> None:
 
 def _check_sizes(network: Network, node: Node) -> None:
     for name in node.outputs:
+        if name and network.types[name].elements > _MOST_ELEMENTS:
+            raise misfit(node, f"its output would have more than {_MOST_ELEMENTS} elements")
         for axis, size in enumerate(network.types[name].dims if name else ()):
             if size < 0:
                 raise InputError(
@@ -75,7 +80,10 @@ def _complete_node(network: Network, node: Node, values: ValueTable) -> None:
 
 def _inferred(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     rule = RULES.get(node.op)
-    outputs = rule(network, node, values) if rule is not None else None
+    try:
+        outputs = rule(network, node, values) if rule is not None else None
+    except MISFIT as error:
+        raise misfit(node) from error
     if outputs is None and node.op != "Unknown":
         outputs = infer_by_schema(network, node, values)
     return outputs

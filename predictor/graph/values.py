@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from predictor.graph.misfits import MISFIT
 from predictor.graph.network import Network, Node
 from predictor.graph.operators import ONNX_OF_DTYPE
 
@@ -77,6 +78,8 @@ class ValueTable:
         if evaluator is None or not self._is_small(node, name):
             return None
         inputs = [self._known.get(i) if i else None for i in node.inputs]
+        if not inputs or inputs[0] is None:
+            return None
         if any(v is None and i for v, i in zip(inputs, node.inputs, strict=True)):
             return None
         return self._run(evaluator, node, inputs, name)
@@ -130,7 +133,7 @@ class ValueTable:
         try:
             with np.errstate(all="ignore"):
                 result = evaluator(node, inputs)
-        except (ValueError, IndexError, TypeError, OverflowError, np.exceptions.AxisError):
+        except (*MISFIT, AttributeError):
             return None  # the file's values do not fit; the operator's shape inference says how
         if isinstance(result, list):
             for output, part in zip(node.outputs, result, strict=False):
