@@ -27,7 +27,7 @@ def check_arity(network: Network) -> None:
         InputError: one is; the node is named.
     """
     for node in network.nodes:
-        if node.op == "Unknown":
+        if node.op == "Unknown" or node.proto is None:
             continue
         arity = _arity_of(network, node)
         for position in arity.required:
