@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if problem:
         print(f"ctm-gui: {problem}", file=sys.stderr)  # noqa: T201 - there is no window to say it
         return EXIT_HOST
+    # Loading makes objects that stay; the application turns the collector on once it is loaded.
+    gc.disable()
     try:
         # Qt loads here, after the check, because without its libraries it cannot even be imported.
         from ctm_gui.application import Application  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -70,6 +71,10 @@ class Application:
 
     def start(self, models: Sequence[str] = ()) -> None:
         """Show the window; background work starts right after its first frame."""
+        # What was loaded so far stays: looking through it for garbage would stop the window for
+        # 30 to 170 ms each time.
+        gc.freeze()
+        gc.enable()
         self.window.show()
         QTimer.singleShot(0, self.workspace, partial(self._start_work, tuple(models)))
 

@@ -241,7 +241,7 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         workspace = self.workspace
-        workspace.comparison_changed.connect(self._show_comparison)
+        workspace.comparison_changed.connect(self._on_comparison)
         workspace.opened.connect(self._settings.add_recent)
         workspace.activity_changed.connect(self._show_activity)
         workspace.what_if_changed.connect(self._show_what_if)
@@ -284,12 +284,18 @@ class MainWindow(QMainWindow):
         except HostError as error:
             self.workspace.messages.error(error)
 
+    def _on_comparison(self) -> None:
+        self.explanation.set_comparison(self.workspace.comparison)
+        self._show_comparison()
+
     def _show_comparison(self) -> None:
-        comparison = self.workspace.comparison
-        self.compare_view.show_predictions(comparison.rows)
-        self.explanation.set_comparison(comparison)
+        # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
+        if self.tabs.currentIndex() == COMPARE_TAB:
+            self.compare_view.show_predictions(self.workspace.comparison.rows)
 
     def _show_choices(self) -> None:
+        if self.tabs.currentIndex() != OPERATORS_TAB:
+            return
         self.operators_view.set_choices(self.explanation.models, self.explanation.targets)
         if self.explanation.choice is not None:
             self.operators_view.set_choice(*self.explanation.choice)
@@ -347,6 +353,8 @@ class MainWindow(QMainWindow):
             self.explanation.choose_model(entries[row].id)
 
     def _on_tab(self, index: int) -> None:
+        self._show_comparison()
+        self._show_choices()
         self.explanation.set_active(active=index == OPERATORS_TAB)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -116,7 +117,10 @@ def test_a_damaged_catalogue_is_one_sentence_and_exit_2(
 
     monkeypatch.setattr("ctm_gui.application.load_catalogue", damaged)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
-    assert main([]) == 2
+    try:
+        assert main([]) == 2
+    finally:
+        gc.enable()
     assert capsys.readouterr().err == (
         "ctm-gui: rpi-5.json: it is no JSON; install the program again.\n"
     )
@@ -142,6 +146,14 @@ def application(qtbot: QtBot, tmp_path: Path) -> Iterator[Application]:
     yield application
     application.close()
     sys.setswitchinterval(interval)
+    gc.unfreeze()
+
+
+def test_the_collector_skips_what_was_loaded_and_runs(application: Application) -> None:
+    gc.disable()
+    application.start()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 10_000
 
 
 def test_files_on_the_command_line_are_opened(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -56,6 +57,7 @@ def application(qtbot: QtBot, tmp_path: Path) -> Iterator[Application]:
     yield application
     application.close()
     sys.setswitchinterval(interval)
+    gc.unfreeze()
 
 
 @pytest.mark.timing
