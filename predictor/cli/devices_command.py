@@ -17,6 +17,7 @@ from predictor.services.inspection import (
     device_summary,
 )
 from predictor.services.this_machine import measure_this_machine
+from predictor.services.user_devices import user_devices_of
 
 _LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
@@ -29,7 +30,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _list(options: argparse.Namespace, console: Console) -> None:
-    devices = load_catalogue().devices
+    own = user_devices_of(options.store)()
+    devices = load_catalogue().with_devices(own).devices
     if options.json:
         # No device of the catalogue is measured: signatures come from probing.
         entries = [device_summary(device, has_signature=False) for device in devices]
@@ -39,7 +41,7 @@ def _list(options: argparse.Namespace, console: Console) -> None:
 
 
 def _show(options: argparse.Namespace, console: Console) -> None:
-    device = load_catalogue().find(options.device)
+    device = load_catalogue(user_devices_of(options.store)).find(options.device)
     _print_device(device, options, console)
 
 

@@ -19,6 +19,7 @@ from predictor.services.comparison import default_devices
 from predictor.services.history import History, open_history
 from predictor.services.inspection import Model
 from predictor.services.prediction import predict, resolve_targets
+from predictor.services.user_devices import user_devices_of
 
 _DONE = 0
 _BUDGET_MISSED = 1
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     A model that cannot be read does not keep the others from their numbers, nor does a store that
     fails; both are said on stderr and decide the exit code.
     """
-    targets = choose_targets(options, load_catalogue())
+    targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
     store = _Store(options.store)
     try:
         models, code = _read(readings, console)

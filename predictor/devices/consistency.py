@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from predictor.core.metrics import METRIC_BY_NAME, Family
 from predictor.core.records import Device
@@ -13,17 +14,35 @@ from predictor.core.units import significant
 FP32_FACTOR = 1.6
 # From a compute-heavy GPU (0.01) to a small processor with fast memory (8), with room.
 _BYTES_A_FLOP = (1e-3, 50.0)
+CLUSTERS = "clusters"
+
+
+class Finding(NamedTuple):
+    """A contradiction between facts of one device.
+
+    Attributes:
+        fields: the fields that it is about: metrics by name, or ``clusters``.
+        sentence: what is odd, with names and values.
+    """
+
+    fields: tuple[str, ...]
+    sentence: str
 
 
 def consistency_warnings(
     device: Device, unknown_metrics: Mapping[str, float] | None = None
 ) -> tuple[str, ...]:
     """Return a sentence for each contradiction between the facts of a device."""
+    source_warnings = _source_warnings(device, unknown_metrics or {})
+    return tuple(found.sentence for found in (*contradictions(device), *source_warnings))
+
+
+def contradictions(device: Device) -> tuple[Finding, ...]:
+    """Return each contradiction between the values of a device, sources aside."""
     return (
         *_clock_warnings(device),
         *_rate_warnings(device),
         *_cluster_warnings(device),
-        *_source_warnings(device, unknown_metrics or {}),
     )
 
 
@@ -46,23 +65,25 @@ def derived_fp32_tflops(device: Device) -> float | None:
     return clock * cores * lanes * 2e-6
 
 
-def _clock_warnings(device: Device) -> Iterator[str]:
+def _clock_warnings(device: Device) -> Iterator[Finding]:
     base, boost = device.metric("clock_mhz"), device.metric("boost_clock_mhz")
     if base is not None and boost is not None and boost < base:
-        yield (
+        yield Finding(
+            ("boost_clock_mhz", "clock_mhz"),
             f"boost_clock_mhz ({significant(boost, 5)} MHz) is under clock_mhz "
-            f"({significant(base, 5)} MHz)"
+            f"({significant(base, 5)} MHz)",
         )
 
 
-def _rate_warnings(device: Device) -> Iterator[str]:
+def _rate_warnings(device: Device) -> Iterator[Finding]:
     stated, derived = device.metric("fp32_tflops"), derived_fp32_tflops(device)
     if stated is not None and derived is not None:
         factor = max(stated / derived, derived / stated)
         if factor > FP32_FACTOR:
-            yield (
+            yield Finding(
+                ("fp32_tflops",),
                 f"fp32_tflops ({significant(stated, 4)} TFLOP/s) and clock x cores x lanes x 2 "
-                f"({significant(derived, 4)} TFLOP/s) differ by a factor of {significant(factor)}"
+                f"({significant(derived, 4)} TFLOP/s) differ by a factor of {significant(factor)}",
             )
     yield from _below(device, "tf32_tflops", "fp32_tflops")
     yield from _below(device, "int4_tops", "int8_tops")
@@ -71,46 +92,58 @@ def _rate_warnings(device: Device) -> Iterator[str]:
     if stated is not None and bandwidth is not None:
         ratio = bandwidth / (stated * 1e3)
         if not _BYTES_A_FLOP[0] <= ratio <= _BYTES_A_FLOP[1]:
-            yield (
+            yield Finding(
+                ("dram_bw_gbps", "fp32_tflops"),
                 f"dram_bw_gbps ({significant(bandwidth, 4)} GB/s) is {significant(ratio)} bytes "
-                f"a FLOP of fp32_tflops ({significant(stated, 4)} TFLOP/s): check the units"
+                f"a FLOP of fp32_tflops ({significant(stated, 4)} TFLOP/s): check the units",
             )
     if device.metric("dsp_count") is not None and device.family is not Family.FPGA:
-        yield f"dsp_count is given, but the family is {device.family.value}, not fpga"
+        yield Finding(
+            ("dsp_count",), f"dsp_count is given, but the family is {device.family.value}, not fpga"
+        )
 
 
-def _below(device: Device, upper: str, lower: str) -> Iterator[str]:
+def _below(device: Device, upper: str, lower: str) -> Iterator[Finding]:
     """Warn where a rate is under one that the same hardware always reaches too."""
     high, low = device.metric(upper), device.metric(lower)
     # 1 % for rounding in datasheets.
     if high is not None and low is not None and high < 0.99 * low:
         unit = METRIC_BY_NAME[upper].unit
-        yield f"{upper} ({significant(high, 4)} {unit}) is under {lower} ({significant(low, 4)})"
+        yield Finding(
+            (upper, lower),
+            f"{upper} ({significant(high, 4)} {unit}) is under {lower} ({significant(low, 4)})",
+        )
 
 
-def _cluster_warnings(device: Device) -> Iterator[str]:
+def _cluster_warnings(device: Device) -> Iterator[Finding]:
     if not device.clusters:
         return
     cores = sum(cluster.cores for cluster in device.clusters)
     stated = device.metric("core_count")
     if stated is not None and cores != stated:
-        yield f"core_count is {significant(stated, 6)}, but the clusters have {cores} cores"
+        yield Finding(
+            ("core_count", CLUSTERS),
+            f"core_count is {significant(stated, 6)}, but the clusters have {cores} cores",
+        )
     fastest = max(cluster.clock_mhz for cluster in device.clusters)
     boost = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
     if boost is not None and fastest > boost * 1.001:
-        yield (
+        yield Finding(
+            (CLUSTERS,),
             f"a cluster runs at {significant(fastest, 5)} MHz, above the device's clock of "
-            f"{significant(boost, 5)} MHz"
+            f"{significant(boost, 5)} MHz",
         )
     rates = [cluster.clock_mhz * (cluster.fp32_au_per_core or 0) for cluster in device.clusters]
     if all(rates) and rates != sorted(rates, reverse=True):
-        yield "the clusters are not listed fastest first"
+        yield Finding((CLUSTERS,), "the clusters are not listed fastest first")
 
 
-def _source_warnings(device: Device, unknown_metrics: Mapping[str, float]) -> Iterator[str]:
+def _source_warnings(device: Device, unknown_metrics: Mapping[str, float]) -> Iterator[Finding]:
     for name in device.metrics:
         if name not in device.sources:
-            yield f"{name} has no source"
+            yield Finding((name,), f"{name} has no source")
     for name in device.sources:
         if name not in device.metrics and name not in unknown_metrics:
-            yield f"a source is given for {shortened(name, 40)}, which has no value"
+            yield Finding(
+                (name,), f"a source is given for {shortened(name, 40)}, which has no value"
+            )

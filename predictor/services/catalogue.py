@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from predictor.core.errors import InputError
+from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device
 from predictor.devices.catalogue import load_device_files
 from predictor.devices.detection import THIS_ID, detect_this_machine
 from predictor.devices.schema import read_device
+from predictor.services.user_devices import with_unused_ids
 
 _LISTED = 8
 _SUGGESTED = 3
@@ -26,9 +27,14 @@ class Catalogue:
 
     Args:
         devices: devices with unique ids.
+        own: reads the user's devices; called by ``find`` where no id of ``devices`` is named, so
+            that the store is not opened for shipped ones.
     """
 
-    def __init__(self, devices: Iterable[Device]) -> None:
+    def __init__(
+        self, devices: Iterable[Device], own: Callable[[], Iterable[Device]] = tuple
+    ) -> None:
+        self._own = own
         self.devices: tuple[Device, ...] = tuple(sorted(devices, key=lambda device: device.id))
         self.by_id: Mapping[str, Device] = MappingProxyType({d.id: d for d in self.devices})
         if len(self.by_id) != len(self.devices):
@@ -49,6 +55,7 @@ class Catalogue:
         Raises:
             InputError: when no device or more than one fits, with the nearest names; or when the
                 device file is wrong.
+            CtmError: when no shipped device fits and the user's cannot be read.
         """
         if text in self.by_id:
             return self.by_id[text]
@@ -56,7 +63,21 @@ class Catalogue:
             return detect_this_machine()
         if text.casefold().endswith(".json") or (os.sep in text and Path(text).exists()):
             return read_device(text).device
-        return self._find_by_part(text)
+        try:
+            own = tuple(self._own())
+        except CtmError as unreadable:
+            try:
+                return self._find_by_part(text)
+            except InputError as not_found:
+                raise unreadable from not_found
+        return self.with_devices(own).find(text) if own else self._find_by_part(text)
+
+    def with_devices(self, more: Iterable[Device]) -> Catalogue:
+        """Return a catalogue with further devices; one whose id is taken gets a number to it.
+
+        That happens when a later version ships a device under the id of one of the user's.
+        """
+        return Catalogue((*self.devices, *with_unused_ids(more, self.by_id)))
 
     def search(self, words: str) -> tuple[Device, ...]:
         """Return the devices in which every one of the ``words`` occurs, in order of id.
@@ -104,13 +125,16 @@ class Catalogue:
         return [name for score, name in sorted(scores)[:_SUGGESTED] if -score >= _NEARNESS]
 
 
-def load_catalogue() -> Catalogue:
+def load_catalogue(own: Callable[[], Iterable[Device]] = tuple) -> Catalogue:
     """Load the shipped devices.
+
+    Args:
+        own: reads the user's devices, which ``Catalogue.find`` finds too.
 
     Raises:
         InputError: when a shipped file is damaged.
     """
-    return Catalogue(entry.device for entry in load_device_files())
+    return Catalogue((entry.device for entry in load_device_files()), own)
 
 
 def _squash(text: str) -> str:

@@ -16,6 +16,7 @@ from predictor import __version__
 from predictor.core.records import Prediction
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.services.user_devices import UserDevices
 from predictor.store import maintenance
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
@@ -31,10 +32,14 @@ class History:
 
     Args:
         database: opened on this thread; closed with the history.
+
+    Attributes:
+        devices: the devices that the user described.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.devices = UserDevices(database)
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> list[str]:
         """Store predictions and the models that they are about, all or nothing.

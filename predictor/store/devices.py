@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -13,9 +14,23 @@ from predictor.store.database import Database
 from predictor.store.values import text_in, text_out
 
 
-def put(database: Database, device: Device) -> None:
-    """Store a device; an earlier description with its id is replaced."""
+def put(
+    database: Database,
+    device: Device,
+    unknown_metrics: Mapping[str, float] | None = None,
+    replacing: str | None = None,
+) -> None:
+    """Store a device; an earlier description with its id is replaced.
+
+    Args:
+        database: the store.
+        device: what is known of it.
+        unknown_metrics: what another version's file told of it, kept as it is.
+        replacing: id that it had until now; that description goes in the same transaction.
+    """
     with database.transaction() as connection:
+        if replacing not in {None, device.id}:
+            connection.execute("DELETE FROM devices WHERE id = ?", (replacing,))
         connection.execute(
             "INSERT INTO devices (id, name, vendor, family, description, updated_ns)"
             " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name,"
@@ -26,7 +41,7 @@ def put(database: Database, device: Device) -> None:
                 text_in(device.name),
                 text_in(device.vendor),
                 str(device.family),
-                _description(device),
+                _description(device, unknown_metrics or {}),
                 time.time_ns(),
             ),
         )
@@ -41,16 +56,25 @@ def every(database: Database) -> list[Device]:
         return [_device(*row) for row in rows]
 
 
+def unknown_metrics(database: Database) -> dict[str, dict[str, float]]:
+    """Return by device id the metrics that only another version's file knows."""
+    with database.reading() as connection:
+        rows = connection.execute("SELECT id, description FROM devices").fetchall()
+    kept = {identity: json.loads(text).get("unknown_metrics", {}) for identity, text in rows}
+    return {identity: metrics for identity, metrics in kept.items() if metrics}
+
+
 def remove(database: Database, device_id: str) -> None:
     """Forget a device's description; what was measured on it stays."""
     with database.transaction() as connection:
         connection.execute("DELETE FROM devices WHERE id = ?", (device_id,))
 
 
-def _description(device: Device) -> str:
+def _description(device: Device, unknown_metrics: Mapping[str, float]) -> str:
     """Return what has no column of its own as a JSON object."""
     return json.dumps(
         {
+            "unknown_metrics": dict(unknown_metrics),
             "metrics": dict(device.metrics),
             "sources": dict(device.sources),
             "configurations": [asdict(configuration) for configuration in device.configurations],

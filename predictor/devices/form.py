@@ -1,0 +1,246 @@
+"""What a person types into the form of a device, and what is wrong with it, field by field.
+
+A device file is refused at its first error; the form shows every one beside its field, with the
+same checks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import METRICS, Family
+from predictor.core.records import Cluster, Configuration, Device
+from predictor.core.text import shortened
+from predictor.devices.consistency import CLUSTERS, Finding, contradictions
+from predictor.devices.fields import (
+    MAX_NAME,
+    MAX_SOURCE,
+    Place,
+    check_count,
+    check_id,
+    check_metric,
+    check_notes,
+    check_text,
+)
+from predictor.devices.schema import MAX_CLUSTERS, MAX_CONFIGURATIONS, DeviceFile
+
+T = TypeVar("T")
+
+CONFIGURATIONS = "configurations"
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFields:
+    """One row of the clusters, as typed; empty lanes are not known."""
+
+    name: str = ""
+    cores: str = ""
+    clock_mhz: str = ""
+    fp32_au_per_core: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FormFields:
+    """The form of one device, as typed.
+
+    Attributes:
+        id, name, vendor, system, notes: texts.
+        family: kind of compute unit.
+        values: text of each metric that has one, also of one that is not available now.
+        available: names of the metrics that are known; the others are absent, not zero.
+        sources: where each metric comes from, by metric name.
+        configurations: what the device can run, the usual one first.
+        clusters: kinds of cores, the fastest first.
+        unknown_metrics: what a file of another version told; kept and not shown.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    family: Family
+    system: str = ""
+    notes: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    available: frozenset[str] = frozenset()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    configurations: tuple[Configuration, ...] = (Configuration(),)
+    clusters: tuple[ClusterFields, ...] = ()
+    unknown_metrics: Mapping[str, float] = _NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class FormCheck:
+    """What the checks found.
+
+    Attributes:
+        entry: the device of the form; None where a field is wrong.
+        problems: a sentence for each wrong field, by its key: a metric's name, ``name``,
+            ``sources.clock_mhz``, ``clusters.0.cores`` (rows from 0), ...
+        findings: values that contradict each other; none while a field is wrong.
+        unsourced: names of the metrics without a source, in the registry's order.
+    """
+
+    entry: DeviceFile | None
+    problems: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    unsourced: tuple[str, ...]
+
+
+def fields_of(entry: DeviceFile) -> FormFields:
+    """Return the form that shows a device; ``check_form`` of it gives an equal device."""
+    device = entry.device
+    return FormFields(
+        device.id,
+        device.name,
+        device.vendor,
+        device.family,
+        device.system,
+        device.notes,
+        values={name: number_text(value) for name, value in device.metrics.items()},
+        available=frozenset(device.metrics),
+        sources=dict(device.sources),
+        configurations=device.configurations,
+        clusters=tuple(
+            ClusterFields(
+                cluster.name,
+                str(cluster.cores),
+                number_text(cluster.clock_mhz),
+                "" if cluster.fp32_au_per_core is None else number_text(cluster.fp32_au_per_core),
+            )
+            for cluster in device.clusters
+        ),
+        unknown_metrics=entry.unknown_metrics,
+    )
+
+
+def check_form(fields: FormFields) -> FormCheck:
+    """Check every field and, where each is right, the values against each other."""
+    checker = _Checker()
+    metrics = {
+        metric.name: value
+        for metric in METRICS
+        if metric.name in fields.available
+        if (value := checker.metric(metric.name, fields.values.get(metric.name, ""))) is not None
+    }
+    sources = _sources(checker, fields)
+    device = Device(
+        id=checker.run("id", lambda: check_id(fields.id, Place("", "id"))) or "",
+        name=checker.text("name", fields.name),
+        vendor=checker.text("vendor", fields.vendor),
+        family=fields.family,
+        metrics=metrics,
+        sources=sources,
+        configurations=_configurations(checker, fields.configurations),
+        clusters=_clusters(checker, fields.clusters),
+        system=checker.text("system", fields.system, required=False),
+        notes=checker.run("notes", lambda: check_notes(fields.notes, Place("", "notes"))) or "",
+    )
+    wrong = bool(checker.problems)
+    return FormCheck(
+        None if wrong else DeviceFile(device, unknown_metrics=fields.unknown_metrics),
+        checker.problems,
+        () if wrong else contradictions(device),
+        tuple(name for name in metrics if name not in sources),
+    )
+
+
+def number_text(value: float) -> str:
+    """Write a number so that reading it gives the same one, whole numbers without a fraction."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+class _Checker:
+    """Collects the problems of the checks that it runs, by field."""
+
+    def __init__(self) -> None:
+        self.problems: dict[str, str] = {}
+
+    def run(self, key: str, check: Callable[[], T]) -> T | None:
+        """Return what ``check`` returns; None where it refuses, the reason noted under ``key``."""
+        try:
+            return check()
+        except InputError as error:
+            self.problems[key] = error.reason
+            return None
+
+    def text(self, key: str, text: str, *, required: bool = True) -> str:
+        return (
+            self.run(key, lambda: check_text(text, Place("", key), MAX_NAME, required=required))
+            or ""
+        )
+
+    def metric(self, name: str, text: str, key: str = "") -> float | None:
+        return self.run(
+            key or name, lambda: check_metric(name, _number(text, Place("", name)), Place(""))
+        )
+
+
+def _number(text: str, place: Place) -> float:
+    stripped = text.strip()
+    if not stripped:
+        raise place.wrong("is empty: type its value, or untick it where it is not known")
+    if "," in stripped:
+        raise place.wrong("has a comma: write 1234.5, with a point and nothing between thousands")
+    if not _NUMBER.fullmatch(stripped):
+        raise place.wrong(f'is "{shortened(stripped, 30)}" where a number was expected')
+    return float(stripped)
+
+
+def _sources(checker: _Checker, fields: FormFields) -> dict[str, str]:
+    """Return the sources of what has a value, each checked; an empty one is none."""
+    result: dict[str, str] = {}
+    for name, text in fields.sources.items():
+        if not text.strip() or not (name in fields.available or name in fields.unknown_metrics):
+            continue
+        place = Place("", "source")
+        key = f"sources.{name}"
+        checked = checker.run(key, lambda t=text, p=place: check_text(t, p, MAX_SOURCE))  # type: ignore[misc]
+        result[name] = checked or ""
+    return result
+
+
+def _configurations(
+    checker: _Checker, configurations: tuple[Configuration, ...]
+) -> tuple[Configuration, ...]:
+    count = len(configurations)
+    if not count:
+        checker.problems[CONFIGURATIONS] = "at least one runtime and precision is needed"
+    elif count > MAX_CONFIGURATIONS:
+        checker.problems[CONFIGURATIONS] = f"there are {count}, more than {MAX_CONFIGURATIONS}"
+    elif len(set(configurations)) < count:
+        checker.problems[CONFIGURATIONS] = "one runtime and precision is listed twice"
+    return configurations
+
+
+def _clusters(checker: _Checker, rows: tuple[ClusterFields, ...]) -> tuple[Cluster, ...]:
+    if len(rows) > MAX_CLUSTERS:
+        checker.problems[CLUSTERS] = f"there are {len(rows)}, more than {MAX_CLUSTERS}"
+        return ()
+    return tuple(_cluster(checker, row, f"{CLUSTERS}.{number}") for number, row in enumerate(rows))
+
+
+def _cluster(checker: _Checker, row: ClusterFields, key: str) -> Cluster:
+    """Return a cluster; a wrong field of it is noted and stands as zero."""
+    cores = checker.run(
+        f"{key}.cores",
+        lambda: check_count(
+            _number(row.cores, Place("", "cores")), Place("", "cores"), 1, 1_000_000
+        ),
+    )
+    name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
+    lanes = row.fp32_au_per_core
+    return Cluster(
+        name or "",
+        cores or 0,
+        checker.metric("clock_mhz", row.clock_mhz, f"{key}.clock_mhz") or 0.0,
+        checker.metric("fp32_au_per_core", lanes, f"{key}.fp32_au_per_core")
+        if lanes.strip()
+        else None,
+    )

@@ -1,0 +1,184 @@
+"""The devices that the user describes: kept in the store, read from files and written to them."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from predictor.core.errors import HostError
+from predictor.core.records import Device
+from predictor.devices.consistency import consistency_warnings
+from predictor.devices.fields import MAX_ID
+from predictor.devices.schema import (
+    DeviceFile,
+    device_from_object,
+    device_to_json,
+    device_to_object,
+    read_device,
+)
+from predictor.store import devices as device_records
+from predictor.store.database import Database, open_database, store_path
+
+__all__ = [
+    "DeviceFile",
+    "UserDevices",
+    "copy_of",
+    "export_device",
+    "import_device",
+    "slug",
+    "stored_devices",
+    "unused_id",
+    "user_devices_of",
+    "with_unused_ids",
+]
+
+_REPEAT = re.compile(r"-([0-9]+)$")
+
+
+class UserDevices:
+    """The user's devices in an open store.
+
+    Args:
+        database: opened on this thread.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def every(self) -> tuple[DeviceFile, ...]:
+        """Return all of them, by id."""
+        kept = device_records.unknown_metrics(self._database)
+        return tuple(
+            _entry(device, kept.get(device.id, {}))
+            for device in device_records.every(self._database)
+        )
+
+    def save(self, entry: DeviceFile, replacing: str | None = None) -> DeviceFile:
+        """Store a device, checked as a file of it would be, and return it as stored.
+
+        Args:
+            entry: the device; one with its id is replaced.
+            replacing: the id that it had until now, where that is another.
+
+        Raises:
+            InputError: a field is wrong; nothing is stored.
+            HostError: the store cannot be written.
+        """
+        content = device_to_object(entry.device, entry.unknown_metrics)
+        checked = device_from_object(content, entry.device.id)
+        device_records.put(self._database, checked.device, checked.unknown_metrics, replacing)
+        return checked
+
+    def delete(self, device_id: str) -> None:
+        """Forget a device; what was predicted and measured on it stays.
+
+        Raises:
+            HostError: the store cannot be written.
+        """
+        device_records.remove(self._database, device_id)
+
+
+def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
+    """Return the user's devices of the store at ``path``; a store is not made for them.
+
+    Args:
+        path: the store's file; None for what CTM_STORE names, else the one in the user's folder.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: the store cannot be read.
+    """
+    location = store_path(path)
+    if not location.exists():
+        return ()
+    database = open_database(location)
+    with closing(database):
+        return tuple(device_records.every(database))
+
+
+def user_devices_of(path: str | None) -> Callable[[], Sequence[Device]]:
+    """Return what reads the user's devices once they are asked for; see ``stored_devices``."""
+    return lambda: stored_devices(Path(path) if path else None)
+
+
+def import_device(path: str | os.PathLike[str], taken: Container[str]) -> DeviceFile:
+    """Read a device file, ours or NeuSight's, under an id that is not taken.
+
+    Args:
+        path: the file.
+        taken: ids of the devices that are there already.
+
+    Raises:
+        InputError: what is wrong with the file, in one sentence.
+    """
+    entry = read_device(path)
+    return replace(entry, device=replace(entry.device, id=unused_id(entry.device.id, taken)))
+
+
+def export_device(entry: DeviceFile, path: str | os.PathLike[str]) -> None:
+    """Write a device's file; an existing one is replaced as a whole or not at all.
+
+    Raises:
+        HostError: the file cannot be written.
+    """
+    target = Path(path)
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        partial.write_text(device_to_json(entry.device, entry.unknown_metrics), encoding="utf-8")
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise HostError(
+            os.fspath(path),
+            f"the device file could not be written: {error.strerror or error}",
+            "choose a folder that you may write to",
+        ) from error
+
+
+def copy_of(entry: DeviceFile, taken: Container[str]) -> DeviceFile:
+    """Return a duplicate of a device under an id of its own, its name marked as a copy."""
+    device = entry.device
+    return replace(
+        entry,
+        device=replace(
+            device,
+            id=unused_id(f"{device.id[: MAX_ID - 10].rstrip('-_.')}-copy", taken),
+            name=f"{device.name[:100]} (copy)",
+        ),
+    )
+
+
+def slug(name: str) -> str:
+    """Return an id made of the letters and digits of a name: "Müller's Board" is mullers-board."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
+    return "-".join(words)[:MAX_ID].strip("-") or "device"
+
+
+def unused_id(wanted: str, taken: Container[str]) -> str:
+    """Return ``wanted``, or with the first number behind it that no device has: ``board-2``."""
+    if wanted not in taken:
+        return wanted
+    stem = _REPEAT.sub("", wanted)
+    number = 2
+    while (candidate := f"{stem[: MAX_ID - 8].rstrip('-_.')}-{number}") in taken:
+        number += 1
+    return candidate
+
+
+def with_unused_ids(devices: Iterable[Device], taken: Iterable[str]) -> Iterator[Device]:
+    """Yield ``devices``, those whose id is taken, by another or by one before, under another id."""
+    known = set(taken)
+    for device in devices:
+        identity = unused_id(device.id, known)
+        known.add(identity)
+        yield device if identity == device.id else replace(device, id=identity)
+
+
+def _entry(device: Device, unknown_metrics: dict[str, float]) -> DeviceFile:
+    return DeviceFile(device, consistency_warnings(device, unknown_metrics), unknown_metrics)
