@@ -9,7 +9,6 @@ from PySide6.QtCore import (
     QEvent,
     QItemSelection,
     QItemSelectionModel,
-    QMimeData,
     QModelIndex,
     QPoint,
     Qt,
@@ -182,11 +181,11 @@ class GridView(QTableView):
 
     def copy_as_csv(self) -> None:
         """Copy the selected rows as CSV, all rows shown where none is selected."""
-        self._copy(self._grid_model.grid.as_csv(self._rows_to_copy()), "text/csv")
+        _copy(self._grid_model.grid.as_csv(self._rows_to_copy()))
 
     def copy_as_markdown(self) -> None:
         """Copy the selected rows as a Markdown table, all rows shown where none is selected."""
-        self._copy(self._grid_model.grid.as_markdown(self._rows_to_copy()), "text/markdown")
+        _copy(self._grid_model.grid.as_markdown(self._rows_to_copy()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter activates the current row; typing does not search, the filter field does."""
@@ -277,12 +276,6 @@ class GridView(QTableView):
         chosen = self.selected_rows()
         return chosen if chosen.size else self._grid_model.grid.order
 
-    def _copy(self, text: str, mime_type: str) -> None:
-        data = QMimeData()
-        data.setText(text)
-        data.setData(mime_type, text.encode())
-        QGuiApplication.clipboard().setMimeData(data)
-
     def _tell_selection(self, *_: object) -> None:
         if not self._restoring:
             self.rows_selected.emit(self.selected_rows(), self.current_row())
@@ -296,6 +289,12 @@ def copy_button(table: GridView) -> QToolButton:
     button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     button.addActions([table.copy_csv, table.copy_markdown])
     return button
+
+
+def _copy(text: str) -> None:
+    # As plain text only: mime data made in Python is deleted after the interpreter has ended, when
+    # the clipboard still owns it then, and crashes the process at its exit.
+    QGuiApplication.clipboard().setText(text)
 
 
 def _runs(positions: IndexArray) -> list[tuple[int, int]]:

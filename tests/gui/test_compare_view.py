@@ -266,13 +266,11 @@ def test_ctrl_c_copies_the_selection_as_csv(view):
     view.table.select_rows([1, 2], 1)
     view.table.setFocus()
     QTest.keyClick(view.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    copied = QGuiApplication.clipboard().mimeData()
-    lines = list(csv.DictReader(io.StringIO(copied.text(), newline="")))
+    lines = list(csv.DictReader(io.StringIO(QGuiApplication.clipboard().text(), newline="")))
     assert [(line["Device"], line["Latency (ms)"]) for line in lines] == [
         ("RTX3090", "5"),
         ("ORIN", "25"),
     ]
-    assert bytes(copied.data("text/csv")).decode() == copied.text()
 
 
 def test_all_rows_shown_are_copied_where_none_is_selected(view):

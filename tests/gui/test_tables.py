@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -135,3 +138,26 @@ def test_the_copy_button_offers_both_copies(qtbot, table):
 def test_a_tooltip_shows_markup_as_it_is_written():
     assert "<b>" not in as_tooltip("<b>bold</b> & more")
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in as_tooltip("<b>bold</b> & more")
+
+
+COPY_AND_LEAVE = """
+import numpy as np
+from PySide6.QtWidgets import QApplication
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.grid import Column, Grid
+from ctm_gui.views.tables import GridView
+
+app = QApplication([])
+column = Column("n", "N", True, str, lambda: np.zeros(2))
+view = GridView(GridModel(Grid(2, [column])), "Numbers")
+view.copy_as_csv()
+print(repr(app.clipboard().text()))
+"""
+
+
+def test_a_process_that_copied_ends_without_a_crash():
+    ended = subprocess.run(
+        [sys.executable, "-c", COPY_AND_LEAVE], capture_output=True, text=True, check=False
+    )
+    assert ended.stdout.strip() == repr("N\r\n0\r\n1\r\n")
+    assert ended.returncode == 0
