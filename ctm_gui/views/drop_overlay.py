@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtCore import QMimeData, QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.theme import LIGHT, Theme
 
 _MARGIN = 8
+_SENTENCE = "Drop models to add them"
 
 
 class DropOverlay(QWidget):
@@ -45,8 +46,16 @@ class DropOverlay(QWidget):
         font = painter.font()
         font.setPointSizeF(font.pointSizeF() * 1.5)
         painter.setFont(font)
+        self._paint_sentence(painter, frame)
+
+    def _paint_sentence(self, painter: QPainter, frame: QRect) -> None:
+        centred = Qt.AlignmentFlag.AlignCenter
+        words = painter.boundingRect(frame, centred, _SENTENCE)
+        painter.setPen(QPen(QColor(self._theme.accent), 1))
+        painter.setBrush(QColor(self._theme.surface))
+        painter.drawRoundedRect(words.adjusted(-24, -16, 24, 16), 8, 8)
         painter.setPen(QColor(self._theme.text))
-        painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, "Drop models to add them")
+        painter.drawText(frame, centred, _SENTENCE)
 
 
 def dropped_paths(mime: QMimeData) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QColor, QGuiApplication, QKeySequence
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -52,6 +53,11 @@ class MessageList(QWidget):
             self._add(message)
         log.added.connect(self._add)
         log.cleared.connect(self._list.clear)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Once the list has its size.
+        QTimer.singleShot(0, self._list, self._list.scrollToBottom)
 
     def copy(self) -> None:
         """Copy the selected messages; all of them where none is selected."""

@@ -48,8 +48,8 @@ class ModelDelegate(QStyledItemDelegate):
         self._paint_text(painter, rect, index, selected=selected)
         if selected or state & QStyle.StateFlag.State_MouseOver:
             self._paint_cross(painter, self._cross(rect), selected=selected)
-        if _state(index) in {ModelState.READING, ModelState.WAITING}:
-            self._paint_bar(painter, rect, _state(index))
+        if _state(index) is ModelState.READING:
+            self._paint_bar(painter, rect)
         painter.setPen(QPen(QColor(self._theme.grid)))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         painter.restore()
@@ -97,11 +97,9 @@ class ModelDelegate(QStyledItemDelegate):
         painter.drawLine(inner.topLeft(), inner.bottomRight())
         painter.drawLine(inner.topRight(), inner.bottomLeft())
 
-    def _paint_bar(self, painter: QPainter, rect: QRect, state: ModelState) -> None:
-        width = rect.width() // 3 if state is ModelState.READING else _BAR * 2
-        painter.fillRect(
-            QRect(rect.left(), rect.bottom() - _BAR, width, _BAR), QColor(self._theme.accent)
-        )
+    def _paint_bar(self, painter: QPainter, rect: QRect) -> None:
+        bar = QRect(rect.left(), rect.bottom() - _BAR, rect.width(), _BAR)
+        painter.fillRect(bar, QColor(self._theme.accent))
 
     @staticmethod
     def _cross(rect: QRect) -> QRect:

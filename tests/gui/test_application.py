@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QPushButton
 from pytestqt.exceptions import capture_exceptions
 from pytestqt.qtbot import QtBot
@@ -28,6 +28,7 @@ from ctm_gui.theme import DARK, LIGHT, ThemeChoice
 from ctm_gui.views.crash import CrashDialog, CrashHandler, log_path
 from ctm_gui.views.main_window import MainWindow
 from predictor.core.errors import InputError
+from predictor.core.resources import resources_dir
 from predictor.services.catalogue import Catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -196,6 +197,14 @@ def test_the_theme_follows_the_system_until_the_user_chooses(application: Applic
     application.window.actions_by_id["theme_dark"].trigger()
     hints.colorSchemeChanged.emit(Qt.ColorScheme.Light)
     assert window_colour() == DARK.background
+
+
+def test_the_shipped_font_loads_with_its_licence_beside_it(qtbot: QtBot) -> None:
+    fonts = resources_dir() / "fonts"
+    loaded = QFontDatabase.addApplicationFont(str(fonts / "DejaVuSans.ttf"))
+    assert QFontDatabase.applicationFontFamilies(loaded) == ["DejaVu Sans"]
+    QFontDatabase.removeApplicationFont(loaded)
+    assert "Bitstream" in (fonts / "DejaVuSans-LICENSE.txt").read_text(encoding="utf-8")
 
 
 def test_closing_while_files_are_read_leaves_nothing_behind(

@@ -265,7 +265,7 @@ def test_errors_are_in_the_status_bar_and_the_list(
     window.status_line.messages_button.click()
     assert window.message_list.isVisible()
     assert window.actions_by_id["messages"].isChecked()
-    window.message_list.copy()
+    window.message_list.copy()  # all of them, as none is selected
     assert sentence in QGuiApplication.clipboard().text()
 
 
