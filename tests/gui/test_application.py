@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFontDatabase, QGuiApplication
@@ -210,12 +211,13 @@ def test_the_shipped_font_loads_with_its_licence_beside_it(qtbot: QtBot) -> None
 def test_closing_while_files_are_read_leaves_nothing_behind(
     qtbot: QtBot, application: Application, make_model: Callable[..., Path]
 ) -> None:
-    before = threading.active_count()
+    before, children = threading.active_count(), set(psutil.Process().children())
     application.start([str(make_model(f"m{number}.onnx")) for number in range(20)])
     qtbot.waitUntil(lambda: bool(application.workspace.shelf.entries))
     application.window.close()
     application.close()
     assert threading.active_count() <= before
+    assert set(psutil.Process().children()) <= children
 
 
 def test_a_defect_opens_a_report_and_the_window_lives_on(
