@@ -1,0 +1,86 @@
+"""The search spaces by name: a code becomes a model, a file, or an operator graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+import onnx
+
+from predictor.core.errors import InputError
+from predictor.graph.ingest import build_model
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.reader import ReadModel
+from predictor.probing.networks.fbnet import CIFAR, IMAGENET, fbnet
+from predictor.probing.networks.nasbench201 import nasbench201
+from predictor.probing.networks.ofa import ofa
+from predictor.probing.networks.writer import model_bytes
+
+
+class Builder(Protocol):
+    """Builds the network of a code."""
+
+    def __call__(
+        self, code: Sequence[int], batch: int = 1, *, with_weights: bool = True
+    ) -> onnx.ModelProto:
+        """Return the model."""
+
+
+BUILDERS: Final[dict[str, Builder]] = {
+    "fbnet-cifar100": partial(fbnet, CIFAR),
+    "fbnet-imagenet": partial(fbnet, IMAGENET),
+    "nasbench201": nasbench201,
+    "nasbench201-eager": partial(nasbench201, eager=True),
+    "ofa-mbv3-w1.0": partial(ofa, multiplier=1.0),
+    "ofa-mbv3-w1.2": partial(ofa, multiplier=1.2),
+}
+
+
+def build_network(space: str, code: Sequence[int], batch: int = 1) -> onnx.ModelProto:
+    """Build a model with weights.
+
+    Args:
+        space: one of :data:`BUILDERS`.
+        code: of the architecture, in the form of the space.
+        batch: images at once.
+
+    Raises:
+        InputError: there is no such space, or code or batch are wrong.
+    """
+    return _builder(space)(code, batch)
+
+
+def write_network(path: Path, space: str, code: Sequence[int], batch: int = 1) -> None:
+    """Write the file of a model; the arguments are those of :func:`build_network`.
+
+    Raises:
+        InputError: as :func:`build_network`.
+        OSError: the file cannot be written.
+    """
+    path.write_bytes(model_bytes(build_network(space, code, batch)))
+
+
+def operator_graph_of(space: str, code: Sequence[int], batch: int = 1) -> OperatorGraph:
+    """Return the graph that ingesting the file of a model gives, without its weights and the file.
+
+    Args:
+        space: one of :data:`BUILDERS`.
+        code: of the architecture, in the form of the space.
+        batch: images at once.
+
+    Raises:
+        InputError: as :func:`build_network`.
+    """
+    proto = _builder(space)(code, batch, with_weights=False)
+    return build_model(ReadModel(proto, proto.graph.name, 0, 0), {}, None, {}).graph
+
+
+def _builder(space: str) -> Builder:
+    try:
+        return BUILDERS[space]
+    except KeyError:
+        raise InputError(
+            f"search space {space}", "there is no such space", f"give one of {', '.join(BUILDERS)}"
+        ) from None
