@@ -60,7 +60,7 @@ def _check_batch(network: Network, values: ValueTable, old_batch: int, batch: in
 
 
 def _pins(network: Network, values: ValueTable, node: Node, old: int, new: int) -> bool:
-    if node.op == "Reshape":
+    if node.op == "Reshape" and len(node.inputs) > 1:
         return _reshape_pins(network, values, node, old, new)
     if node.op in {"LSTM", "GRU", "RNN"}:
         return _state_pins(network, node, new)

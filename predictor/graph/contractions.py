@@ -19,7 +19,7 @@ from predictor.graph.attention import (
 from predictor.graph.einsum import einsum_work
 from predictor.graph.misfits import MISFIT, misfit
 from predictor.graph.network import Network, Node
-from predictor.graph.work import NO_WORK, Work, dims_of, product_work
+from predictor.graph.work import NO_WORK, Work, batch_first, dims_of, product_work
 
 _MOST_MACS = 2**60
 _LARGEST_WINDOW = 2**31
@@ -101,6 +101,8 @@ def _matmul_at(a: int, b: int) -> Counter:
         left, right = dims_of(network, node, a), dims_of(network, node, b)
         trans_a = bool(node.attributes.integer("transA"))
         trans_b = bool(node.attributes.integer("transB"))
+        left = batch_first(left, bool(node.attributes.integer("transBatchA")))
+        right = batch_first(right, bool(node.attributes.integer("transBatchB")))
         return _matmul(left, right, trans_a, trans_b)
 
     return count

@@ -9,6 +9,7 @@ from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operators import DTYPE_CODE
 from predictor.graph.rule_basics import Outputs, Rule, input_type
 from predictor.graph.values import ValueTable
+from predictor.graph.work import batch_first
 
 _FLOAT32 = DTYPE_CODE["float32"]
 _INT32 = DTYPE_CODE["int32"]
@@ -53,7 +54,9 @@ def _matmul_at(a: int, b: int, dtype: int | None = None) -> Rule:
         if not (left.known and right.known and len(left.dims) > 1 and len(right.dims) > 1):
             return None
         flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
-        dims = _matmul_dims(left.dims, right.dims, *flags)
+        moved = [bool(node.attributes.integer(f"transBatch{s}")) for s in "AB"]
+        operands = (batch_first(left.dims, moved[0]), batch_first(right.dims, moved[1]))
+        dims = _matmul_dims(*operands, *flags)
         return [TensorType(left.dtype if dtype is None else dtype, dims)]
 
     return rule
@@ -166,6 +169,15 @@ def _global_pool(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     return [TensorType(data.dtype, (batch, *ones, channels) if last else (batch, channels, *ones))]
 
 
+def _quantised_embedding(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    table, ids = input_type(network, node, 0), input_type(network, node, 1)
+    if not (table.known and ids.known):
+        return None
+    axis = node.attributes.integer("gather_axis")
+    dims = (*table.dims[:axis], *ids.dims, *table.dims[axis + 1 :])
+    return [TensorType(input_type(network, node, 2).dtype, dims)]
+
+
 def _reorder_output(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     """Back from channels in blocks: the padding of the last block goes."""
     data = input_type(network, node, 0)
@@ -233,6 +245,7 @@ _SAME = [
     "QLinearSoftmax",
     "NGramRepeatBlock",
     "RotaryEmbedding",
+    "SimplifiedLayerNormalization",
 ]
 
 CONTRIB_RULES: dict[str, Rule] = {
@@ -243,6 +256,7 @@ CONTRIB_RULES: dict[str, Rule] = {
     "EmbedLayerNormalization": _embed_normalization,
     "FusedMatMul": _matmul_at(0, 1),
     "FusedMatMulActivation": _matmul_at(0, 1),
+    "GatherBlockQuantized": _quantised_embedding,
     "GroupQueryAttention": _group_query_attention,
     "MatMulBnb4": _matmul_nbits,
     "MatMulFpQ4": _matmul_nbits,

@@ -34,6 +34,11 @@ def product_work(groups: int, rows: int, columns: int, inner: int) -> Work:
     return Work(macs, (groups, rows, columns, inner)) if macs else NO_WORK
 
 
+def batch_first(dims: tuple[int, ...], moved: bool) -> tuple[int, ...]:
+    """Return [M, batch..., K] as [batch..., M, K] where FusedMatMul's transBatch says so."""
+    return (*dims[1:-1], dims[0], dims[-1]) if moved and len(dims) > 2 else dims
+
+
 def dims_of(network: Network, node: Node, position: int) -> tuple[int, ...]:
     """Return the dims of input ``position``, of the first output for -1; () where absent."""
     if position < 0:
