@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from predictor.core.records import DynamicDimension, TensorInfo
-from predictor.graph.operator_graph import OperatorGraph
+
+if TYPE_CHECKING:  # numpy comes with it; a command starts its worker before it loads numpy
+    from predictor.graph.operator_graph import OperatorGraph
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,6 @@ from typing import Any
 
 from predictor.core.records import DynamicDimension, TensorInfo
 from predictor.graph.model import Model
-from predictor.graph.operator_graph import OperatorGraph
 
 Payload = dict[str, Any]
 
@@ -37,6 +36,9 @@ def model_from_payload(payload: Mapping[str, Any]) -> Model:
     Raises:
         KeyError, TypeError, ValueError: the payload is not from this version of the program.
     """
+    # numpy comes with it; a command starts its worker before it loads numpy.
+    from predictor.graph.operator_graph import OperatorGraph  # noqa: PLC0415
+
     return Model(
         path=payload["path"],
         size_bytes=payload["size_bytes"],

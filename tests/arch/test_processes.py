@@ -70,6 +70,13 @@ def test_a_prediction_leaves_onnx_to_the_worker(tmp_path: Path) -> None:
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
 
 
+def test_a_command_can_start_its_worker_before_it_loads_numpy() -> None:
+    loaded = modules_after("import predictor.cli.reading")
+
+    assert "predictor" in loaded
+    assert loaded.isdisjoint({"numpy", "sqlite_utils"})
+
+
 def test_the_window_loads_no_torch() -> None:
     assert "torch" not in modules_after("import ctm_gui.application")
 
