@@ -79,8 +79,8 @@ def interval_text(prediction: Prediction, unit: LatencyUnit) -> str:
 
 
 def threads_text(threads: int) -> str:
-    """Write a count of threads; 0 means all cores."""
-    return "all" if threads == 0 else str(threads)
+    """Write a count of threads; 0 is that of a device where threads mean nothing, a GPU."""
+    return NOTHING if threads == 0 else str(threads)
 
 
 def batch_text(batch: int) -> str:

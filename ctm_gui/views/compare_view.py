@@ -44,6 +44,10 @@ from predictor.core.units import LatencyUnit
 _NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
 
 
+# Names tell the rows apart: they stay readable, and the table scrolls instead.
+_NAME_WIDTHS_PX = {"model": 140, "device": 200}
+
+
 class CompareView(QWidget):
     """Latency of every model on every target, side by side.
 
@@ -69,6 +73,8 @@ class CompareView(QWidget):
         self._model = ComparisonModel(self)
         self.table = GridView(self._model, "Predictions")
         self.table.details_of = self._model.details
+        for key, width_px in _NAME_WIDTHS_PX.items():
+            self.table.set_least_width(key, width_px)
         self._arrange()
         self._connect()
         self._refresh()

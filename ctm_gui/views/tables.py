@@ -97,7 +97,7 @@ class GridView(QTableView):
             _NARROWEST_TEXT_PX,
         )
         for number, width in zip(texts, pressed, strict=True):
-            natural[number] = width
+            natural[number] = max(width, self._least_px.get(columns[number].key, 0))
         self._fitting = True
         for number, width in enumerate(natural):
             if not self.isColumnHidden(number):
