@@ -120,7 +120,7 @@ def take(directory: Path) -> list[Path]:
             return [path for scene in SCENES for path in _pictures(app, scene, folder, directory)]
         finally:
             app.window.close()
-            app.workspace.close()
+            app.close()
 
 
 def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> list[Path]:

@@ -27,9 +27,16 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled.
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    if getattr(sys, "frozen", False):  # such a program is its own ingestion worker
+        from predictor.services.ingestion import serve_if_worker  # noqa: PLC0415
+
+        served = serve_if_worker(given)
+        if served is not None:
+            return served
     console = Console()
     try:
-        options = parse(sys.argv[1:] if arguments is None else arguments)
+        options = parse(given)
         console.quiet = options.quiet
         return _run(options, console)
     except CtmError as error:
@@ -59,6 +66,10 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             from predictor.cli.devices_command import run as run_devices  # noqa: PLC0415
 
             return run_devices(options, console)
+        case "evaluate":
+            from predictor.cli.evaluate_command import run as run_evaluate  # noqa: PLC0415
+
+            return run_evaluate(options, console)
         case _:
             from predictor.cli.store_command import run as run_store  # noqa: PLC0415
 
