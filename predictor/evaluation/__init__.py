@@ -1,0 +1,1 @@
+"""How close the engines are to published measurements."""

@@ -1,0 +1,1 @@
+"""What engines learn from: published measurements and their operator graphs."""

@@ -1,0 +1,96 @@
+"""Operator graphs of the networks of a data folder, at the batch that was measured."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from predictor.core.errors import InputError
+from predictor.graph.ingest import ingest
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.training.sources.samples import GraphFile
+
+_ACTION = "restore the file from its source"
+
+
+class GraphReader:
+    """Reads graph files; a context manager that removes what it unpacks."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="ctm-graphs-")
+        self._archives: dict[Path, zipfile.ZipFile] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for archive in self._archives.values():
+            archive.close()
+        self._folder.cleanup()
+
+    def read(self, file: GraphFile) -> OperatorGraph:
+        """Ingest one file.
+
+        Raises:
+            InputError: the file is missing or damaged.
+        """
+        if not file.member:
+            return ingest(file.path).graph
+        unpacked = Path(self._folder.name) / "model.onnx"
+        try:
+            with self._archive(file.path).open(file.member) as stream, unpacked.open("wb") as copy:
+                shutil.copyfileobj(stream, copy)
+        except (OSError, KeyError, zipfile.BadZipFile) as error:
+            raise InputError(
+                str(file.path), f"{file.member} cannot be unpacked ({error})", _ACTION
+            ) from error
+        try:
+            return ingest(unpacked).graph
+        except InputError as error:
+            raise InputError(
+                f"{file.path}, {file.member}, {error.subject}", error.reason, error.action
+            ) from error
+
+    def _archive(self, path: Path) -> zipfile.ZipFile:
+        if path not in self._archives:
+            self._archives[path] = zipfile.ZipFile(path)
+        return self._archives[path]
+
+
+def at_batch(graph: OperatorGraph, factor: int) -> OperatorGraph:
+    """Return a network of independent images at ``factor`` times the batch of its file.
+
+    Each image goes through such a network by itself, so all activations and MACs grow with the
+    batch and the weights do not: the counts are exact, also where the exporter wrote the batch
+    into a Reshape, which ingestion could not change. A product with a weight gets more rows (M), a
+    product of two activations more groups. Shapes, attributes and fingerprint stay those of the
+    file.
+    """
+    if factor == 1:
+        return graph
+    gemm = graph.gemm.copy()
+    has_weight = graph.weight_bytes > 0
+    gemm[:, 1] *= np.where(has_weight, factor, 1)
+    gemm[:, 0] *= np.where(has_weight, 1, factor)
+    return replace(
+        graph,
+        macs=graph.macs * factor,
+        bytes_read=graph.bytes_read * factor,
+        bytes_written=graph.bytes_written * factor,
+        gemm=gemm,
+        input_bytes=graph.input_bytes * factor,
+        output_bytes=graph.output_bytes * factor,
+        peak_activation_bytes=graph.peak_activation_bytes * factor,
+    )

@@ -1,0 +1,150 @@
+"""Latencies of neural architecture search spaces: codes of architectures, without graphs.
+
+Source: ``HayeonLee/HELP``, with HW-NAS-Bench for four devices. Matrices of architectures by
+devices; building the networks of the codes is not this module's part.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import InputError
+
+NAME = "nas"
+_ACTION = "restore the file from its source"
+
+# Arrays of each space that encode an architecture, with their columns (0: a vector).
+_CODES: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "fbnet": {"arch": 22},
+        "nasbench201": {"arch": 6},
+        "ofa": {"ks": 20, "expand": 20, "depth": 5, "resolution": 0},
+    }
+)
+
+# Catalogue ids by the name of a device without its batch.
+DEVICES: dict[str, str] = {
+    "1080ti": "gtx-1080-ti",
+    "2080ti": "rtx-2080-ti",
+    "essential_ph": "essential-ph-1",
+    "eyeriss": "eyeriss",
+    "fpga": "zc706",
+    "gold_6226": "xeon-gold-6226",
+    "gold_6240": "xeon-gold-6240",
+    "pixel2": "pixel-2",
+    "pixel3": "pixel-3",
+    "raspi4": "rpi-4",
+    "samsung_a50": "samsung-a50",
+    "samsung_s7": "samsung-s7",
+    "silver_4114": "xeon-silver-4114",
+    "silver_4210r": "xeon-silver-4210r",
+    "titan_rtx": "titan-rtx",
+    "titan_xp": "titan-xp",
+    "titanx": "titan-x-pascal",
+    "titanxp": "titan-xp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One device of a space.
+
+    Attributes:
+        name: in the source.
+        device_id: in the catalogue; empty where the catalogue lacks it.
+        batch: of a run.
+        excluded: why its times are no measurements of whole networks, else empty.
+    """
+
+    name: str
+    device_id: str
+    batch: int
+    excluded: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchSpace:
+    """One search space: A architectures on D devices.
+
+    Attributes:
+        name: of the space.
+        codes: int arrays by name, A rows each; their meaning is told by the source's README.
+        columns: the D devices.
+        latency_ms: float64 [A, D].
+    """
+
+    name: str
+    codes: Mapping[str, NDArray[np.int64]]
+    columns: tuple[Column, ...]
+    latency_ms: NDArray[np.float64]
+
+
+def search_spaces(data: Path) -> tuple[SearchSpace, ...]:
+    """Return the search spaces of a data folder.
+
+    Raises:
+        InputError: a file is missing or damaged, or a latency is no number above 0.
+    """
+    return tuple(_space(data / NAME / f"{name}.npz", name) for name in _CODES)
+
+
+def _space(path: Path, name: str) -> SearchSpace:
+    wanted = [*_CODES[name], "devices", "latency_ms"]
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            lacking = [key for key in wanted if key not in file.files]
+            if lacking:
+                raise InputError(str(path), f"array {lacking[0]} is missing", _ACTION)
+            arrays = {key: file[key] for key in wanted}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(str(path), f"it cannot be read ({error})", _ACTION) from error
+    names = [str(device) for device in arrays["devices"].ravel()]
+    latency_ms = arrays["latency_ms"]
+    shapes = {key: (len(latency_ms), n)[: 2 if n else 1] for key, n in _CODES[name].items()}
+    shapes["latency_ms"] = (len(latency_ms), len(names))
+    for key, shape in shapes.items():
+        if arrays[key].shape != shape:
+            raise InputError(
+                str(path), f"array {key} has the shape {arrays[key].shape}, not {shape}", _ACTION
+            )
+    wrong = np.argwhere(~(np.isfinite(latency_ms) & (latency_ms > 0)))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise InputError(
+            f"{path}, architecture {row}, device {names[column]}",
+            f"latency_ms is {latency_ms[row, column]}, not a number above 0",
+            _ACTION,
+        )
+    return SearchSpace(
+        name,
+        MappingProxyType({key: arrays[key].astype(np.int64) for key in _CODES[name]}),
+        tuple(_column(name, device) for device in names),
+        latency_ms.astype(np.float64),
+    )
+
+
+_SUMMED = frozenset({"eyeriss", "fpga", "pixel3", "raspi4"})
+
+
+def _column(space: str, name: str) -> Column:
+    """Split a device's name into the device and the batch after its last underscore."""
+    stem, _, number = name.rpartition("_")
+    batched = stem in DEVICES and number.isdigit()
+    excluded = ""
+    if name == "eyeriss":
+        excluded = "estimated by a simulator"
+    elif space == "fbnet" and name in _SUMMED:
+        excluded = "sum over a table of blocks"
+    return Column(
+        name,
+        DEVICES.get(stem if batched else name, ""),
+        int(number) if batched else 1,
+        excluded,
+    )

@@ -1,0 +1,149 @@
+"""ncnn's published benchmark: small image networks on phones, boards, processors and GPUs.
+
+Source: ``Tencent/ncnn``, benchmark/README.md. One image a run. The fastest of each run's
+repetitions is taken: the mean is noisy in some runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from predictor.core.records import Configuration, Precision
+from predictor.training.sources.samples import GraphFile, Sample, Statistic
+from predictor.training.sources.tables import Row, read_rows
+
+NAME = "ncnn"
+_TABLE = "latencies.csv"
+_COLUMNS = (
+    *("device_id", "backend", "num_threads", "powersave", "model", "min_ms", "run_id"),
+    *("variant", "readme_date", "flags", "src_line"),
+)
+_NETWORK_COLUMNS = ("model", "precision", "graph")
+
+# Catalogue ids by device and backend; a device that is not here is not in the catalogue.
+DEVICES: dict[tuple[str, str], str] = {
+    ("atom_x5_z8350", "cpu"): "atom-x5-z8350",
+    ("celeron_n5105", "cpu"): "celeron-n5105",
+    ("dimensity9300_mt6989", "cpu"): "dimensity-9300",
+    ("hyperv_gtx1050ti", "vulkan"): "gtx-1050-ti",
+    ("hyperv_i7_11800h", "cpu"): "core-i7-11800h",
+    ("hyperv_i7_7700k", "cpu"): "core-i7-7700k",
+    ("hyperv_rtx3070_laptop", "vulkan"): "rtx-3070-laptop",
+    ("jetson_agx_orin", "cpu"): "jetson-agx-orin-cpu",
+    ("jetson_agx_orin", "vulkan"): "jetson-agx-orin-gpu",
+    ("jetson_agx_xavier", "cpu"): "jetson-agx-xavier-cpu",
+    ("jetson_agx_xavier", "vulkan"): "jetson-agx-xavier-gpu",
+    ("jetson_nano", "cpu"): "jetson-nano-cpu",
+    ("jetson_nano", "vulkan"): "jetson-nano-gpu",
+    ("jetson_orin_nano", "cpu"): "jetson-orin-nano-cpu",
+    ("jetson_orin_nano", "vulkan"): "jetson-orin-nano-gpu",
+    ("kirin970", "cpu"): "mate-10-pro-cpu",
+    ("kunpeng920_7260", "cpu"): "kunpeng-920-7260",
+    ("loongson_3a6000", "cpu"): "loongson-3a6000",
+    ("macbookpro13_m1", "cpu"): "apple-m1-cpu",
+    ("macbookpro13_m1", "vulkan"): "apple-m1-gpu",
+    ("macbookpro15_2019", "cpu"): "core-i7-9750h",
+    ("macbookpro15_2019_radeon555x", "vulkan"): "radeon-pro-555x",
+    ("macbookpro15_2019_uhd630", "vulkan"): "uhd-630-i7-9750h",
+    ("orangepi4lts_rk3399", "cpu"): "rk3399-cpu",
+    ("orangepi5_rk3588s", "cpu"): "rk3588-cpu",
+    ("orangepi5plus_rk3588", "cpu"): "rk3588-cpu",
+    ("orangepicm4_rk3566", "cpu"): "rk3566-cpu",
+    ("phytium_ft2000_4", "cpu"): "phytium-ft2000-4",
+    ("quadro_rtx8000", "vulkan"): "quadro-rtx-8000",
+    ("radeon_rx6900xt", "vulkan"): "rx-6900-xt",
+    ("rk3399", "cpu"): "rk3399-cpu",
+    ("rk3588", "cpu"): "rk3588-cpu",
+    ("rk3588", "vulkan"): "rk3588-mali",
+    ("rock3a_rk3568", "cpu"): "rk3568-cpu",
+    ("rock5b_rk3588", "cpu"): "rk3588-cpu",
+    ("rpi3bplus_bcm2837b0", "cpu"): "rpi-3b-plus",
+    ("rpi5_bcm2712", "cpu"): "rpi-5",
+    ("rpi_zero2w_bcm2710a1", "cpu"): "rpi-zero-2-w",
+    ("rtx2060_notebook", "vulkan"): "rtx-2060-mobile",
+    ("rtx2080_desktop", "vulkan"): "rtx-2080",
+    ("rtx3090", "vulkan"): "rtx-3090",
+    ("rtxa3000_notebook", "vulkan"): "rtx-a3000-laptop",
+    ("ryzen9_5950x", "cpu"): "ryzen-9-5950x",
+    ("ryzen_5700g", "cpu"): "ryzen-7-5700g",
+    ("ryzen_v1605b", "cpu"): "ryzen-embedded-v1605b",
+    ("ryzen_v1605b", "vulkan"): "ryzen-embedded-v1605b-vega8",
+    ("sd835_msm8998", "cpu"): "snapdragon-835",
+    ("sd888", "cpu"): "snapdragon-888",
+    ("sdxelite_x1e78100", "cpu"): "snapdragon-x-elite-x1e-78-100",
+    ("station_m2_rk3566", "cpu"): "rk3566-cpu",
+    ("station_m3_rk3588s", "cpu"): "rk3588-cpu",
+    ("station_m3_rk3588s", "vulkan"): "rk3588-mali",
+    ("station_p2_rk3568", "cpu"): "rk3568-cpu",
+    ("threadripper_3970x", "cpu"): "threadripper-3970x",
+    ("visionfive2_jh7110", "cpu"): "visionfive-2-cpu",
+}
+
+_RUNTIMES = {"cpu": "ncnn", "vulkan": "ncnn-vulkan"}
+_LITTLE_CORES = "1"  # of the column powersave
+# Runs in which the GPU stopped computing, by the line of the README from which on it shows.
+_STOPPED = {"s029_r1": 2897}
+
+
+def samples(data: Path) -> Iterator[Sample]:
+    """Yield every row of the table.
+
+    Raises:
+        InputError: a table is missing or damaged.
+    """
+    folder = data / NAME
+    networks = {row["model"]: row for row in read_rows(folder / "models.csv", _NETWORK_COLUMNS)}
+    for row in read_rows(folder / _TABLE, _COLUMNS):
+        if row["model"] not in networks:
+            row.refuse("model", "a network of models.csv")
+        if row["backend"] not in _RUNTIMES:
+            row.refuse("backend", "cpu or vulkan")
+        yield _sample(row, networks[row["model"]], folder)
+
+
+def _sample(row: Row, network: Row, folder: Path) -> Sample:
+    on_cpu = row["backend"] == "cpu"
+    return Sample(
+        source=NAME,
+        table=_TABLE,
+        line=row.line,
+        network=row["model"],
+        graph=GraphFile(folder / network["graph"]) if network["graph"] else None,
+        batch_factor=1,
+        device=f"{row['device_id']} {row['backend']}",
+        device_id=DEVICES.get((row["device_id"], row["backend"]), ""),
+        configuration=Configuration(
+            runtime=_RUNTIMES[row["backend"]],
+            # Float networks run in half precision where the device can; the source does not say
+            # where. The physical bound of these runtimes allows for it.
+            precision=Precision.INT8 if network["precision"] == "int8" else Precision.FP32,
+            threads=row.count("num_threads") if on_cpu else 0,
+            batch=1,
+        ),
+        latency_ms=row.positive("min_ms"),
+        statistic=Statistic.MINIMUM,
+        provenance=f"Tencent/ncnn, benchmark/README.md of {row['readme_date']}, "
+        f"line {row['src_line']}, run {row['run_id']}",
+        flags=tuple(filter(None, [*row["flags"].split(";"), row["variant"]])),
+        excluded=_exclusion(row),
+        doubt=_doubt(row),
+    )
+
+
+def _exclusion(row: Row) -> str:
+    if "int8_on_cpu" in row["flags"]:
+        return "int8 network of a Vulkan run: the processor did the work"
+    if row["powersave"] == _LITTLE_CORES:
+        return "run on the little cores only, which a configuration cannot say"
+    return ""
+
+
+def _doubt(row: Row) -> str:
+    stopped = _STOPPED.get(row["run_id"])
+    if stopped is None or row.count("src_line") < stopped:
+        return ""
+    return (
+        "the GPU did not compute: within this run of ncnn the times fall at once to a tenth, and a "
+        "vision transformer takes a fraction of the time of the smallest networks before it"
+    )

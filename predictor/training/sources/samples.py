@@ -1,0 +1,77 @@
+"""The record that every source of measurements is read into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from predictor.core.records import Configuration
+
+
+class Statistic(StrEnum):
+    """What a published time is of the runs behind it."""
+
+    MINIMUM = "minimum"
+    MEDIAN = "median"
+    MEAN = "mean"
+    MEAN_OF_FASTEST = "mean of the fastest"
+    STATED = "as stated, statistic unknown"
+    INTERVAL = "interval between results"
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether it is the time of one run; results of a pipeline follow one another quicker."""
+        return self is not Statistic.INTERVAL
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFile:
+    """Where the operator graph of a network is.
+
+    Attributes:
+        path: an ONNX file, or a zip archive of them.
+        member: name in the archive; empty where ``path`` is the ONNX file itself.
+    """
+
+    path: Path
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One published measurement.
+
+    Attributes:
+        source: name of the source's folder.
+        table: name of its table in that folder.
+        line: line of the table, 1 being the header.
+        network: name of the network in the source.
+        graph: its operator graph at the batch of the file, or None where none is at hand.
+        batch_factor: how many times that batch was run at once.
+        device: name of the device in the source.
+        device_id: id of the device in the catalogue; empty where the catalogue lacks it.
+        configuration: as run, the batch being that of the whole run.
+        latency_ms: of one run over the batch.
+        statistic: what ``latency_ms`` is of the runs.
+        provenance: who measured it, and with what as far as the source says.
+        flags: remarks of the source on this row.
+        excluded: why it is no latency of this graph on this target, else empty.
+        doubt: why the source itself speaks against the figure, else empty; not to be learned from.
+    """
+
+    source: str
+    table: str
+    line: int
+    network: str
+    graph: GraphFile | None
+    batch_factor: int
+    device: str
+    device_id: str
+    configuration: Configuration
+    latency_ms: float
+    statistic: Statistic
+    provenance: str
+    flags: tuple[str, ...] = ()
+    excluded: str = ""
+    doubt: str = ""
