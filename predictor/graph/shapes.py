@@ -14,7 +14,7 @@ from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import UNCOUNTED
 from predictor.graph.rule_basics import Outputs
 from predictor.graph.shape_rules import RULES
-from predictor.graph.values import ValueTable
+from predictor.graph.values import LARGEST_VALUE, ValueTable, stored_value
 
 _MOST_ELEMENTS = 2**50  # a petabyte and more: no real tensor, and sums stay within 64 bits
 
@@ -22,9 +22,23 @@ _MOST_ELEMENTS = 2**50  # a petabyte and more: no real tensor, and sums stay wit
 def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Infer all types of a model with bound inputs at once; gaps are left for the walk."""
     try:
-        return onnx.shape_inference.infer_shapes(proto, data_prop=True)
+        return onnx.shape_inference.infer_shapes(proto, data_prop=not _has_long_range(proto.graph))
     except ONNX_MISFIT:
         return proto  # the walk finds the operator that it stumbles over, and names it
+
+
+def _has_long_range(graph: onnx.GraphProto) -> bool:
+    """Whether a Range states by constants a length that onnx would write out value by value."""
+    ranges = [node for node in graph.node if node.op_type == "Range" and len(node.input) > 1]
+    if not ranges:
+        return False
+    limits = {node.input[1] for node in ranges}
+    stored = {t.name: t for t in graph.initializer if t.name in limits}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.output and node.output[0] in limits:
+            stored.update((node.output[0], a.t) for a in node.attribute if a.name == "value")
+    values = (stored_value(tensor) for tensor in stored.values())
+    return any(v is not None and v.size and abs(v.flat[0]) > LARGEST_VALUE for v in values)
 
 
 def complete_types(network: Network, values: ValueTable) -> None:

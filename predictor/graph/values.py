@@ -64,7 +64,7 @@ class ValueTable:
     def _evaluate(self, name: str) -> Array | None:
         tensor = self._network.tensors.get(name)
         if tensor is not None:
-            return _stored(tensor)
+            return stored_value(tensor)
         node = self._producer.get(name)
         return None if node is None else self._made_by(node, name)
 
@@ -143,7 +143,8 @@ class ValueTable:
         return array if array.size <= LARGEST_VALUE else None
 
 
-def _stored(tensor: onnx.TensorProto) -> Array | None:
+def stored_value(tensor: onnx.TensorProto) -> Array | None:
+    """Return the value of a small stored tensor, None where it is large or not kept."""
     if math.prod(tensor.dims) > LARGEST_VALUE or tensor.data_type == onnx.TensorProto.STRING:
         return None
     if tensor.data_location == onnx.TensorProto.EXTERNAL:

@@ -130,3 +130,28 @@ def test_a_dimension_that_shrinks_below_nothing_names_its_node():
     b.output(b.node("Conv", ["x", b.weight(8, 4, 3)], ["y"]))
     with pytest.raises(InputError, match=r"node Conv_.*dimension 2 of its output comes out as -1"):
         ingest_proto(b.model(), {"s7": 1})
+
+
+def decoder():
+    """One attention layer that appends to a cache, as decoders are exported."""
+    b = Builder()
+    ids = b.input("ids", ["batch", "sequence_length"], TensorProto.INT64)
+    past = b.input("past.0.key", ["batch", 4, "past_sequence_length", 16])
+    data = b.node("Gather", [b.weight(100, 64), ids])
+    split = b.node("Reshape", [b.linear(data, 64, 64), b.constant([0, 0, 4, 16])])
+    query = b.node("Transpose", [split], perm=[0, 2, 1, 3])
+    keys = b.node("Concat", [past, query], ["present.0.key"], axis=2)
+    turned = b.node("Transpose", [keys], perm=[0, 1, 3, 2])
+    b.output(b.node("MatMul", [query, turned], ["scores"]))
+    b.output("present.0.key")
+    return b.model()
+
+
+@pytest.mark.parametrize(
+    ("bindings", "length", "keys"),
+    [({}, 128, 128), ({"sequence_length": 1, "past_sequence_length": 99}, 1, 100)],
+)
+def test_a_cache_is_empty_unless_it_is_given(bindings, length, keys):
+    model = ingest_proto(decoder(), bindings)
+    assert model.outputs[0].shape == (1, 4, length, keys)
+    assert model.graph.macs.sum() == length * 64 * 64 + 4 * length * keys * 16

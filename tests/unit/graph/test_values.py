@@ -92,12 +92,13 @@ def test_shape_arithmetic(case):
     assert reshaped(make_target) == shape
 
 
-def test_a_long_range_is_typed_without_its_values():
+@pytest.mark.parametrize("length", [LARGEST_VALUE + 5, 2**45])
+def test_a_long_range_is_typed_without_its_values(length):
     b = Builder()
     x = b.input("x", [1])
-    steps = b.node("Range", [b.constant(0), b.constant(LARGEST_VALUE + 5), b.constant(1)])
+    steps = b.node("Range", [b.constant(0), b.constant(length), b.constant(1)])
     b.output(b.node("Add", [x, real(b, steps)], ["y"]))
-    assert ingest_proto(b.model()).outputs[0].shape == (LARGEST_VALUE + 5,)
+    assert ingest_proto(b.model()).outputs[0].shape == (length,)
 
 
 def test_a_tensor_of_an_impossible_size_is_refused():
