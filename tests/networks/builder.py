@@ -81,14 +81,25 @@ class Builder:
     # Layers that several networks share.
 
     def conv(
-        self, data: str, channels_in: int, channels: int, kernel: int, *, bias: bool = False,
-        stride: int = 1, groups: int = 1,
+        self,
+        data: str,
+        channels_in: int,
+        channels: int,
+        kernel: int,
+        *,
+        bias: bool = False,
+        stride: int = 1,
+        groups: int = 1,
     ) -> str:
         weights = self.weight(channels, channels_in // groups, kernel, kernel)
         inputs = [data, weights, *([self.weight(channels)] if bias else [])]
         pad = kernel // 2
         return self.node(
-            "Conv", inputs, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4,
+            "Conv",
+            inputs,
+            kernel_shape=[kernel] * 2,
+            strides=[stride] * 2,
+            pads=[pad] * 4,
             group=groups,
         )
 
@@ -96,8 +107,15 @@ class Builder:
         return self.node("BatchNormalization", [data, *(self.weight(channels) for _ in range(4))])
 
     def conv_bn(
-        self, data: str, channels_in: int, channels: int, kernel: int, *, stride: int = 1,
-        groups: int = 1, activation: str = "Relu",
+        self,
+        data: str,
+        channels_in: int,
+        channels: int,
+        kernel: int,
+        *,
+        stride: int = 1,
+        groups: int = 1,
+        activation: str = "Relu",
     ) -> str:
         data = self.conv(data, channels_in, channels, kernel, stride=stride, groups=groups)
         data = self.batch_norm(data, channels)

@@ -86,9 +86,7 @@ _MOBILENET_V2 = (
 def mobilenet_v2(batch: int | str = 1) -> onnx.ModelProto:
     """Sandler et al. 2018, width 1.0: 3.50 M parameters, 0.30 G MACs."""
     b = Builder()
-    data = b.conv_bn(
-        b.input("image", [batch, 3, 224, 224]), 3, 32, 3, stride=2, activation="Clip"
-    )
+    data = b.conv_bn(b.input("image", [batch, 3, 224, 224]), 3, 32, 3, stride=2, activation="Clip")
     channels = 32
     for expansion, width, blocks, first_stride in _MOBILENET_V2:
         for block in range(blocks):
