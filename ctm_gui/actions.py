@@ -117,6 +117,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Search in the current view"),
     ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(0), "Ctrl+1", "tabs"),
     ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(1), "Ctrl+2", "tabs"),
+    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(2), "Ctrl+3", "tabs",
+               tip="All devices, and the form of your own"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),
     ActionSpec("theme_system", VIEW, "Theme of the &System",

@@ -121,6 +121,7 @@ QLineEdit, QAbstractSpinBox {{
 QLineEdit:focus, QAbstractSpinBox:focus {{ border-color: {accent}; }}
 QAbstractSpinBox {{ min-height: 16px; }}
 QAbstractSpinBox > QLineEdit {{ border: none; padding: 0 2px; min-height: 0; }}
+QComboBox > QLineEdit {{ border: none; padding: 0 2px; min-height: 0; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{
     subcontrol-origin: border; width: 18px; border: none; }}
 QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}
@@ -140,6 +141,7 @@ QTreeView::indicator:indeterminate {{ image: url("{icons}/partial-{name}.svg"); 
 QLabel[role="heading"] {{ font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}
 QLabel[role="bad"] {{ color: {bad}; }}
+QLabel[role="warn"] {{ color: {warn}; }}
 QLabel[role="empty"] {{ color: {muted}; padding: 16px; }}
 """
 

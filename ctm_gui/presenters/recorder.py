@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
-from predictor.core.errors import CtmError
+from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Prediction
 from predictor.services.history import History
 from predictor.services.ingestion import Model
+
+T = TypeVar("T")
 
 # What makes a prediction another one than one that is stored already.
 Key = tuple[object, ...]
@@ -20,14 +23,15 @@ Key = tuple[object, ...]
 class Recorder(QObject):
     """Records each prediction of this session once.
 
-    ``recorded`` gives how many predictions one transaction stored; ``failed`` gives the error, once
-    where the store cannot be opened.
+    ``opened`` says that the store is open; ``recorded`` gives how many predictions one transaction
+    stored; ``failed`` gives the error, once where the store cannot be opened.
 
     Args:
         open_store: opens the store; called on the worker's thread.
         parent: owner.
     """
 
+    opened = Signal()
     recorded = Signal(int)
     failed = Signal(object)
 
@@ -41,7 +45,7 @@ class Recorder(QObject):
 
     def open(self) -> None:
         """Open the store in the background."""
-        self._worker.submit(self._open, on_result=self._ignore, on_error=self._on_closed_store)
+        self._worker.submit(self._open, on_result=self._on_open, on_error=self._on_closed_store)
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
         """Store what was not stored in this session; returns at once."""
@@ -58,9 +62,29 @@ class Recorder(QObject):
             on_error=partial(self._on_not_stored, keys),
         )
 
+    def run(
+        self,
+        work: Callable[[History], T],
+        *,
+        on_result: Callable[[T], None],
+        on_error: Callable[[CtmError], None],
+    ) -> None:
+        """Run ``work`` with the open store, after what was asked of it before.
+
+        Where the store could not be opened, ``on_error`` gets that in a sentence.
+        """
+        self._worker.submit(partial(self._with_store, work), on_result=on_result, on_error=on_error)
+
     def close(self) -> None:
         """Write what waits and close the store."""
         self._worker.close(self._close, finish=True)
+
+    def _with_store(self, work: Callable[[History], T], _: TaskContext) -> T:
+        if self._history is None:
+            raise HostError(
+                "the store", "it is not open", "see the messages, and start again with --store"
+            )
+        return work(self._history)
 
     def _open(self, _: TaskContext) -> None:
         self._history = self._open_store()
@@ -77,6 +101,9 @@ class Recorder(QObject):
             self._history.close()
             self._history = None
 
+    def _on_open(self, _: None) -> None:
+        self.opened.emit()
+
     def _on_closed_store(self, error: CtmError) -> None:
         self._broken = True
         self.failed.emit(error)
@@ -84,10 +111,6 @@ class Recorder(QObject):
     def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
         self._seen -= keys
         self.failed.emit(error)
-
-    @staticmethod
-    def _ignore(_: None) -> None:
-        return
 
 
 def _key(prediction: Prediction) -> Key:

@@ -14,13 +14,18 @@ from predictor.services.comparison import default_devices
 class TargetSelection(QObject):
     """The devices of the catalogue and which of them are checked.
 
+    ``changed`` says that the checked devices are others; ``devices_changed`` that the devices to
+    choose from are; ``badges_changed`` that their badges are.
+
     Args:
         catalogue: all devices.
-        selected: ids that are checked; unknown ones are ignored. None is the default cross-section.
+        selected: ids that are checked; one that is not known counts once its device is there. None
+            is the default cross-section.
         parent: owner.
     """
 
     changed = Signal()
+    devices_changed = Signal()
     badges_changed = Signal()
 
     def __init__(
@@ -32,13 +37,26 @@ class TargetSelection(QObject):
         super().__init__(parent)
         self.catalogue = catalogue
         wanted = selected if selected is not None else [d.id for d in default_devices(catalogue)]
-        self._selected = set(wanted) & set(catalogue.by_id)
+        self._selected = set(wanted)
         self._badges: dict[str, tuple[str, str]] = {}
 
     @property
     def devices(self) -> tuple[Device, ...]:
         """All devices, in the catalogue's order."""
         return self.catalogue.devices
+
+    def set_catalogue(self, catalogue: Catalogue) -> None:
+        """Choose among other devices; those that are checked and still there stay checked."""
+        before = self.selected
+        self.catalogue = catalogue
+        self.devices_changed.emit()
+        if self.selected != before:
+            self.changed.emit()
+
+    def rename(self, old_id: str, new_id: str) -> None:
+        """Follow a device to its new id, before its catalogue comes."""
+        if old_id in self._selected:
+            self._selected = self._selected - {old_id} | {new_id}
 
     def search(self, words: str) -> tuple[Device, ...]:
         """Return the devices in which every one of the words occurs; all where there is none."""

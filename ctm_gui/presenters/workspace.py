@@ -9,11 +9,13 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
+from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.messages import MessageLog
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison, WhatIf, compare
 from ctm_gui.presenters.recorder import Recorder
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.tasks.files import FoundFiles, find_model_files
 from ctm_gui.tasks.serial import SerialWorker, Task
 from predictor.core.errors import CtmError
@@ -37,7 +39,7 @@ class Workspace(QObject):
     searched, read or predicted, or no longer are; ``opened`` gives the paths that were added.
 
     Args:
-        catalogue: all devices.
+        catalogue: the devices that ship.
         selected: ids of the devices that are checked; None for the first selection.
         ingestion: reads model files in a child process.
         open_store: opens the store of predictions, called on the store's own thread.
@@ -67,6 +69,8 @@ class Workspace(QObject):
         self.shelf = ModelShelf(ingestion, self._reader, self.undo_stack, self)
         self.selection = TargetSelection(catalogue, selected, self)
         self.recorder = Recorder(open_store, self)
+        self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
+        self.machine = ThisMachine(self.library, self)
         self._what_if = WhatIf()
         self._comparison = Comparison()
         self._prediction: Task | None = None
@@ -111,6 +115,7 @@ class Workspace(QObject):
         self._batch_timer.stop()
         for worker in (self._finder, self._reader, self.predictor):
             worker.close()
+        self.machine.close()
         self.recorder.close()
 
     def open_paths(self, paths: Sequence[str]) -> None:
@@ -149,6 +154,11 @@ class Workspace(QObject):
         self.shelf.failed.connect(self._on_failed)
         self.selection.changed.connect(self._predict_soon)
         self.recorder.failed.connect(self.messages.error)
+        self.recorder.opened.connect(self.library.load)
+        self.library.catalogue_changed.connect(self.selection.set_catalogue)
+        self.library.renamed.connect(self.selection.rename)
+        self.library.failed.connect(self.messages.error)
+        self.library.told.connect(self.messages.info)
 
     def _timer(self, delay_ms: int, call: Callable[[], None]) -> QTimer:
         timer = QTimer(self, singleShot=True, interval=delay_ms)

@@ -29,12 +29,14 @@ from PySide6.QtWidgets import (
 
 from ctm_gui import settings as table
 from ctm_gui.actions import build_actions
+from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.explanation import ExplanationPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme
 from ctm_gui.theme import Theme, ThemeChoice
 from ctm_gui.views.about import show_about
 from ctm_gui.views.compare_view import CompareView
+from ctm_gui.views.devices_view import DevicesView
 from ctm_gui.views.drop_overlay import DropOverlay, dropped_paths
 from ctm_gui.views.menus import fill_menus
 from ctm_gui.views.message_list import MessageList
@@ -48,7 +50,7 @@ from ctm_gui.views.what_if_bar import WhatIfBar
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
-COMPARE_TAB, OPERATORS_TAB = 0, 1
+COMPARE_TAB, OPERATORS_TAB, DEVICES_TAB = 0, 1, 2
 _LEFT_WIDTH = 340
 
 
@@ -73,6 +75,8 @@ class MainWindow(QMainWindow):
         self.targets_panel = TargetsPanel(workspace.selection)
         self.compare_view = CompareView()
         self.operators_view = OperatorsView()
+        self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
+        self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
         self.what_if_bar = WhatIfBar()
         self.message_list = MessageList(workspace.messages)
         self.status_line = StatusLine(workspace)
@@ -144,7 +148,7 @@ class MainWindow(QMainWindow):
 
     def search(self) -> None:
         """Put the cursor into the search box of the view that has the focus."""
-        views = (self.compare_view, self.operators_view)
+        views = (self.compare_view, self.operators_view, self.devices_view)
         if self._panels.isAncestorOf(self.focusWidget() or self):
             self.targets_panel.focus_search()
         else:
@@ -184,6 +188,7 @@ class MainWindow(QMainWindow):
         self.models_panel.set_theme(theme)
         self.compare_view.set_theme(theme)
         self.operators_view.set_theme(theme)
+        self.devices_view.set_theme(theme)
         self.message_list.set_theme(theme)
         self.status_line.set_theme(theme)
         self.overlay.set_theme(theme)
@@ -220,6 +225,7 @@ class MainWindow(QMainWindow):
         self.tabs.setAccessibleName("Views")
         self.tabs.addTab(self.compare_view, "Compare")
         self.tabs.addTab(self.operators_view, "Operators")
+        self.tabs.addTab(self.devices_view, "Devices")
         self._panels = _splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
         self._centre = _splitter(Qt.Orientation.Vertical, self.tabs, self.message_list)

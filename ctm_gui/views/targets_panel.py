@@ -50,6 +50,7 @@ class TargetsPanel(QWidget):
         layout.addLayout(search)
         layout.addWidget(self._tree, 1)
         layout.addWidget(self._nothing)
+        selection.devices_changed.connect(self._on_devices)
         selection.changed.connect(self._show_counts)
         self._show_counts()
         self._expand()
@@ -123,6 +124,13 @@ class TargetsPanel(QWidget):
         self._model.set_filter(self.search_box.text(), checked_only=checked_only)
         self._nothing.setVisible(not self._model.shown_device_ids())
         self._expand()
+
+    def _on_devices(self) -> None:
+        """Show other devices, at the place that was looked at."""
+        place = self._tree.verticalScrollBar().value()
+        self._on_filter()
+        self._tree.verticalScrollBar().setValue(place)
+        self._show_counts()
 
     def _expand(self) -> None:
         """Open every group of a search; without one, the groups that hold a checked device."""

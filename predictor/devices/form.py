@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TypeVar
 
 from predictor.core.errors import InputError
@@ -33,7 +32,6 @@ T = TypeVar("T")
 
 CONFIGURATIONS = "configurations"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class FormFields:
     sources: Mapping[str, str] = field(default_factory=dict)
     configurations: tuple[Configuration, ...] = (Configuration(),)
     clusters: tuple[ClusterFields, ...] = ()
-    unknown_metrics: Mapping[str, float] = _NOTHING
+    unknown_metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

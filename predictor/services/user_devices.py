@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from predictor.core.errors import HostError
+from predictor.core.errors import HostError, InputError
 from predictor.core.records import Device
 from predictor.devices.consistency import consistency_warnings
 from predictor.devices.fields import MAX_ID
@@ -116,6 +116,9 @@ def import_device(path: str | os.PathLike[str], taken: Container[str]) -> Device
     Raises:
         InputError: what is wrong with the file, in one sentence.
     """
+    # A pipe would keep its reader waiting for ever.
+    if Path(path).exists() and not Path(path).is_file():
+        raise InputError(os.fspath(path), "is no file", "choose a device file")
     entry = read_device(path)
     return replace(entry, device=replace(entry.device, id=unused_id(entry.device.id, taken)))
 

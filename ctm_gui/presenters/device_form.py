@@ -1,0 +1,277 @@
+"""The HCV form of one device: what is typed, what is wrong with it, undo, save and revert."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from ctm_gui.presenters.device_wording import in_words, metric_label
+from ctm_gui.presenters.devices import DeviceEntry, DeviceLibrary
+from ctm_gui.presenters.wording import shown
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration
+from predictor.services.device_form import (
+    CONFIGURATIONS,
+    ClusterFields,
+    FormCheck,
+    FormFields,
+    check_form,
+    fields_of,
+)
+
+TEXTS = ("id", "name", "vendor", "system", "notes")
+_NOTHING = FormFields("", "", "", Family.CPU)
+
+
+class DeviceForm(QObject):
+    """The form of the device that is shown; what was typed for another one is kept meanwhile.
+
+    ``device_shown`` says that another device is shown; ``changed`` that its fields or what is wrong
+    with them are others; ``modified_changed`` gives the key of a device that now has, or no longer
+    has, what was not saved.
+
+    Args:
+        library: where devices come from and are saved.
+        undo_stack: gets a command for each edit; typing in one field is one command.
+        parent: owner.
+    """
+
+    device_shown = Signal()
+    changed = Signal()
+    modified_changed = Signal(str)
+
+    def __init__(
+        self, library: DeviceLibrary, undo_stack: QUndoStack, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._library = library
+        self._undo_stack = undo_stack
+        self._key = ""
+        self._drafts: dict[str, FormFields] = {}
+        self._fields = _NOTHING
+        self._check = check_form(_NOTHING)
+        self._problems: Mapping[str, str] = {}
+        library.changed.connect(self._on_library)
+
+    @property
+    def key(self) -> str:
+        """Key of the device that is shown; empty for none."""
+        return self._key
+
+    @property
+    def entry(self) -> DeviceEntry | None:
+        """The device that is shown, as it was saved."""
+        return self._library.entry(self._key)
+
+    @property
+    def fields(self) -> FormFields:
+        """What the fields hold."""
+        return self._fields
+
+    @property
+    def check(self) -> FormCheck:
+        """What the checks found in the fields."""
+        return self._check
+
+    @property
+    def editable(self) -> bool:
+        """Whether the device is the user's."""
+        entry = self.entry
+        return entry is not None and entry.own
+
+    @property
+    def modified(self) -> bool:
+        """Whether something was typed that is not saved."""
+        return self._key in self._drafts
+
+    @property
+    def can_save(self) -> bool:
+        """Whether there is something to save and nothing is wrong with it."""
+        return self.modified and not self._problems
+
+    def is_modified(self, key: str) -> bool:
+        """Whether something was typed for a device that is not saved."""
+        return key in self._drafts
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        """A sentence for each wrong field, by its key."""
+        return self._problems
+
+    def warnings_of(self, field: str) -> list[str]:
+        """Return the sentences on what contradicts a field."""
+        family = self._fields.family
+        return [
+            in_words(found.sentence, family)
+            for found in self._check.findings
+            if field in found.fields
+        ]
+
+    def problem_lines(self) -> list[str]:
+        """Return every problem, a sentence each."""
+        return list(self._problems.values())
+
+    def warning_lines(self) -> list[str]:
+        """Return every contradiction, then what has no source."""
+        family = self._fields.family
+        lines = [in_words(found.sentence, family) for found in self._check.findings]
+        unsourced = [metric_label(name, family) for name in self._check.unsourced]
+        if unsourced:
+            lines.append(f"Without a source: {', '.join(unsourced)}.")
+        return lines
+
+    def show(self, key: str) -> None:
+        """Show a device, with what was typed for it before."""
+        if key != self._key:
+            self._key = key
+            self._load()
+            self.device_shown.emit()
+
+    def set_text(self, name: str, text: str) -> None:
+        """Type into one of ``TEXTS``."""
+        if name not in TEXTS:
+            raise ValueError(f"{name} is no text of the form")
+        after = replace(self._fields, **{name: text})  # type: ignore[arg-type]
+        self._edit(name, f"Edit {name}", after)
+
+    def set_family(self, family: Family) -> None:
+        """Choose the kind of compute unit."""
+        self._edit("family", "Edit family", replace(self._fields, family=family), merge=False)
+
+    def set_value(self, metric: str, text: str) -> None:
+        """Type a metric's value."""
+        values = {**self._fields.values, metric: text}
+        self._edit(metric, self._words(metric), replace(self._fields, values=values))
+
+    def set_available(self, metric: str, *, available: bool) -> None:
+        """Say whether a metric is known; one that is not is absent from the device."""
+        known = self._fields.available
+        known = known | {metric} if available else known - {metric}
+        self._edit(metric, self._words(metric), replace(self._fields, available=known), merge=False)
+
+    def set_source(self, metric: str, text: str) -> None:
+        """Type where a metric's value comes from."""
+        sources = {**self._fields.sources, metric: text}
+        words = f"{self._words(metric)}, source"
+        self._edit(f"sources.{metric}", words, replace(self._fields, sources=sources))
+
+    def set_configurations(self, configurations: tuple[Configuration, ...]) -> None:
+        """Say what the device can run, the usual configuration first."""
+        after = replace(self._fields, configurations=configurations)
+        self._edit(CONFIGURATIONS, "Edit configurations", after, merge=False)
+
+    def set_clusters(self, clusters: tuple[ClusterFields, ...], *, typed: str = "") -> None:
+        """Say which kinds of cores there are, the fastest first.
+
+        Args:
+            clusters: the rows.
+            typed: the cell that is typed into, so that its letters are one step of undo.
+        """
+        after = replace(self._fields, clusters=clusters)
+        self._edit(f"clusters.{typed}", "Edit clusters", after, merge=bool(typed))
+
+    def save(self) -> None:
+        """Store the device as the form has it."""
+        if self.can_save and self._check.entry is not None:
+            self._library.save(self._key, self._check.entry)
+
+    def revert(self) -> None:
+        """Go back to what was saved; undo brings back what was typed."""
+        entry = self.entry
+        if entry is not None:
+            self._edit("revert", "Revert", fields_of(entry.file), merge=False)
+
+    def put(self, key: str, fields: FormFields) -> None:
+        """Fill a device's form, and show it; a deleted one is left alone."""
+        if self._library.entry(key) is None:
+            return
+        self._keep(key, fields)
+        self._key, before = key, self._key
+        self._load()
+        if key != before:
+            self.device_shown.emit()
+        self.changed.emit()
+
+    def _words(self, metric: str) -> str:
+        return f"Edit {metric_label(metric, self._fields.family)}"
+
+    def _edit(self, field: str, words: str, after: FormFields, *, merge: bool = True) -> None:
+        if self.editable and after != self._fields:
+            of = f"{words} of {shown(self._fields.name)}"
+            field_key = f"{self._key}/{field}" if merge else ""
+            self._undo_stack.push(_Edit(self, of, self._key, self._fields, after, field_key))
+
+    def _keep(self, key: str, fields: FormFields) -> None:
+        """Remember what was typed for a device, as far as it is not what was saved."""
+        entry = self._library.entry(key)
+        was = key in self._drafts
+        if entry is None or fields == fields_of(entry.file):
+            self._drafts.pop(key, None)
+        else:
+            self._drafts[key] = fields
+        if was != (key in self._drafts):
+            self.modified_changed.emit(key)
+
+    def _load(self) -> None:
+        entry = self.entry
+        saved = _NOTHING if entry is None else fields_of(entry.file)
+        self._fields = self._drafts.get(self._key, saved)
+        self._check = check_form(self._fields)
+        family = self._fields.family
+        problems = {
+            key: in_words(sentence, family) for key, sentence in self._check.problems.items()
+        }
+        if "id" not in problems and self._fields.id in self._library.taken_ids(self._key):
+            problems["id"] = f"Id {self._fields.id} is taken by another device."
+        self._problems = problems
+
+    def _on_library(self) -> None:
+        """Follow what was saved or deleted elsewhere."""
+        for key in [key for key in self._drafts if self._library.entry(key) is None]:
+            del self._drafts[key]
+        for key, fields in list(self._drafts.items()):
+            self._keep(key, fields)
+        if self._key and self.entry is None:
+            self._key = ""
+        self._load()
+        self.device_shown.emit()
+
+
+class _Edit(QUndoCommand):
+    """Changes fields of one device; typing on in one field stays one command."""
+
+    def __init__(
+        self,
+        form: DeviceForm,
+        words: str,
+        key: str,
+        before: FormFields,
+        after: FormFields,
+        field_key: str,
+    ) -> None:
+        super().__init__(words)
+        self._form = form
+        self._key = key
+        self._before = before
+        self.after = after
+        self.field_key = field_key
+
+    def id(self) -> int:
+        return 1 if self.field_key else -1
+
+    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
+        """Take on what was typed on in the same field."""
+        if not isinstance(other, _Edit) or other.field_key != self.field_key:
+            return False
+        self.after = other.after
+        self.setObsolete(self.after == self._before)
+        return True
+
+    def redo(self) -> None:
+        self._form.put(self._key, self.after)
+
+    def undo(self) -> None:
+        self._form.put(self._key, self._before)

@@ -1,0 +1,69 @@
+"""The list of devices as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ctm_gui.presenters.device_wording import FAMILY_WORDS
+from ctm_gui.presenters.devices import DeviceEntry
+from ctm_gui.presenters.grid import Column, Grid
+from ctm_gui.presenters.ordering import number_keys, text_ranks
+from ctm_gui.presenters.wording import shown
+
+
+class DevicesGrid(Grid):
+    """A row for each device: its name, how many metrics are known, whose it is.
+
+    Args:
+        entries: the devices, in the order in which they are shown first.
+        is_modified: whether a key's device has something that is not saved.
+    """
+
+    def __init__(self, entries: Sequence[DeviceEntry], is_modified: Callable[[str], bool]) -> None:
+        self.entries = tuple(entries)
+        self.texts = [_searched(entry) for entry in self.entries]
+        names = [shown(entry.device.name) for entry in self.entries]
+        facts = [float(len(entry.device.metrics)) for entry in self.entries]
+        owners = [_owner(entry, is_modified(entry.key)) for entry in self.entries]
+        columns = [
+            _column("name", "Device", names),
+            Column(
+                "facts",
+                "Facts",
+                numeric=True,
+                text=lambda row: f"{facts[row]:.0f}",
+                sort_keys=lambda: number_keys(facts),
+                help="How many hardware metrics are known.",
+            ),
+            _column("owner", "Own", owners, "Devices of your own; edited: not saved yet."),
+        ]
+        super().__init__(len(self.entries), columns)
+
+    def row_of(self, key: str) -> int | None:
+        """Return the row of a device; None where it is not there."""
+        keys = [entry.key for entry in self.entries]
+        return keys.index(key) if key in keys else None
+
+
+def _owner(entry: DeviceEntry, modified: bool) -> str:
+    if not entry.own:
+        return ""
+    return "edited" if modified else "own"
+
+
+def _searched(entry: DeviceEntry) -> str:
+    device = entry.device
+    words = (device.id, device.name, device.vendor, device.family.value, device.system)
+    whose = "own" if entry.own else "shipped"
+    return " ".join((*words, FAMILY_WORDS[device.family], whose)).casefold()
+
+
+def _column(key: str, title: str, texts: list[str], words: str = "") -> Column:
+    return Column(
+        key,
+        title,
+        numeric=False,
+        text=lambda row: texts[row],
+        sort_keys=lambda: text_ranks(texts),
+        help=words,
+    )

@@ -1,0 +1,118 @@
+"""Two devices metric by metric in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.device_comparison import DeviceComparisonGrid, comparison_summary
+from ctm_gui.presenters.devices import DeviceEntry
+from ctm_gui.presenters.grid import Grid
+from ctm_gui.presenters.wording import shown
+from ctm_gui.views.tables import GridView, copy_button
+from predictor.core.records import Device
+
+
+class DeviceComparisonView(QWidget):
+    """The current device beside another one that the user chooses."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entries: tuple[DeviceEntry, ...] = ()
+        self._device: Device | None = None
+        self._model = GridModel(Grid(0, ()), self)
+        self.title = QLabel()
+        self.title.setTextFormat(Qt.TextFormat.PlainText)
+        self.other, self._typed = _searchable_box("Compare with")
+        self.table = GridView(self._model, "Metrics of both devices")
+        self.summary = QLabel()
+        self.summary.setProperty("role", "muted")
+        self._arrange()
+        self.other.currentIndexChanged.connect(self._refresh)
+        self._typed.editingFinished.connect(self._show_chosen)
+
+    def show_entries(self, entries: Sequence[DeviceEntry]) -> None:
+        """Offer devices to compare with; the chosen one stays chosen."""
+        chosen = self._chosen()
+        key = chosen.key if chosen else ""
+        self._entries = tuple(entries)
+        self.other.blockSignals(True)
+        self.other.clear()
+        self.other.addItems([shown(entry.device.name) for entry in self._entries])
+        keys = [entry.key for entry in self._entries]
+        self.other.setCurrentIndex(keys.index(key) if key in keys else 0)
+        self.other.blockSignals(False)
+        self._refresh()
+
+    def show_device(self, device: Device | None) -> None:
+        """Compare another device with the chosen one."""
+        self._device = device
+        self._refresh()
+
+    def choose(self, key: str) -> None:
+        """Choose the device to compare with."""
+        keys = [entry.key for entry in self._entries]
+        if key in keys:
+            self.other.setCurrentIndex(keys.index(key))
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout()
+        row.addWidget(self.title)
+        label = QLabel("compared &with")
+        label.setBuddy(self.other)
+        row.addWidget(label)
+        row.addWidget(self.other, 1)
+        row.addWidget(copy_button(self.table))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.addLayout(row)
+        layout.addWidget(self.table, 1)
+        layout.addWidget(self.summary)
+
+    def _chosen(self) -> DeviceEntry | None:
+        index = self.other.currentIndex()
+        return self._entries[index] if 0 <= index < len(self._entries) else None
+
+    def _show_chosen(self) -> None:
+        """Write the chosen name again where something else was typed and not chosen."""
+        self.other.setEditText(self.other.itemText(self.other.currentIndex()))
+
+    def _refresh(self, *_: object) -> None:
+        chosen = self._chosen()
+        if self._device is None or chosen is None:
+            self._model.replace(Grid(0, ()))
+            self.title.clear()
+            self.summary.clear()
+            return
+        self.title.setText(shown(self._device.name))
+        self._model.replace(DeviceComparisonGrid(self._device, chosen.device))
+        self.table.fit_columns()
+        self.summary.setText(comparison_summary(self._device, chosen.device))
+
+
+def _searchable_box(name: str) -> tuple[QComboBox, QLineEdit]:
+    """Return a box in which a part of a name finds it, and the line that is typed into."""
+    box, line = QComboBox(), QLineEdit()
+    box.setAccessibleName(name)
+    box.setEditable(True)
+    box.setLineEdit(line)
+    box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(24)
+    completer = QCompleter(box.model(), box)
+    completer.setFilterMode(Qt.MatchFlag.MatchContains)
+    completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+    completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+    box.setCompleter(completer)
+    return box, line

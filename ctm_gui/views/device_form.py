@@ -1,0 +1,211 @@
+"""The HCV form: groups of fields with units, ranges and sources, what is wrong beside each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.presenters.device_form import DeviceForm
+from ctm_gui.presenters.device_wording import FAMILY_WORDS, applies
+from ctm_gui.views.clusters_editor import ClustersEditor
+from ctm_gui.views.configurations_editor import ConfigurationsEditor
+from ctm_gui.views.fields import FormLineEdit, FormTextEdit
+from ctm_gui.views.metric_field import MetricField, note_label, show_note
+from predictor.core.metrics import METRICS, Family, MetricGroup
+from predictor.services.device_form import CLUSTERS, CONFIGURATIONS
+
+_GROUPS = {
+    MetricGroup.COMPUTE: "Compute",
+    MetricGroup.MEMORY: "Memory",
+    MetricGroup.POWER: "Power",
+}
+_TEXTS = {"name": "Name", "id": "Id", "vendor": "Vendor", "system": "System"}
+_TIPS = {
+    "name": "What people call the device.",
+    "id": "Short name for --device: lower-case letters and digits joined by -, _ or .",
+    "vendor": "Maker of the chip.",
+    "system": "What joins the units of one chip or board; empty where there is one.",
+    "notes": "Anything worth knowing.",
+}
+_CLUSTER_FAMILIES = {Family.CPU, Family.MOBILE_CPU, Family.MCU}
+_NOTES_PX = 62
+_TITLE_PX = 78
+
+
+class DeviceFormView(QScrollArea):
+    """Shows a form presenter and passes on what is typed.
+
+    Args:
+        form: the form of the device that is shown.
+        parent: owner.
+    """
+
+    def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._form = form
+        self.texts = {name: FormLineEdit() for name in _TEXTS}
+        self.text_notes = {name: note_label("bad") for name in (*_TEXTS, "notes")}
+        self.notes = FormTextEdit()
+        self.family = QComboBox()
+        self.fields = {metric.name: MetricField(metric) for metric in METRICS}
+        self.configurations = ConfigurationsEditor()
+        self.clusters = ClustersEditor()
+        self._clusters_title = _heading("Kinds of cores")
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(self._build())
+        self._connect()
+        self.show_form()
+
+    def show_form(self) -> None:
+        """Show what the form holds and what is wrong with it."""
+        form, editable = self._form, self._form.editable
+        fields = form.fields
+        for name, field in self.texts.items():
+            field.show_text(getattr(fields, name))
+            field.setReadOnly(not editable)
+        self.notes.show_text(fields.notes)
+        self.notes.setReadOnly(not editable)
+        self.family.setCurrentIndex(list(Family).index(fields.family))
+        self.family.setEnabled(editable)
+        self._show_metrics(editable=editable)
+        self.configurations.show_configurations(fields.configurations, editable=editable)
+        self.clusters.show_clusters(fields.clusters, editable=editable)
+        has_clusters = bool(fields.clusters) or (editable and fields.family in _CLUSTER_FAMILIES)
+        self.clusters.setVisible(has_clusters)
+        self._clusters_title.setVisible(has_clusters)
+        self._show_notes()
+
+    def _show_metrics(self, *, editable: bool) -> None:
+        fields = self._form.fields
+        for name, field in self.fields.items():
+            available = name in fields.available
+            field.show_wording(fields.family)
+            field.show_value(
+                fields.values.get(name, ""),
+                fields.sources.get(name, ""),
+                available=available,
+                editable=editable,
+            )
+            field.setVisible(available or applies(name, fields.family))
+
+    def _show_notes(self) -> None:
+        form = self._form
+        problems = form.problems
+        for name, label in self.text_notes.items():
+            show_note(label, [problems[name]] if name in problems else [])
+        for name, field in self.fields.items():
+            wrong = [problems[key] for key in (name, f"sources.{name}") if key in problems]
+            field.show_notes(wrong, form.warnings_of(name))
+        self.configurations.show_problem(problems.get(CONFIGURATIONS, ""))
+        self.clusters.show_notes(problems, form.warnings_of(CLUSTERS))
+
+    def _build(self) -> QWidget:
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(10, 8, 10, 10)
+        layout.setSpacing(6)
+        layout.addLayout(self._build_texts())
+        for group, title in _GROUPS.items():
+            layout.addSpacing(6)
+            layout.addWidget(_heading(title))
+            for metric in METRICS:
+                if metric.group is group:
+                    layout.addWidget(self.fields[metric.name])
+        layout.addSpacing(6)
+        layout.addWidget(_heading("Runs"))
+        layout.addWidget(self.configurations)
+        layout.addSpacing(6)
+        layout.addWidget(self._clusters_title)
+        layout.addWidget(self.clusters)
+        layout.addStretch(1)
+        return body
+
+    def _build_texts(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        self.family.addItems([FAMILY_WORDS[family] for family in Family])
+        self.family.setAccessibleName("Family")
+        self.family.setToolTip("Kind of compute unit; the names of the metrics follow it.")
+        places = (("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0))
+        for name, row, column in places:
+            self._place(grid, name, _TEXTS[name], self.texts[name], (row, column))
+        self._label(grid, "Family", self.family, (2, 2))
+        self.notes.setFixedHeight(_NOTES_PX)
+        self._place(grid, "notes", "Notes", self.notes, (6, 0), span=3)
+        for column in (1, 3):
+            grid.setColumnStretch(column, 1)
+        return grid
+
+    def _place(
+        self,
+        grid: QGridLayout,
+        name: str,
+        title: str,
+        field: QWidget,
+        place: tuple[int, int],
+        span: int = 1,
+    ) -> None:
+        field.setToolTip(_TIPS[name])
+        field.setWhatsThis(_TIPS[name])
+        field.setAccessibleName(title)
+        self._label(grid, title, field, place, span)
+        grid.addWidget(self.text_notes[name], place[0] + 1, place[1] + 1, 1, span)
+
+    @staticmethod
+    def _label(
+        grid: QGridLayout, title: str, field: QWidget, place: tuple[int, int], span: int = 1
+    ) -> None:
+        label = QLabel(title)
+        label.setBuddy(field)
+        label.setMinimumWidth(_TITLE_PX if place[1] == 0 else 0)
+        top = Qt.AlignmentFlag.AlignTop if span > 1 else Qt.AlignmentFlag.AlignVCenter
+        grid.addWidget(label, place[0], place[1], top)
+        grid.addWidget(field, place[0], place[1] + 1, 1, span)
+
+    def _connect(self) -> None:
+        form = self._form
+        for name, field in self.texts.items():
+            field.textEdited.connect(_with(form.set_text, name))
+        self.notes.textChanged.connect(self._on_notes)
+        self.family.activated.connect(lambda index: form.set_family(list(Family)[index]))
+        for name, metric in self.fields.items():
+            metric.value_edited.connect(_with(form.set_value, name))
+            metric.source_edited.connect(_with(form.set_source, name))
+            metric.availability_edited.connect(
+                lambda on, name=name: form.set_available(name, available=on)
+            )
+        self.configurations.edited.connect(form.set_configurations)
+        self.clusters.edited.connect(lambda rows, cell: form.set_clusters(rows, typed=cell))
+        form.device_shown.connect(self._on_device)
+        form.changed.connect(self.show_form)
+
+    def _on_notes(self) -> None:
+        # Also said when it is shown, and then it is what the form holds.
+        if self.notes.toPlainText() != self._form.fields.notes:
+            self._form.set_text("notes", self.notes.toPlainText())
+
+    def _on_device(self) -> None:
+        self.show_form()
+        self.ensureVisible(0, 0)
+
+
+def _with(call: Callable[[str, str], None], name: str) -> Callable[[str], None]:
+    """Return what calls ``call`` with a field's name and the text typed into it."""
+    return lambda text: call(name, text)
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("role", "heading")
+    return label

@@ -1,0 +1,109 @@
+"""Above the form: which device it is, what can be done with it, what is odd about it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from ctm_gui.presenters.device_form import DeviceForm
+from ctm_gui.presenters.wording import shown
+from ctm_gui.views.metric_field import note_label, show_note
+
+_SHOWN_LINES = 3
+_SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
+
+
+class DeviceHeader(QWidget):
+    """Name, buttons and summary of the device that a form shows.
+
+    Signals:
+        duplicate, export, delete: the buttons that are not of the form itself.
+    """
+
+    duplicate = Signal()
+    export = Signal()
+    delete = Signal()
+
+    def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._form = form
+        self.name = QLabel()
+        self.name.setTextFormat(Qt.TextFormat.PlainText)
+        self.name.setProperty("role", "heading")
+        self.state = QLabel()
+        self.state.setTextFormat(Qt.TextFormat.PlainText)
+        self.state.setProperty("role", "muted")
+        self.state.setWordWrap(True)
+        self.problems = note_label("bad")
+        self.warnings = note_label("warn")
+        self.duplicate_button = _button("&Duplicate", "Make a device of your own from this one")
+        self.save_button = _button("&Save", "Keep what was typed; predictions follow")
+        self.revert_button = _button("Re&vert", "Go back to what was saved")
+        self.export_button = _button("E&xport…", "Write a device file")
+        self.delete_button = _button("De&lete", "Delete this device; undo brings it back")
+        self._arrange()
+        self.duplicate_button.clicked.connect(self.duplicate)
+        self.save_button.clicked.connect(form.save)
+        self.revert_button.clicked.connect(form.revert)
+        self.export_button.clicked.connect(self.export)
+        self.delete_button.clicked.connect(self.delete)
+        for signal in (form.device_shown, form.changed, form.modified_changed):
+            signal.connect(self._show)
+        self._show()
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(self.name, 1)
+        for button in (
+            self.save_button,
+            self.revert_button,
+            self.duplicate_button,
+            self.export_button,
+            self.delete_button,
+        ):
+            row.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 4)
+        layout.setSpacing(3)
+        layout.addLayout(row)
+        for label in (self.state, self.problems, self.warnings):
+            layout.addWidget(label)
+
+    def _show(self, *_: object) -> None:
+        form = self._form
+        here = form.entry is not None
+        self.name.setText(shown(form.fields.name) if here else "No device is chosen")
+        self.name.setToolTip(self.name.text())
+        own = form.editable
+        for button in (self.save_button, self.revert_button, self.delete_button):
+            button.setVisible(own)
+        self.save_button.setEnabled(form.can_save)
+        self.revert_button.setEnabled(form.modified)
+        for button in (self.duplicate_button, self.export_button):
+            button.setEnabled(here)
+        self.state.setText(self._state() if here else "")
+        show_note(self.problems, _at_most(form.problem_lines()) if own else [])
+        show_note(self.warnings, _at_most(form.warning_lines()) if here else [])
+
+    def _state(self) -> str:
+        form = self._form
+        if not form.editable:
+            return _SHIPPED
+        state = (
+            "Your own device; changes are not saved yet."
+            if form.modified
+            else ("Your own device; saved, and among the targets.")
+        )
+        return f"{state} {len(form.fields.available)} metrics known."
+
+
+def _at_most(lines: list[str]) -> list[str]:
+    rest = len(lines) - _SHOWN_LINES
+    return [*lines[:_SHOWN_LINES], f"and {rest} more below"] if rest > 0 else lines
+
+
+def _button(text: str, tip: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setToolTip(tip)
+    return button

@@ -1,0 +1,140 @@
+"""Bars of a device among the devices of its family; what is absent is drawn as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QLabel, QStyleOptionGraphicsItem, QVBoxLayout, QWidget
+
+from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
+from ctm_gui.presenters.device_wording import FAMILY_WORDS
+from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.plots import PixelItem, RowPlot
+from predictor.core.records import Device
+
+_ROW_PX = 24
+_NAMES_PX = 210
+_TICKS = ((0, ""), (25, "25 %"), (50, "median"), (75, "75 %"), (100, "highest"))
+# The axis from the lowest to the highest of the family, then room for the value.
+_VALUES_SHARE = 100 / 0.62
+
+
+class _Names(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """Metrics on the left."""
+
+    def __init__(self, view: DeviceProfile) -> None:
+        super().__init__("left")
+        self._view = view
+        self.setWidth(_NAMES_PX)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
+        widget: QWidget | None = None,  # noqa: ARG002
+    ) -> None:
+        """Paint the names of the metrics that are in view."""
+        view, rect = self._view, QRectF(self.mapRectFromParent(self.geometry()))
+        top = view.plot.box.viewRange()[1][0]
+        metrics = QFontMetricsF(view.font())
+        painter.setFont(view.font())
+        painter.setClipRect(rect)
+        for row, part in enumerate(view.rows):
+            painter.setPen(QColor(view.theme.muted if part.absent else view.theme.text))
+            room = QRectF(0, rect.top() + row * _ROW_PX - top, rect.width() - 10, _ROW_PX)
+            name = metrics.elidedText(part.label, Qt.TextElideMode.ElideRight, room.width())
+            painter.drawText(
+                room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, name
+            )
+
+
+class DeviceProfile(QWidget):
+    """Shows where each metric of a device stands in its family."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows: Sequence[ProfileRow] = ()
+        self.theme = LIGHT
+        self.title = QLabel()
+        self.title.setTextFormat(Qt.TextFormat.PlainText)
+        self.title.setProperty("role", "muted")
+        self.title.setWordWrap(True)
+        self.plot = RowPlot({"left": _Names(self)}, self)
+        axis = self.plot.plot.getAxis("bottom")
+        axis.setTicks([list(_TICKS)])
+        self.plot.box.setXRange(0, _VALUES_SHARE, padding=0)
+        self.plot.tooltip_at = self._tooltip
+        self._bars = PixelItem(self.plot.box, self._paint)
+        self.plot.box.sigRangeChanged.connect(lambda *_: self.plot.plot.getAxis("left").update())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.addWidget(self.title)
+        layout.addWidget(self.plot, 1)
+        self.setAccessibleName("Profile of the device in its family")
+        self.set_theme(LIGHT)
+
+    def show_device(self, device: Device | None, devices: Sequence[Device]) -> None:
+        """Show a device among ``devices``."""
+        self.rows = () if device is None else profile(device, devices)
+        self.plot.set_content_height(_ROW_PX * len(self.rows))
+        if device is not None:
+            peers = sum(d.family is device.family and d.id != device.id for d in devices)
+            self.title.setText(
+                f"Each value among those of the other {peers} devices of the kind "
+                f"{FAMILY_WORDS[device.family]} that state it."
+            )
+        self.setAccessibleDescription("; ".join(_describe(row) for row in self.rows))
+        self._repaint()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.theme = theme
+        self.plot.set_theme(theme)
+        self._repaint()
+
+    def _repaint(self) -> None:
+        self._bars.refresh()
+        self.plot.plot.getAxis("left").update()
+
+    def _paint(self, painter: QPainter, rect: QRectF) -> None:
+        top = self.plot.box.viewRange()[1][0]
+        full = rect.width() * 100 / _VALUES_SHARE
+        painter.setFont(self.font())
+        grid = QPen(QColor(self.theme.grid))
+        painter.setPen(grid)
+        for share, _name in _TICKS:
+            x = full * share / 100
+            painter.drawLine(QPointF(x, 0), QPointF(x, rect.height()))
+        for row, part in enumerate(self.rows):
+            room = QRectF(0, row * _ROW_PX - top, rect.width(), _ROW_PX)
+            self._paint_row(painter, part, room, full)
+
+    def _paint_row(self, painter: QPainter, part: ProfileRow, room: QRectF, full: float) -> None:
+        side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        if part.percentile is not None:
+            bar = QRectF(0, room.top() + 5, max(full * part.percentile / 100, 2.0), _ROW_PX - 10)
+            painter.fillRect(bar, QColor(self.theme.series[0]))
+        else:
+            painter.setPen(QColor(self.theme.muted))
+            words = "absent" if part.absent else f"under {LEAST_PEERS} others state it"
+            painter.drawText(room.adjusted(8, 0, 0, 0), side, words)
+        if not part.absent:
+            painter.setPen(QColor(self.theme.text))
+            painter.drawText(room.adjusted(full + 10, 0, 0, 0), side, part.value)
+
+    def _tooltip(self, point: QPointF, _on_axis: bool) -> str:
+        row = int(point.y() // _ROW_PX)
+        return _describe(self.rows[row]) if 0 <= row < len(self.rows) else ""
+
+
+def _describe(row: ProfileRow) -> str:
+    """Say what a row shows."""
+    lines = [f"{row.label}: {'absent' if row.absent else row.value}"]
+    if row.percentile is not None:
+        lines.append(f"at or above {row.percentile:.0f} % of {row.peers} others")
+    if row.range_text:
+        lines.append(f"the others: {row.range_text}")
+    return "\n".join(lines)

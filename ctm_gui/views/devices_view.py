@@ -1,0 +1,216 @@
+"""The Devices tab: all devices at the left, the form, the profile or a comparison at the right."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.presenters.device_form import DeviceForm
+from ctm_gui.presenters.devices import DeviceLibrary
+from ctm_gui.presenters.this_machine import ThisMachine
+from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.device_comparison import DeviceComparisonView
+from ctm_gui.views.device_form import DeviceFormView
+from ctm_gui.views.device_header import DeviceHeader
+from ctm_gui.views.device_profile import DeviceProfile
+from ctm_gui.views.devices_list import DevicesList
+
+FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
+_FILES = "Device files (*.json);;All (*)"
+_LIST_PX, _FORM_PX = 310, 630
+
+
+class DevicesView(QWidget):
+    """Shows the devices of a library; it is built when it is first looked at.
+
+    Args:
+        library: the devices.
+        form: the form of the current one.
+        machine: makes a device of this machine.
+        parent: owner.
+    """
+
+    def __init__(
+        self,
+        library: DeviceLibrary,
+        form: DeviceForm,
+        machine: ThisMachine,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.library, self.form, self.machine = library, form, machine
+        self._theme = LIGHT
+        self._is_built = False
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Build the view the first time: the window starts without it."""
+        if not self._is_built:
+            self._is_built = True
+            self._build()
+        super().showEvent(event)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        if self._is_built:
+            self.list.focus_search()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        if self._is_built:
+            self.profile.set_theme(theme)
+
+    def show_device(self, device_id: str) -> None:
+        """Make a device current."""
+        key = self.library.key_of(device_id)
+        if self._is_built:
+            self.list.select(key)
+        elif key:
+            self.form.show(key)
+
+    def import_files(self) -> None:
+        """Ask for device files and make devices of them."""
+        paths, _ = QFileDialog.getOpenFileNames(self, "Import devices", "", _FILES)
+        self.library.import_files(paths)
+
+    def export_file(self) -> None:
+        """Ask where to write the current device's file."""
+        entry = self.form.entry
+        if entry is None:
+            return
+        path, _ = QFileDialog.getSaveFileName(
+            self, "Export device", f"{entry.device.id}.json", _FILES
+        )
+        if path:
+            self.library.export(entry.key, path)
+
+    def _build(self) -> None:
+        if not self.form.key and self.library.entries:
+            self.form.show(self.library.entries[0].key)
+        self.list = DevicesList(self.library, self.form)
+        self.header = DeviceHeader(self.form)
+        self.form_view = DeviceFormView(self.form)
+        self.profile = DeviceProfile()
+        self.comparison = DeviceComparisonView()
+        self.pages = QTabWidget()
+        self.pages.setAccessibleName("Device")
+        self.pages.addTab(self.form_view, "Form")
+        self.pages.addTab(self.profile, "In its family")
+        self.pages.addTab(self.comparison, "Compare")
+        self._arrange()
+        self._connect()
+        self.profile.set_theme(self._theme)
+        self._show_machine()
+        self._on_library()
+        self.list.select(self.form.key)
+        # A dropped file is the window's: a field would take its path as text.
+        for widget in self.findChildren(QWidget):
+            widget.setAcceptDrops(False)
+
+    def _arrange(self) -> None:
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.header)
+        column.addWidget(self.pages, 1)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.addWidget(self._build_left())
+        splitter.addWidget(right)
+        splitter.setChildrenCollapsible(False)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([_LIST_PX, _FORM_PX])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(splitter)
+
+    def _build_left(self) -> QWidget:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(8, 8, 8, 8)
+        buttons = QHBoxLayout()
+        self.import_button = QPushButton("&Import…")
+        self.import_button.setToolTip("Make devices from device files, ours or NeuSight's")
+        self.detect_button = QPushButton("Detect &this machine")
+        self.detect_button.setToolTip(
+            "Make a device of this machine: what its system states, then what it sustains"
+        )
+        for button in (self.import_button, self.detect_button):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        column.addLayout(buttons)
+        column.addWidget(self._build_progress())
+        column.addWidget(self.list, 1)
+        return left
+
+    def _build_progress(self) -> QWidget:
+        self._progress = QWidget()
+        row = QHBoxLayout(self._progress)
+        row.setContentsMargins(0, 0, 0, 0)
+        self._state = QLabel()
+        self._state.setWordWrap(True)
+        bar = QProgressBar(minimum=0, maximum=0, textVisible=False)
+        bar.setFixedSize(60, 10)
+        bar.setAccessibleName("Measuring this machine")
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.setAccessibleName("Stop measuring")
+        row.addWidget(self._state, 1)
+        row.addWidget(bar)
+        row.addWidget(self.cancel_button)
+        return self._progress
+
+    def _connect(self) -> None:
+        self.list.chosen.connect(self.form.show)
+        self.form.device_shown.connect(self._on_device)
+        self.form.device_shown.connect(self._follow_form)
+        self.library.changed.connect(self._on_library)
+        self.library.made.connect(self.list.select)
+        self.header.duplicate.connect(self._duplicate)
+        self.header.export.connect(self.export_file)
+        self.header.delete.connect(lambda: self.library.delete(self.form.key))
+        self.import_button.clicked.connect(self.import_files)
+        self.detect_button.clicked.connect(self.machine.detect)
+        self.cancel_button.clicked.connect(self.machine.cancel)
+        self.machine.changed.connect(self._show_machine)
+        self.pages.currentChanged.connect(self._on_device)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.focus_search)
+
+    def _duplicate(self) -> None:
+        self.pages.setCurrentIndex(FORM_PAGE)
+        self.library.duplicate(self.form.key, self.form.check.entry)
+
+    def _follow_form(self) -> None:
+        """Mark the form's device in the list: undo may have brought another one."""
+        if self.form.key != self.list.current_key():
+            self.list.select(self.form.key)
+
+    def _on_library(self) -> None:
+        self.comparison.show_entries(self.library.entries)
+        self._on_device()
+
+    def _on_device(self, *_: object) -> None:
+        """Show the current device, as it is saved, on the page that is looked at."""
+        entry = self.form.entry
+        device = None if entry is None else entry.device
+        if self.pages.currentIndex() == PROFILE_PAGE:
+            self.profile.show_device(device, [e.device for e in self.library.entries])
+        elif self.pages.currentIndex() == COMPARISON_PAGE:
+            self.comparison.show_device(device)
+
+    def _show_machine(self) -> None:
+        self._progress.setVisible(self.machine.busy)
+        self._state.setText(self.machine.state)
+        self.detect_button.setEnabled(not self.machine.busy)

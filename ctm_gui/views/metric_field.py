@@ -1,0 +1,115 @@
+"""One metric of the form: whether it is known, its value and unit, where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
+
+from ctm_gui.presenters.device_wording import metric_help, metric_label
+from ctm_gui.views.fields import FormLineEdit
+from predictor.core.metrics import Family, Metric
+from predictor.services.device_form import range_text
+
+_LABEL_PX, _VALUE_PX, _UNIT_PX = 196, 104, 52
+
+
+class MetricField(QWidget):
+    """A row of the form, with what is wrong with it below.
+
+    Signals:
+        value_edited: the text of its value.
+        availability_edited: whether it is known.
+        source_edited: the text of its source.
+    """
+
+    value_edited = Signal(str)
+    availability_edited = Signal(bool)
+    source_edited = Signal(str)
+
+    def __init__(self, metric: Metric, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._metric = metric
+        self.available = QCheckBox()
+        self.value = FormLineEdit()
+        self.value.setPlaceholderText(range_text(metric).removesuffix(metric.unit).strip())
+        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.unit = QLabel(metric.unit)
+        self.unit.setProperty("role", "muted")
+        self.source = FormLineEdit()
+        self.source.setPlaceholderText("Source: document and publisher, or address")
+        self.problem = note_label("bad")
+        self.warning = note_label("warn")
+        self._arrange()
+        self.value.textEdited.connect(self.value_edited)
+        self.source.textEdited.connect(self.source_edited)
+        self.available.clicked.connect(self._on_available)
+
+    def show_wording(self, family: Family) -> None:
+        """Name the metric as it is called in a family."""
+        label, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
+        self.available.setText(label.replace("&", "&&"))
+        self.available.setAccessibleName(f"{label} is known")
+        self.value.setAccessibleName(f"{label} {self._metric.unit}".strip())
+        self.source.setAccessibleName(f"Source of {label}")
+        for widget in (self.available, self.value, self.unit):
+            widget.setToolTip(text)
+            widget.setWhatsThis(text)
+        self.value.setAccessibleDescription(text)
+
+    def show_value(self, text: str, source: str, *, available: bool, editable: bool) -> None:
+        """Show what the form holds; an absent metric has no value to type."""
+        self.available.setChecked(available)
+        self.available.setEnabled(editable)
+        self.value.show_text(text if available else "")
+        self.source.show_text(source if available else "")
+        self.source.setToolTip(self.source.text())
+        for field in (self.value, self.source):
+            field.setReadOnly(not editable)
+            field.setEnabled(available)
+        self.value.setPlaceholderText(self._placeholder(available=available))
+
+    def show_notes(self, problems: Sequence[str], warnings: Sequence[str]) -> None:
+        """Show below the fields what is wrong, and what contradicts another value."""
+        for label, lines in ((self.problem, problems), (self.warning, warnings)):
+            show_note(label, lines)
+
+    def _placeholder(self, *, available: bool) -> str:
+        unit = self._metric.unit
+        return range_text(self._metric).removesuffix(unit).strip() if available else "not known"
+
+    def _arrange(self) -> None:
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setHorizontalSpacing(8)
+        layout.setVerticalSpacing(2)
+        self.available.setFixedWidth(_LABEL_PX)
+        self.value.setFixedWidth(_VALUE_PX)
+        self.unit.setFixedWidth(_UNIT_PX)
+        for column, widget in enumerate((self.available, self.value, self.unit, self.source)):
+            layout.addWidget(widget, 0, column)
+        layout.setColumnStretch(3, 1)
+        layout.addWidget(self.problem, 1, 1, 1, 3)
+        layout.addWidget(self.warning, 2, 1, 1, 3)
+
+    def _on_available(self, checked: bool) -> None:
+        self.availability_edited.emit(checked)
+        if checked:
+            self.value.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+def note_label(role: str) -> QLabel:
+    """Return a hidden label for a sentence beside a field; plain text, it may quote a file."""
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setProperty("role", role)
+    label.setWordWrap(True)
+    label.hide()
+    return label
+
+
+def show_note(label: QLabel, lines: Sequence[str]) -> None:
+    """Show sentences in a note, one a line; hide it where there is none."""
+    label.setText("\n".join(lines))
+    label.setVisible(bool(lines))
