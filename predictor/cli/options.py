@@ -112,9 +112,9 @@ def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -
         action="append",
         default=[],
         metavar="ID|DEVICE.json|this",
-        help="a device: its id, a unique part of its name, a device file, or this machine; your own "
-        "devices of the store too; may be repeated (without --device and --all: a short "
-        "cross-section of the catalogue)",
+        help="a device, shipped or your own: its id, a unique part of its name, a device file, or "
+        "this machine; may be repeated (without --device and --all: a short cross-section of the "
+        "catalogue)",
     )
     parser.add_argument("--all", action="store_true", help="every shipped device")
     _shape_options(parser)
