@@ -55,6 +55,7 @@ def _parser() -> Parser:
     _add_inspect(commands, everywhere)
     _add_devices(commands, everywhere)
     _add_store(commands, everywhere)
+    _add_evaluate(commands, everywhere)
     return parser
 
 
@@ -179,6 +180,30 @@ def _add_store(commands: argparse._SubParsersAction[Parser], shared: Parser) -> 
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, text in (("info", "what it holds"), ("check", "whether it is whole")):
         _json_option(actions.add_parser(name, parents=[shared], help=text))
+
+
+def _add_evaluate(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
+    parser = commands.add_parser(
+        "evaluate",
+        parents=[shared],
+        help="engines against published measurements",
+        description="Compare engines with published measurements.",
+        epilog="exit code 1: a limit is not kept (see the page that the command writes)",
+    )
+    subjects = parser.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
+    bound = subjects.add_parser(
+        "bound",
+        parents=[shared],
+        help="measurements under the physical bound, and the estimate's error",
+        description="Compare every measurement of a data folder with its bound and estimate.",
+    )
+    bound.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    bound.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
+    _json_option(bound)
 
 
 def _positive_int(text: str) -> int:

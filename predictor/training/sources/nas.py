@@ -7,10 +7,11 @@ devices; building the networks of the codes is not this module's part.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,15 +97,7 @@ def search_spaces(data: Path) -> tuple[SearchSpace, ...]:
 
 
 def _space(path: Path, name: str) -> SearchSpace:
-    wanted = [*_CODES[name], "devices", "latency_ms"]
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            lacking = [key for key in wanted if key not in file.files]
-            if lacking:
-                raise InputError(str(path), f"array {lacking[0]} is missing", _ACTION)
-            arrays = {key: file[key] for key in wanted}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(str(path), f"it cannot be read ({error})", _ACTION) from error
+    arrays = _arrays(path, [*_CODES[name], "devices", "latency_ms"])
     names = [str(device) for device in arrays["devices"].ravel()]
     latency_ms = arrays["latency_ms"]
     shapes = {key: (len(latency_ms), n)[: 2 if n else 1] for key, n in _CODES[name].items()}
@@ -128,6 +121,22 @@ def _space(path: Path, name: str) -> SearchSpace:
         tuple(_column(name, device) for device in names),
         latency_ms.astype(np.float64),
     )
+
+
+def _arrays(path: Path, wanted: Sequence[str]) -> dict[str, NDArray[Any]]:
+    try:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
+            lacking = [key for key in wanted if f"{key}.npy" not in archive.namelist()]
+            if lacking:
+                raise InputError(str(path), f"array {lacking[0]} is missing", _ACTION)
+            return {key: _array(archive, key) for key in wanted}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(str(path), f"it cannot be read ({error})", _ACTION) from error
+
+
+def _array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
+    with archive.open(f"{key}.npy") as member:
+        return np.lib.format.read_array(member, allow_pickle=False)
 
 
 _SUMMED = frozenset({"eyeriss", "fpga", "pixel3", "raspi4"})
