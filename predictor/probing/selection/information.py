@@ -1,10 +1,12 @@
-"""Probes that say most about the weights of a linear model of log-latency.
+"""Probes that say most about a linear model of log-latency.
 
-For y = x^T w + noise with Gaussian prior and noise, measuring x divides the volume of the
-posterior's ellipsoid by sqrt(1 + v(x) / noise), where v(x) is the posterior variance of x^T w. So
-the greedy D-optimal choice is the network whose posterior variance is largest. It does not depend
-on the latencies: a plan can be made before anything is measured. See V. Fedorov, "Theory of
-Optimal Experiments", 1972. The two selectors differ in the prior.
+For y = x^T w + noise with Gaussian prior and noise, what a probe tells about w depends on its
+features x and not on the latency that is measured: a plan can be made before anything is measured.
+See V. Fedorov, "Theory of Optimal Experiments", 1972.
+
+- D-optimal: the volume of the posterior of w. A probe divides it by sqrt(1 + v(x) / noise), where
+  v(x) is the posterior variance of x^T w: the greedy choice is the largest posterior variance.
+- I-optimal: the posterior variance of x^T w, averaged over the pool.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
-from predictor.probing.selection.interface import Measure, Pool, Selection, check_budget, measured
+from predictor.probing.selection.interface import (
+    Measure,
+    Pool,
+    Selection,
+    check_budget,
+    measured,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +31,10 @@ class DOptimalSelector:
     """Greedy D-optimal design on standardised features with an intercept.
 
     Attributes:
-        noise_variance: of a measurement, in units of a weight's prior variance, which is 1. A small
-            value goes for the extremes of every direction, a large one repeats the strongest.
+        noise_variance: of a measurement, in units of a weight's prior variance.
     """
 
-    noise_variance: float = 0.1
+    noise_variance: float = 1.0
 
     def __post_init__(self) -> None:
         _check_noise(self.noise_variance)
@@ -39,8 +46,33 @@ class DOptimalSelector:
         del seed
         check_budget(pool, k)
         features = standardised(pool.needed_features("D-optimal"))
-        indices = largest_variances(features, self.noise_variance, k)
-        return Selection(indices, measured(measure, indices) if measure else ())
+        return _selection(largest_variances(features, self.noise_variance, k), measure)
+
+
+@dataclass(frozen=True, slots=True)
+class IOptimalSelector:
+    """Greedy I-optimal design on standardised features with an intercept.
+
+    It prefers what is typical of the pool where D-optimal prefers the extremes, which matters most
+    when probes are few.
+
+    Attributes:
+        noise_variance: of a measurement, in units of a weight's prior variance.
+    """
+
+    noise_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_noise(self.noise_variance)
+
+    def select(
+        self, pool: Pool, k: int, measure: Measure | None = None, seed: int = 0
+    ) -> Selection:
+        """Choose and measure; see :class:`Selector`. Nothing is random: the seed has no effect."""
+        del seed
+        check_budget(pool, k)
+        features = standardised(pool.needed_features("I-optimal"))
+        return _selection(smallest_mean_variance(features, self.noise_variance, k), measure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +99,7 @@ class PosteriorVarianceSelector:
         del seed
         check_budget(pool, k)
         features = pool.needed_features("posterior variance")
-        indices = largest_variances(features, self.noise_variance, k)
-        return Selection(indices, measured(measure, indices) if measure else ())
+        return _selection(largest_variances(features, self.noise_variance, k), measure)
 
 
 def standardised(features: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -93,21 +124,64 @@ def largest_variances(
         noise_variance: of a measurement, above 0.
         k: rows to choose, at most N.
     """
-    variance = (features * features).sum(axis=1)
-    open_variance = variance.copy()
-    factors = np.zeros((k, len(features)))
+    projected = features.copy()  # row i is S x_i with the posterior covariance S of the weights
     chosen: list[int] = []
-    for step in range(k):
-        best = int(np.argmax(open_variance))
+    for _ in range(k):
+        variance = (projected * features).sum(axis=1)
+        best = _first_best(variance, chosen)
+        direction = projected[best].copy()
+        share = _share(features, direction, variance[best] + noise_variance)
+        projected -= share[:, None] * direction
         chosen.append(best)
-        covariance = (features * features[best]).sum(axis=1)
-        for factor in factors[:step]:
-            covariance -= factor * factor[best]
-        factors[step] = covariance / np.sqrt(variance[best] + noise_variance)
-        variance = np.maximum(variance - factors[step] ** 2, 0.0)
-        open_variance = variance.copy()
-        open_variance[chosen] = -np.inf
     return tuple(chosen)
+
+
+def smallest_mean_variance(
+    features: NDArray[np.float64], noise_variance: float, k: int
+) -> tuple[int, ...]:
+    """Choose ``k`` rows, each the one that leaves the smallest mean posterior variance.
+
+    Measuring row b lowers the variance of row i by its squared covariance with b over b's variance
+    and noise. The mean of the squared covariances is (S x_b)^T C (S x_b) with the second moments C
+    of the features.
+
+    Args:
+        features: float64 [N, F]; the prior covariance of rows i and j is their product.
+        noise_variance: of a measurement, above 0.
+        k: rows to choose, at most N; the first of equal ones is chosen.
+    """
+    moments = np.einsum("ni,nj->ij", features, features) / len(features)
+    projected = features.copy()
+    weighed = np.einsum("ni,ij->nj", features, moments)
+    chosen: list[int] = []
+    for _ in range(k):
+        variance = (projected * features).sum(axis=1)
+        gain = (weighed * projected).sum(axis=1) / (variance + noise_variance)
+        best = _first_best(gain, chosen)
+        direction = projected[best].copy()
+        share = _share(features, direction, variance[best] + noise_variance)
+        projected -= share[:, None] * direction
+        weighed -= share[:, None] * (moments @ direction)
+        chosen.append(best)
+    return tuple(chosen)
+
+
+def _first_best(values: NDArray[np.float64], chosen: list[int]) -> int:
+    still_open = values.copy()
+    still_open[chosen] = -np.inf
+    return int(np.argmax(still_open))
+
+
+def _share(
+    features: NDArray[np.float64], direction: NDArray[np.float64], total_variance: float
+) -> NDArray[np.float64]:
+    """Return each row's covariance with the measured one, over the variance of what is read."""
+    share: NDArray[np.float64] = (features * direction).sum(axis=1) / total_variance
+    return share
+
+
+def _selection(indices: tuple[int, ...], measure: Measure | None) -> Selection:
+    return Selection(indices, measured(measure, indices) if measure else ())
 
 
 def _check_noise(noise_variance: float) -> None:

@@ -12,8 +12,10 @@ from predictor.core.errors import InputError
 from predictor.probing.selection.dbsel import DBSel
 from predictor.probing.selection.information import (
     DOptimalSelector,
+    IOptimalSelector,
     PosteriorVarianceSelector,
     largest_variances,
+    smallest_mean_variance,
     standardised,
 )
 from predictor.probing.selection.interface import Pool, Selector
@@ -22,6 +24,7 @@ from predictor.probing.selection.random import RandomSelector
 SELECTORS: list[Selector] = [
     RandomSelector(),
     DOptimalSelector(),
+    IOptimalSelector(),
     PosteriorVarianceSelector(),
     DBSel(),
 ]
@@ -78,6 +81,36 @@ def test_each_choice_has_the_largest_determinant() -> None:
         assert selection.indices[step] == best
 
 
+def test_mean_variances_by_hand() -> None:
+    # One direction each: two rows of 2 and 1 in the first, four of 1 in the second; noise 1.
+    features = np.array([[2.0, 0.0], [1.0, 0.0], *[[0.0, 1.0]] * 4])
+
+    # Squared covariances with row 0: 16 + 4 = 20, over 4 + 1: 4. With row 1: 4 + 1 = 5, over 2:
+    # 2.5. With row 2: 4 * 1, over 2: 2. So row 0, after which the first direction has 1 / 5 of its
+    # variance: row 1 has 0.2, covariances with 0 and 1 0.4 and 0.2: (0.16 + 0.04) / 1.2 = 0.167.
+    # Row 2 still has 2 and is chosen.
+    assert smallest_mean_variance(features, 1.0, 2) == (0, 2)
+    # Largest variance takes row 0 and then the first of the ones.
+    assert largest_variances(features, 1.0, 2) == (0, 2)
+    # With row 0 at 1.3 the four rows of 1 say more together; alone, row 0 varies more.
+    features[0, 0] = 1.3
+    assert smallest_mean_variance(features, 1.0, 1) == (2,)
+    assert largest_variances(features, 1.0, 1) == (0,)
+
+
+def test_each_choice_leaves_the_smallest_mean_posterior_variance() -> None:
+    features = np.random.default_rng(5).normal(size=(40, 6)) * [3, 1, 1, 2, 0.5, 1]
+    chosen: list[int] = []
+    for _ in range(10):
+        means = [
+            np.inf if i in chosen else posterior_variances(features, 0.3, [*chosen, i]).mean()
+            for i in range(40)
+        ]
+        chosen.append(int(np.argmin(means)))
+
+    assert list(smallest_mean_variance(features, 0.3, 10)) == chosen
+
+
 def test_standardising_by_hand() -> None:
     rows = standardised(np.array([[1.0, 7.0], [3.0, 7.0]]))
 
@@ -105,7 +138,7 @@ def test_the_prior_decides_the_choice_by_posterior_variance() -> None:
 def test_equal_networks_are_chosen_by_index() -> None:
     pool = Pool(features=np.ones((5, 2)))
 
-    for selector in (DOptimalSelector(), PosteriorVarianceSelector()):
+    for selector in (DOptimalSelector(), IOptimalSelector(), PosteriorVarianceSelector()):
         assert selector.select(pool, 5).indices == (0, 1, 2, 3, 4)
 
 
@@ -198,6 +231,6 @@ def test_a_wrong_pool_is_refused(
 
 @pytest.mark.parametrize("noise", [0.0, -1.0, math.nan, math.inf])
 def test_a_wrong_noise_variance_is_refused(noise: float) -> None:
-    for selector in (DOptimalSelector, PosteriorVarianceSelector):
+    for selector in (DOptimalSelector, IOptimalSelector, PosteriorVarianceSelector):
         with pytest.raises(InputError, match="give a number above 0"):
             selector(noise_variance=noise)
