@@ -52,6 +52,8 @@ def _check_output(output: Path) -> None:
     """Refuse a place that cannot be written before the work is done, not after."""
     if output.suffix != ".json":
         raise InputError(str(output), "it does not end in .json", "name a file OUT.json")
+    if output.is_dir():
+        raise InputError(str(output), "it is a folder", "name a file OUT.json")
     if not output.parent.is_dir():
         raise InputError(str(output.parent), "there is no such folder", "make the folder first")
 

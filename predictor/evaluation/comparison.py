@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Target
-from predictor.cost.engine import Engine, PredictionTable
+from predictor.cost.engine import Engine
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.training.sources import GraphFile, Sample
 from predictor.training.sources.graph_files import GraphReader, at_batch
@@ -103,20 +103,20 @@ def _predicted(
 ) -> list[Comparison]:
     targets = [Target(devices[s.device_id], s.configuration) for s in samples]
     table = engine.predict([graph], targets, {})
-    bounds = engine.predict([graph], [_with_bandwidth(target) for target in targets], {})
+    bound_ms = table.bound_ms[0].copy()
+    refused = [column for column in range(len(samples)) if (0, column) in table.problems]
+    if refused:
+        quick = engine.predict([graph], [_with_bandwidth(targets[c]) for c in refused], {})
+        bound_ms[refused] = quick.bound_ms[0]
     return [
         Comparison(
             sample,
             float(table.latency_ms[0, column]),
-            _bound_ms(bounds if (0, column) in table.problems else table, column),
+            float(bound_ms[column]),
             table.problems.get((0, column), ""),
         )
         for column, sample in enumerate(samples)
     ]
-
-
-def _bound_ms(table: PredictionTable, column: int) -> float:
-    return float(table.bound_ms[0, column])
 
 
 def _with_bandwidth(target: Target) -> Target:
