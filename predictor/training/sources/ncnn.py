@@ -147,5 +147,5 @@ def _doubt(row: Row) -> str:
         "the GPU did not compute: in this run the times fall at once from 10.6 ms, for "
         "proxylessnasnet, to 2.15 ms, for efficientnet_b0 with more MACs, and stay there; the "
         "vision transformer, 31 times the MACs of squeezenet, takes 0.32 ms and squeezenet before "
-        "it 7.83 ms; the int8 networks between them, which the processor ran, take their usual times"
+        "it 7.83 ms; the int8 networks between them, which the processor ran, show nothing of it"
     )
