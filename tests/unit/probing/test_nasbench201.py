@@ -27,8 +27,8 @@ def test_the_order_of_edges_and_operations_is_that_of_the_benchmark() -> None:
     [
         # Largest and smallest of the 15 625 networks in the benchmark's own records, in millions:
         # CIFAR-10 7.78305 and 220.11969 FLOPs, 0.073306 and 1.531546 parameters; CIFAR-100 7.7889
-        # and 220.12554, 0.079156 and 1.537396 (bounds listed in the README of automl/HPOBench's
-        # experiment utilities, computed with the benchmark's API).
+        # and 220.12554, 0.079156 and 1.537396. Listed in MO-HPOBenchExperimentUtils/README.md of
+        # jr2021/ManyFairHPO-AIES; for CIFAR-10 also the bounds of C10/MOP5 in EvoXBench.
         (10, [CONV3] * 6, 220_119_690, 1_531_546),
         (10, [SKIP] * 6, 7_783_050, 73_306),
         (100, [CONV3] * 6, 220_125_540, 1_537_396),
@@ -67,6 +67,16 @@ def test_live_edges_of_every_code_are_those_on_a_path_without_none() -> None:
         on_paths = set().union(*(path for path in PATHS if path <= present))
 
         assert live_edges(code) == tuple(sorted(on_paths))
+
+
+def test_how_many_codes_have_dead_edges_and_disconnected_cells() -> None:
+    live = [(code, live_edges(code)) for code in itertools.product(range(5), repeat=6)]
+
+    # Disconnected: 0->3 is none (1 of 5), and either 0->1 is none and 0->2->3 broken, any 1->2 and
+    # 1->3: (25 - 16) * 25 = 225; or 0->1 is one of 4, 1->3 is none, and 2->3 is none (25 cases of
+    # 0->2 and 1->2) or one of 4 with both none: 4 * (25 + 4) = 116.
+    assert sum(not edges for _, edges in live) == 341
+    assert sum(len(edges) < sum(o != NONE for o in code) for code, edges in live) == 6180
 
 
 @pytest.mark.parametrize(

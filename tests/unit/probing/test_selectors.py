@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,8 @@ from predictor.probing.selection.information import (
 from predictor.probing.selection.interface import Pool, Selector
 from predictor.probing.selection.random import RandomSelector
 
+ROOT = Path(__file__).resolve().parents[3]
+
 SELECTORS: list[Selector] = [
     RandomSelector(),
     DOptimalSelector(),
@@ -33,6 +38,16 @@ SELECTORS: list[Selector] = [
 def pool_of(size: int, seed: int = 0) -> Pool:
     random = np.random.default_rng(seed)
     return Pool(random.lognormal(size=(size, 3)), random.normal(size=(size, 4)))
+
+
+def test_choosing_probes_loads_neither_onnx_nor_torch() -> None:
+    modules = "dbsel, information, interface, random"
+    program = (
+        f"import sys; from predictor.probing.selection import {modules};"
+        "sys.exit(bool({'onnx', 'onnxruntime', 'torch'} & sys.modules.keys()))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
 def test_posterior_variances_by_hand() -> None:
