@@ -1,0 +1,359 @@
+"""The Devices tab of the real window: real keys and clicks, a real store, a real child process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from ctm_gui.models.targets_tree import TargetsTreeModel
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.theme import DARK
+from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE, DevicesView
+from ctm_gui.views.main_window import DEVICES_TAB, MainWindow
+from predictor.core.records import Device
+from predictor.services.catalogue import Catalogue
+from predictor.services.history import open_history
+from predictor.services.ingestion import IngestionWorker
+
+WAIT_MS = 30_000
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def view(window: MainWindow, qtbot: QtBot) -> DevicesView:
+    window.show_tab(DEVICES_TAB)
+    view = window.devices_view
+    qtbot.waitUntil(view.header.isVisible)
+    return view
+
+
+@pytest.fixture
+def own(view: DevicesView, qtbot: QtBot) -> DevicesView:
+    """The view with a duplicate of the Raspberry Pi 5."""
+    duplicate(view, qtbot, "rpi-5")
+    return view
+
+
+def click(qtbot: QtBot, button: QPushButton) -> None:
+    assert button.isVisible()
+    assert button.isEnabled()
+    qtbot.mouseClick(button, LEFT)
+
+
+def duplicate(view: DevicesView, qtbot: QtBot, device_id: str) -> None:
+    view.show_device(device_id)
+    with qtbot.waitSignal(view.library.made, timeout=WAIT_MS):
+        click(qtbot, view.header.duplicate_button)
+
+
+def type_over(qtbot: QtBot, field: QLineEdit, text: str) -> None:
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def stored(tmp_path: Path) -> dict[str, Device]:
+    with open_history(tmp_path / "store" / "store.db") as history:
+        return {entry.device.id: entry.device for entry in history.devices.every()}
+
+
+def row_of(
+    model: TargetsTreeModel, device_id: str, parent: QModelIndex = QModelIndex()
+) -> QModelIndex | None:
+    for row in range(model.rowCount(parent)):
+        index = model.index(row, 0, parent)
+        device = model.device(index)
+        if device is not None and device.id == device_id:
+            return index
+        if below := row_of(model, device_id, index):
+            return below
+    return None
+
+
+def choose_files(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> None:
+    answer = ([str(path) for path in paths], "")
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_args: answer)
+
+
+def test_a_shipped_device_is_read_only(view: DevicesView, qtbot: QtBot) -> None:
+    view.show_device("rpi-5")
+    clock = view.form_view.fields["clock_mhz"]
+    assert clock.value.text() == "2400"
+    type_over(qtbot, clock.value, "9999")
+    assert clock.value.text() == "2400"
+    assert not clock.available.isEnabled()
+    assert not view.header.save_button.isVisible()
+    assert "Duplicate it" in view.header.state.text()
+
+
+def test_the_search_box_finds_by_any_word(view: DevicesView, qtbot: QtBot) -> None:
+    qtbot.keyClicks(view.list.search_box, "raspberry 4")
+    names = [view.list.table.model().index(row, 0).data() for row in range(2)]
+    assert names[0] == "Raspberry Pi 4 Model B (CPU)"
+    qtbot.keyClicks(view.list.search_box, " nonsense")
+    assert view.list.table.model().rowCount() == 0
+
+
+def test_an_own_device_becomes_a_target_and_predictions_follow(
+    own: DevicesView,
+    window: MainWindow,
+    workspace: Workspace,
+    qtbot: QtBot,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+) -> None:
+    panel = window.targets_panel
+    index = row_of(panel.model, "rpi-5-copy")
+    assert index is not None
+    panel.model.setData(index, Qt.CheckState.Checked.value, Qt.ItemDataRole.CheckStateRole)
+    workspace.open_paths([str(make_model())])
+    settle(workspace)
+
+    def latency() -> float:
+        rows = workspace.comparison.rows
+        found = [row for row in rows if row.prediction.device_id == "rpi-5-copy"]
+        return found[0].prediction.latency_ms or 0.0
+
+    before = latency()
+    assert before > 0
+    type_over(qtbot, own.form_view.fields["dram_bw_gbps"].value, "0.5")
+    click(qtbot, own.header.save_button)
+    qtbot.waitUntil(lambda: workspace.settled and latency() > before, timeout=WAIT_MS)
+
+
+def test_what_is_wrong_stands_below_its_field_while_typing(own: DevicesView, qtbot: QtBot) -> None:
+    clock = own.form_view.fields["clock_mhz"]
+    type_over(qtbot, clock.value, "24x")
+    assert clock.problem.isVisible()
+    assert clock.problem.text() == 'Clock is "24x" where a number was expected.'
+    assert not own.header.save_button.isEnabled()
+    assert clock.problem.text() in own.header.problems.text()
+    type_over(qtbot, clock.value, "2400")
+    assert not clock.problem.isVisible()
+
+
+def test_a_contradiction_is_a_warning_in_words(own: DevicesView, qtbot: QtBot) -> None:
+    peak = own.form_view.fields["fp32_tflops"]
+    type_over(qtbot, peak.value, "15.36")
+    assert "differ by a factor of 100" in peak.warning.text()
+    assert peak.warning.isVisible()
+    assert peak.warning.text() in own.header.warnings.text()
+    assert own.header.save_button.isEnabled()
+
+
+def test_unticking_makes_a_metric_absent(own: DevicesView, qtbot: QtBot, tmp_path: Path) -> None:
+    power = own.form_view.fields["process_nm"]
+    own.form_view.ensureWidgetVisible(power)
+    power.available.setFocus()
+    qtbot.keyClick(power.available, Qt.Key.Key_Space)
+    assert not power.available.isChecked()
+    assert not power.value.isEnabled()
+    with qtbot.waitSignal(own.library.changed, timeout=WAIT_MS):
+        click(qtbot, own.header.save_button)
+    assert "process_nm" not in stored(tmp_path)["rpi-5-copy"].metrics
+
+
+def test_the_undo_keys_undo_a_field_as_a_whole(
+    own: DevicesView, window: MainWindow, qtbot: QtBot
+) -> None:
+    clock = own.form_view.fields["clock_mhz"]
+    type_over(qtbot, clock.value, "1234")
+    QTest.keySequence(clock.value, window.actions_by_id["undo"].shortcut())
+    assert clock.value.text() == "2400"
+    QTest.keySequence(clock.value, window.actions_by_id["redo"].shortcut())
+    assert clock.value.text() == "1234"
+    assert "Clock" in window.actions_by_id["undo"].text()
+
+
+def test_deleting_can_be_undone(
+    own: DevicesView, window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    with qtbot.waitSignal(own.library.changed, timeout=WAIT_MS):
+        click(qtbot, own.header.delete_button)
+    assert stored(tmp_path) == {}
+    assert row_of(window.targets_panel.model, "rpi-5-copy") is None
+    with qtbot.waitSignal(own.library.made, timeout=WAIT_MS):
+        window.undo()
+    assert list(stored(tmp_path)) == ["rpi-5-copy"]
+    assert own.form.fields.id == "rpi-5-copy"
+
+
+def test_own_devices_and_their_ticks_are_there_at_the_next_start(
+    own: DevicesView,
+    workspace: Workspace,
+    qtbot: QtBot,
+    catalogue: Catalogue,
+    ingestion: IngestionWorker,
+    tmp_path: Path,
+) -> None:
+    workspace.selection.select(["rpi-5-copy"], selected=True)
+    chosen = workspace.selection.selected_ids
+    workspace.close()
+    again = Workspace(
+        catalogue, chosen, ingestion, partial(open_history, tmp_path / "store" / "store.db")
+    )
+    try:
+        again.start()
+        qtbot.waitUntil(lambda: "rpi-5-copy" in again.selection.selected_ids, timeout=WAIT_MS)
+    finally:
+        again.close()
+
+
+def test_import_makes_a_device_and_export_writes_it(
+    own: DevicesView, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_args: (str(path), ""))
+    with qtbot.waitSignal(own.library.told, timeout=WAIT_MS):
+        click(qtbot, own.header.export_button)
+    assert json.loads(path.read_text())["id"] == "rpi-5-copy"
+    choose_files(monkeypatch, path)
+    with qtbot.waitSignal(own.library.made, timeout=WAIT_MS):
+        click(qtbot, own.import_button)
+    assert own.form.fields.id == "rpi-5-copy-2"
+    assert own.form.editable
+
+
+def device_json(**fields: object) -> bytes:
+    whole = {"schema": "ctm-hcv/1", "id": "x", "name": "n", "vendor": "v", "family": "gpu"}
+    return json.dumps({**whole, "metrics": {}, **fields}).encode()
+
+
+HOSTILE = (
+    (b"\x89PNG\r\n", "is not text in UTF-8"),
+    (b'{"schema": "ctm-hcv/1"', "is not JSON"),
+    (b'{"schema": "ctm-hcv/1"}', "id is missing"),
+    (b"[" * 50_000, "nested too deeply"),
+    (b'{"a":' + b"1" * 1_000_001 + b"}", "larger than 1,000,000 bytes"),
+    (device_json(name="<b>\u202egpu"), "hidden or direction characters"),
+    (device_json(id="../../x"), "which is not a slug"),
+    (device_json(metrics={"dram_bw_gbps": 1e300}), "outside of 0.001 to 100000 GB/s"),
+)
+
+
+def test_hostile_files_are_a_sentence_each_and_nothing_is_stored(
+    view: DevicesView,
+    workspace: Workspace,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths = [tmp_path / f"hostile-{number}.json" for number in range(len(HOSTILE))]
+    for path, (content, _reason) in zip(paths, HOSTILE, strict=True):
+        path.write_bytes(content)
+    choose_files(monkeypatch, *paths)
+    click(qtbot, view.import_button)
+    log = workspace.messages
+    qtbot.waitUntil(lambda: log.error_count == len(HOSTILE), timeout=WAIT_MS)
+    for message, (_content, reason) in zip(log.messages, HOSTILE, strict=True):
+        assert reason in message.text
+        assert "\n" not in message.text
+    assert stored(tmp_path) == {}
+
+
+def test_this_machine_is_described_and_measured(
+    view: DevicesView, qtbot: QtBot, tmp_path: Path
+) -> None:
+    with qtbot.waitSignal(view.library.made, timeout=WAIT_MS):
+        click(qtbot, view.detect_button)
+    assert view.form.fields.id == "this-machine"
+    assert "core_count" in view.form.fields.available
+    assert view.cancel_button.isVisible()
+    qtbot.waitUntil(lambda: "dram_bw_gbps" in view.form.fields.available, timeout=WAIT_MS)
+    assert not view.machine.busy
+    device = stored(tmp_path)["this-machine"]
+    assert device.sources["dram_bw_gbps"].startswith("measured on this machine")
+    assert (device.metric("dram_bw_gbps") or 0) > 0
+
+
+def test_measuring_can_be_cancelled_and_keeps_what_the_system_states(
+    view: DevicesView, workspace: Workspace, qtbot: QtBot, tmp_path: Path
+) -> None:
+    with qtbot.waitSignal(view.library.made, timeout=WAIT_MS):
+        click(qtbot, view.detect_button)
+    click(qtbot, view.cancel_button)
+    assert not view.machine.busy
+    assert not view.cancel_button.isVisible()
+    workspace.machine.close()  # returns once the child process has ended
+    device = stored(tmp_path)["this-machine"]
+    assert "core_count" in device.metrics
+    assert "dram_bw_gbps" not in device.metrics
+
+
+def test_two_devices_metric_by_metric(view: DevicesView, qtbot: QtBot) -> None:
+    view.show_device("rpi-4")
+    view.pages.setCurrentIndex(COMPARISON_PAGE)
+    view.comparison.choose("rpi-5")
+    model = view.comparison.table.model()
+    rows = {
+        model.index(row, 0).data(): [model.index(row, column).data() for column in (1, 2, 3)]
+        for row in range(model.rowCount())
+    }
+    assert rows["Clock (MHz)"] == ["1500", "2400", "× 1.6"]
+    assert rows["FP16 peak (TFLOP/s)"][0] == "—", "absent is not zero"
+    assert rows["FP16 peak (TFLOP/s)"][2] == "—"
+
+
+def test_the_profile_shows_absent_metrics_as_absent(view: DevicesView, qtbot: QtBot) -> None:
+    view.show_device("rpi-4")
+    view.pages.setCurrentIndex(PROFILE_PAGE)
+    view.set_theme(DARK)
+    rows = {row.metric: row for row in view.profile.rows}
+    assert rows["fp16_tflops"].absent
+    assert rows["fp16_tflops"].percentile is None
+    assert not rows["clock_mhz"].absent
+    assert "FP16 peak: absent" in view.profile.accessibleDescription()
+    assert not view.profile.grab().isNull()
+
+
+def test_the_fields_say_unit_range_and_meaning(view: DevicesView) -> None:
+    view.show_device("a100-pcie-40gb")
+    cores = view.form_view.fields["core_count"]
+    assert cores.available.text() == "SMs or compute units"
+    assert "1 to 1000000" in cores.value.toolTip()
+    assert cores.value.whatsThis() == cores.value.toolTip()
+    assert not view.form_view.fields["dsp_count"].isVisible(), "an FPGA's"
+    view.show_device("rpi-5")
+    assert cores.available.text() == "Cores"
+
+
+def test_configurations_are_added_and_put_first(own: DevicesView, qtbot: QtBot) -> None:
+    editor = own.form_view.configurations
+    own.form_view.ensureWidgetVisible(editor)
+    count = len(own.form.fields.configurations)
+    editor.runtime.setCurrentText("openvino")
+    click(qtbot, editor.add_button)
+    assert len(own.form.fields.configurations) == count + 1
+    editor.list.setCurrentRow(count)
+    click(qtbot, editor.first_button)
+    assert own.form.fields.configurations[0].runtime == "openvino"
+    editor.list.setCurrentRow(0)
+    click(qtbot, editor.remove_button)
+    assert len(own.form.fields.configurations) == count
+
+
+def test_kinds_of_cores_are_typed_in_rows(own: DevicesView, qtbot: QtBot) -> None:
+    editor = own.form_view.clusters
+    own.form_view.ensureWidgetVisible(editor.add_button)
+    click(qtbot, editor.add_button)
+    row = editor.cells[0]
+    for name, text in (("name", "Cortex-A76"), ("cores", "3"), ("clock_mhz", "2400")):
+        type_over(qtbot, row[name], text)
+    assert own.form.fields.clusters[0].name == "Cortex-A76"
+    assert editor.warning.text() == "Cores is 4, but the clusters have 3 cores."
+    type_over(qtbot, row["cores"], "4")
+    assert not editor.warning.isVisible()
+
+
+def test_find_goes_to_the_devices(view: DevicesView, window: MainWindow, qtbot: QtBot) -> None:
+    view.form_view.setFocus()
+    window.search()
+    assert QApplication.focusWidget() is view.list.search_box
