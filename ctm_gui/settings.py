@@ -43,6 +43,15 @@ TARGETS: Setting[list[str]] = Setting(
 TARGETS_CHOSEN = Setting(
     "targets/chosen", False, "Targets chosen", "Whether the selection was ever the user's."
 )
+FAVOURITES: Setting[list[str]] = Setting(
+    "targets/favourites", [], "Favourites", "Ids of the favourite devices."
+)
+CONFIGURATIONS: Setting[list[str]] = Setting(
+    "targets/configurations",
+    [],
+    "Configurations",
+    "Configurations in place of a device's usual one: id/runtime/precision/threads/batch.",
+)
 RECENT: Setting[list[str]] = Setting("files/recent", [], "Recent files", "Paths of Open Recent.")
 FOLDER = Setting("files/folder", "", "Folder", "Folder in which the file dialog opens.")
 
@@ -64,6 +73,8 @@ TABLE: tuple[
     BUDGET_MS,
     TARGETS,
     TARGETS_CHOSEN,
+    FAVOURITES,
+    CONFIGURATIONS,
     RECENT,
     FOLDER,
 )

@@ -17,6 +17,7 @@ from PySide6.QtCore import (
 )
 
 from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.presenters.wording import configuration_text
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 
@@ -37,11 +38,15 @@ FAMILY_NAMES = {
 }
 
 
+FAVOURITES = "Favourites"
+
+
 class Column(IntEnum):
     """Columns of the tree."""
 
     NAME = 0
     BASIS = 1
+    STAR = 2
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +81,8 @@ class _Node:
 class TargetsTreeModel(QAbstractItemModel):
     """Family > vendor > device. Groups have three states; a search leaves out what does not match.
 
-    Checking a group checks the devices that are shown below it.
+    Favourites stand in a group of their own on top as well. Checking a group checks the devices
+    that are shown below it.
     """
 
     def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
@@ -97,7 +103,7 @@ class TargetsTreeModel(QAbstractItemModel):
 
     def shown_device_ids(self) -> list[str]:
         """Return the ids of the devices that the search leaves."""
-        return [device.id for device in self._root.devices()]
+        return list(dict.fromkeys(device.id for device in self._root.devices()))
 
     def device(self, index: Index) -> Device | None:
         """Return the device of a row, None for a group."""
@@ -133,6 +139,8 @@ class TargetsTreeModel(QAbstractItemModel):
         node = self._node(index)
         if index.column() == Column.BASIS:
             return self._basis(node, role)
+        if index.column() == Column.STAR:
+            return self._star(node, role)
         if role == Qt.ItemDataRole.CheckStateRole:
             return self._check_state(node)
         read = _ROLES.get(role)
@@ -156,6 +164,18 @@ class TargetsTreeModel(QAbstractItemModel):
             return word
         return sentence if role == Qt.ItemDataRole.ToolTipRole and sentence else None
 
+    def _star(self, node: _Node, role: int) -> Any:
+        if node.device is None:
+            return None
+        favourite = node.device.id in self._selection.favourites
+        words = {
+            Qt.ItemDataRole.DisplayRole: "★" if favourite else "☆",
+            Qt.ItemDataRole.TextAlignmentRole: Qt.AlignmentFlag.AlignCenter,
+            Qt.ItemDataRole.ToolTipRole: "No favourite any more" if favourite else "Favourite",
+            Qt.ItemDataRole.AccessibleTextRole: "favourite" if favourite else "no favourite",
+        }
+        return words.get(Qt.ItemDataRole(role))
+
     def _check_state(self, node: _Node) -> Qt.CheckState:
         states = {self._selection.is_selected(device.id) for device in node.devices()}
         if len(states) > 1:
@@ -171,13 +191,24 @@ class TargetsTreeModel(QAbstractItemModel):
 
     def _build(self) -> _Node:
         root = _Node("", None)
+        favourites = root.child(FAVOURITES) if self._selection.favourites else None
         for device in sorted(self._selection.search(self._search), key=_order):
             if self._checked_only and not self._selection.is_selected(device.id):
                 continue
             vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
-            name = device.name.removeprefix(f"{device.vendor} ")
+            name = device.name.removeprefix(f"{device.vendor} ") + self._chosen_words(device)
             vendor.children.append(_Node(name, vendor, device))
+            if favourites is not None and device.id in self._selection.favourites:
+                name = device.name + self._chosen_words(device)
+                favourites.children.append(_Node(name, favourites, device))
+        if favourites is not None and not favourites.children:
+            root.children.remove(favourites)
         return root
+
+    def _chosen_words(self, device: Device) -> str:
+        """Return the configuration of a device where it is not the usual one."""
+        chosen = self._selection.configuration_of(device)
+        return "" if chosen == device.configurations[0] else f" · {configuration_text(chosen)}"
 
     def _refresh(self, column: Column) -> None:
         stack = [self._root]

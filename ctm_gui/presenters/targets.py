@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
-from predictor.core.records import Device
+from predictor.core.records import Configuration, Device
 from predictor.services.catalogue import Catalogue
 from predictor.services.comparison import default_devices
 
@@ -38,6 +39,8 @@ class TargetSelection(QObject):
         self.catalogue = catalogue
         wanted = selected if selected is not None else [d.id for d in default_devices(catalogue)]
         self._selected = set(wanted)
+        self._favourites: set[str] = set()
+        self._configurations: dict[str, Configuration] = {}
         self._badges: dict[str, tuple[str, str]] = {}
 
     @property
@@ -57,6 +60,10 @@ class TargetSelection(QObject):
         """Follow a device to its new id, before its catalogue comes."""
         if old_id in self._selected:
             self._selected = self._selected - {old_id} | {new_id}
+        if old_id in self._favourites:
+            self._favourites = self._favourites - {old_id} | {new_id}
+        if old_id in self._configurations:
+            self._configurations[new_id] = self._configurations.pop(old_id)
 
     def search(self, words: str) -> tuple[Device, ...]:
         """Return the devices in which every one of the words occurs; all where there is none."""
@@ -69,8 +76,55 @@ class TargetSelection(QObject):
 
     @property
     def selected(self) -> tuple[Device, ...]:
-        """The checked devices, in the catalogue's order."""
-        return tuple(device for device in self.devices if device.id in self._selected)
+        """The checked devices, in the catalogue's order, the chosen configuration of each first."""
+        return tuple(self._configured(d) for d in self.devices if d.id in self._selected)
+
+    @property
+    def favourites(self) -> frozenset[str]:
+        """Ids of the favourite devices."""
+        return frozenset(self._favourites)
+
+    @property
+    def configurations(self) -> Mapping[str, Configuration]:
+        """The configuration that was chosen in place of the usual one, by device id."""
+        return self._configurations
+
+    def set_favourite(self, device_id: str, *, favourite: bool) -> None:
+        """Make a device a favourite, or no longer."""
+        change = self._favourites.add if favourite else self._favourites.discard
+        change(device_id)
+        self.devices_changed.emit()
+
+    def configuration_of(self, device: Device) -> Configuration:
+        """Return the configuration that a device is predicted with."""
+        chosen = self._configurations.get(device.id)
+        return chosen if chosen in device.configurations else device.configurations[0]
+
+    def set_configuration(self, device: Device, configuration: Configuration) -> None:
+        """Predict a device with one of its configurations; its first one is the usual."""
+        if configuration == device.configurations[0]:
+            self._configurations.pop(device.id, None)
+        else:
+            self._configurations[device.id] = configuration
+        self.devices_changed.emit()
+        if device.id in self._selected:
+            self.changed.emit()
+
+    def restore(
+        self, favourites: Iterable[str], configurations: Mapping[str, Configuration]
+    ) -> None:
+        """Take up favourites and configurations of an earlier session."""
+        self._favourites = set(favourites)
+        self._configurations = dict(configurations)
+        self.devices_changed.emit()
+        self.changed.emit()
+
+    def _configured(self, device: Device) -> Device:
+        chosen = self.configuration_of(device)
+        if chosen == device.configurations[0]:
+            return device
+        others = (c for c in device.configurations if c != chosen)
+        return replace(device, configurations=(chosen, *others))
 
     def is_selected(self, device_id: str) -> bool:
         """Whether the device is checked."""

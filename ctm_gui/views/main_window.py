@@ -43,7 +43,13 @@ from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
 from ctm_gui.views.operators_view import OperatorsView
 from ctm_gui.views.recent_menu import RecentMenu
-from ctm_gui.views.session import FIRST_SIZE, Session, remembered_unit
+from ctm_gui.views.session import (
+    FIRST_SIZE,
+    Session,
+    remember_targets,
+    remembered_unit,
+    restore_targets,
+)
 from ctm_gui.views.status_line import StatusLine
 from ctm_gui.views.targets_panel import TargetsPanel
 from ctm_gui.views.what_if_bar import WhatIfBar
@@ -264,6 +270,7 @@ class MainWindow(QMainWindow):
         self.explanation.table_changed.connect(self._show_table)
         self.tabs.currentChanged.connect(self._on_tab)
         self.targets_panel.device_activated.connect(self._on_device_activated)
+        self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)
         self.recent_menu.path_chosen.connect(lambda path: self.open_paths([path]))
         self._show_activity()
@@ -277,14 +284,14 @@ class MainWindow(QMainWindow):
 
     def _restore(self) -> None:
         self._session.restore()
+        restore_targets(self.workspace.selection, self._settings)
         self._on_unit(remembered_unit(self._settings))
         self.compare_view.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
         self._on_tab(self.tabs.currentIndex())
 
     def _remember(self) -> None:
         self._session.remember()
-        self._settings.set(table.TARGETS, list(self.workspace.selection.selected_ids))
-        self._settings.set(table.TARGETS_CHOSEN, True)
+        remember_targets(self.workspace.selection, self._settings)
         try:
             self._settings.sync()
         except HostError as error:
@@ -352,6 +359,10 @@ class MainWindow(QMainWindow):
         self.workspace.selection.select([device_id], selected=True)
         self.explanation.choose_device(device_id)
         self.tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def _on_details(self, device_id: str) -> None:
+        self.tabs.setCurrentIndex(DEVICES_TAB)
+        self.devices_view.show_device(device_id)
 
     def _on_current_model(self, row: int) -> None:
         entries = self.workspace.shelf.entries

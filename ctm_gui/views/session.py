@@ -8,7 +8,9 @@ from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget
 
 from ctm_gui import settings as table
+from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.settings import Setting, Settings
+from predictor.core.records import RUNTIMES, Configuration, Precision
 from predictor.core.units import LatencyUnit
 
 FIRST_SIZE = (1280, 800)
@@ -57,3 +59,35 @@ def remembered_unit(settings: Settings) -> LatencyUnit:
     """Return the unit of the last session; milliseconds where it says none that we know."""
     unit = settings.get(table.UNIT)
     return LatencyUnit(unit) if unit in list(LatencyUnit) else LatencyUnit.MS
+
+
+def restore_targets(selection: TargetSelection, settings: Settings) -> None:
+    """Take up favourites and the configurations chosen in place of the usual ones."""
+    entries = [_configuration(text) for text in settings.get(table.CONFIGURATIONS)]
+    known = {entry[0]: entry[1] for entry in entries if entry is not None}
+    favourites = settings.get(table.FAVOURITES)
+    if favourites or known:
+        selection.restore(favourites, known)
+
+
+def remember_targets(selection: TargetSelection, settings: Settings) -> None:
+    """Keep which devices are checked, which are favourites, and their configurations."""
+    settings.set(table.TARGETS, list(selection.selected_ids))
+    settings.set(table.TARGETS_CHOSEN, True)
+    settings.set(table.FAVOURITES, sorted(selection.favourites))
+    texts = [
+        f"{device_id}/{c.runtime}/{c.precision}/{c.threads}/{c.batch}"
+        for device_id, c in sorted(selection.configurations.items())
+    ]
+    settings.set(table.CONFIGURATIONS, texts)
+
+
+def _configuration(text: str) -> tuple[str, Configuration] | None:
+    """Read what ``remember_targets`` wrote; None for a line that makes no sense."""
+    parts = text.split("/")
+    if len(parts) != 5 or parts[1] not in RUNTIMES or parts[2] not in list(Precision):
+        return None
+    device_id, runtime, precision, threads, batch = parts
+    if not (threads.isdecimal() and batch.isdecimal()):
+        return None
+    return device_id, Configuration(runtime, Precision(precision), int(threads), int(batch))

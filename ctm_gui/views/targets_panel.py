@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
@@ -16,17 +16,21 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.models.targets_tree import Column, TargetsTreeModel
 from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.views.target_menu import target_menu
 
-_BASIS_WIDTH = 84
+_BASIS_WIDTH = 76
+_STAR_WIDTH = 22
 
 
 class TargetsPanel(QWidget):
     """Search box above a tree of families, vendors and devices.
 
-    ``device_activated`` gives the id of a device that was double-clicked or entered.
+    ``device_activated`` gives the id of a device that was double-clicked or entered;
+    ``details_requested`` that of one whose facts are asked for.
     """
 
     device_activated = Signal(str)
+    details_requested = Signal(str)
 
     def __init__(self, selection: TargetSelection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -115,7 +119,13 @@ class TargetsPanel(QWidget):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(Column.BASIS, QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(Column.STAR, QHeaderView.ResizeMode.Fixed)
         header.resizeSection(Column.BASIS, _BASIS_WIDTH)
+        header.setMinimumSectionSize(_STAR_WIDTH)
+        header.resizeSection(Column.STAR, _STAR_WIDTH)
+        tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        tree.customContextMenuRequested.connect(self._show_menu)
+        tree.clicked.connect(self._on_clicked)
         tree.activated.connect(self._on_activated)
         return tree
 
@@ -147,9 +157,22 @@ class TargetsPanel(QWidget):
                 self._tree.expand(index)
                 self._open_checked(index)
 
+    def _show_menu(self, place: QPoint) -> None:
+        device = self._model.device(self._tree.indexAt(place))
+        if device is not None:
+            menu = target_menu(self.selection, device, self)
+            menu.addAction("Show in Devices", lambda: self.details_requested.emit(device.id))
+            menu.popup(self._tree.viewport().mapToGlobal(place))
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        device = self._model.device(index)
+        if device is not None and index.column() == Column.STAR:
+            favourite = device.id not in self.selection.favourites
+            self.selection.set_favourite(device.id, favourite=favourite)
+
     def _on_activated(self, index: QModelIndex) -> None:
         device = self._model.device(index)
-        if device is not None:
+        if device is not None and index.column() != Column.STAR:
             self.device_activated.emit(device.id)
 
     def _show_counts(self) -> None:

@@ -5,18 +5,24 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
+from ctm_gui import settings as table
 from ctm_gui.models.targets_tree import FAMILY_NAMES, Column, TargetsTreeModel
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.settings import Settings
+from ctm_gui.views.session import remember_targets, restore_targets
+from ctm_gui.views.target_menu import target_menu
 from ctm_gui.views.targets_panel import TargetsPanel
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.services.catalogue import Catalogue
 from predictor.services.comparison import DEFAULT_DEVICE_IDS
+from predictor.services.prediction import resolve_targets
 
 CHECK = Qt.ItemDataRole.CheckStateRole
 
@@ -176,3 +182,72 @@ def test_badges_tell_the_basis_of_the_numbers(
         d for d in workspace.selection.devices if d.id not in workspace.selection.selected_ids
     )
     assert row_of(model, other.id).siblingAtColumn(Column.BASIS).data() == ""
+
+
+TWO_WAYS = (Configuration("pytorch"), Configuration("tensorrt", Precision.FP16))
+
+
+def star(panel: TargetsPanel, text: str) -> QModelIndex:
+    return find(panel.model, text).siblingAtColumn(Column.STAR)
+
+
+def test_a_click_on_the_star_puts_a_device_on_top_as_well(
+    qtbot: QtBot, panel: TargetsPanel
+) -> None:
+    panel.tree.expandAll()
+    place = panel.tree.visualRect(star(panel, "RTX 2")).center()
+    qtbot.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert outline(panel.model)[:3] == ["Favourites", "NVIDIA RTX 2", "GPUs"]
+    assert star(panel, "RTX 2").data() == "★"
+    assert panel.selection.selected_ids == ("rtx-1",), "a favourite is not checked by that"
+    panel.model.setData(find(panel.model, "NVIDIA RTX 2"), Qt.CheckState.Checked.value, CHECK)
+    assert state(panel.model, "RTX 2") is Qt.CheckState.Checked, "both rows are one device"
+    panel.selection.set_favourite("rtx-2", favourite=False)
+    assert outline(panel.model)[0] == "GPUs"
+
+
+def test_favourites_follow_the_search(panel: TargetsPanel) -> None:
+    panel.selection.set_favourite("rtx-2", favourite=True)
+    panel.search_box.setText("raspberry")
+    assert outline(panel.model) == ["CPUs", "Raspberry", "Pi 5"]
+
+
+def test_a_device_is_predicted_with_the_configuration_that_was_chosen(qtbot: QtBot) -> None:
+    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    panel = TargetsPanel(TargetSelection(Catalogue([gpu]), ["gpu"]))
+    qtbot.addWidget(panel)
+    menu = target_menu(panel.selection, gpu, panel)
+    choices = [action for action in menu.findChildren(QAction) if action.isCheckable()]
+    assert [action.text() for action in choices] == ["pytorch, fp32 (usual)", "tensorrt, fp16"]
+    with qtbot.waitSignal(panel.selection.changed):
+        choices[1].trigger()
+    (target,) = resolve_targets(panel.selection.selected)
+    assert target.configuration == TWO_WAYS[1]
+    assert find(panel.model, "GPU · tensorrt, fp16").isValid()
+    panel.selection.set_configuration(gpu, TWO_WAYS[0])
+    assert panel.selection.selected == (gpu,)
+    assert panel.selection.configurations == {}
+
+
+def test_favourites_and_configurations_come_back(tmp_path: Path) -> None:
+    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    before, after = (TargetSelection(Catalogue([gpu]), []) for _ in range(2))
+    before.set_favourite("gpu", favourite=True)
+    before.set_configuration(gpu, TWO_WAYS[1])
+    settings = Settings(tmp_path / "w.ini")
+    remember_targets(before, settings)
+    restore_targets(after, settings)
+    assert after.favourites == {"gpu"}
+    assert after.configuration_of(gpu) == TWO_WAYS[1]
+
+
+@pytest.mark.parametrize(
+    "line", ["", "gpu/x/fp32/0/0", "gpu/pytorch/fp9/0/0", "a/b", "g/ncnn/fp32/-1/x"]
+)
+def test_a_spoilt_configuration_in_the_settings_is_passed_over(tmp_path: Path, line: str) -> None:
+    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    settings = Settings(tmp_path / "w.ini")
+    settings.set(table.CONFIGURATIONS, [line])
+    selection = TargetSelection(Catalogue([gpu]), [])
+    restore_targets(selection, settings)
+    assert selection.configuration_of(gpu) == TWO_WAYS[0]
