@@ -186,6 +186,15 @@ METRICS: tuple[Metric, ...] = (
         "tdp_w", "Power limit", "W", 1e-3, 1e4, _P, "Thermal design power or board power limit."
     ),
     Metric("process_nm", "Process", "nm", 1, 1000, _P, "Manufacturing process."),
+    Metric(
+        "fp32_matrix_tflops",
+        "FP32 matrix peak",
+        "TFLOP/s",
+        1e-6,
+        1e5,
+        _C,
+        "Dense rate of the matrix units in full FP32.",
+    ),
 )
 
 METRIC_BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}

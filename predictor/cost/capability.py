@@ -58,7 +58,8 @@ class Capability:
         matrix_macs_per_s: rate of matrix products in the configuration's precision.
         vector_macs_per_s: rate of every other multiplication.
         integer_macs_per_s: rate of operators that multiply integers in any precision.
-        bandwidth_bytes_per_s: peak bandwidth of the memory.
+        bandwidth_bytes_per_s: peak bandwidth of the memory; of the host link where it streams.
+        streams: the device has no memory beyond the chip: what does not fit comes from the host.
         launch_ms: overhead of starting one operator.
         weight_bytes: bytes of an element of a float weight in the run.
         activation_bytes: the same of a float activation.
@@ -74,6 +75,7 @@ class Capability:
     vector_macs_per_s: float
     integer_macs_per_s: float
     bandwidth_bytes_per_s: float
+    streams: bool
     launch_ms: float
     weight_bytes: int
     activation_bytes: int
@@ -94,8 +96,9 @@ def capability(target: Target) -> Capability:
     device, configuration = target.device, target.configuration
     check_supported(device, configuration)
     rates = _Rates.of(device, core_use(device, configuration.threads))
-    bandwidth = device.metric("dram_bw_gbps")
     matrix = rates.matrix(device, configuration.precision)
+    streams = _streams(device)
+    bandwidth = device.metric("host_link_gbps" if streams else "dram_bw_gbps")
     if bandwidth is None:
         raise missing(device, "dram_bw_gbps")
     may_halve = configuration.runtime in _MAY_HALVE or configuration.precision is not Precision.FP32
@@ -106,6 +109,7 @@ def capability(target: Target) -> Capability:
         vector_macs_per_s=rates.vector(device, configuration.precision, matrix),
         integer_macs_per_s=matrix if rates.int8 is None else rates.int8,
         bandwidth_bytes_per_s=bandwidth * 1e9,
+        streams=streams,
         launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
         weight_bytes=_WEIGHT_BYTES[configuration.precision],
         activation_bytes=activation_bytes,
@@ -118,6 +122,16 @@ def capability(target: Target) -> Capability:
     )
 
 
+def _streams(device: Device) -> bool:
+    """Say whether a device keeps everything on the chip but what the host sends it.
+
+    An accelerator with managed on-chip memory and a host link, whose file states no memory of its
+    own: neither size nor bandwidth.
+    """
+    known = device.metrics.keys()
+    return {"onchip_sram_kb", "host_link_gbps"} <= known and not known & {"dram_gb", "dram_bw_gbps"}
+
+
 @dataclass(frozen=True, slots=True)
 class _Rates:
     """MACs a second of the threads in use by number format; None where not known.
@@ -127,6 +141,7 @@ class _Rates:
     """
 
     fp32: float | None
+    fp32_matrix: float | None
     tf32: float | None
     fp16: float | None
     bf16: float | None
@@ -146,6 +161,7 @@ class _Rates:
         headroom = 1.0 if fp32 is None or highest is None else max(1.0, highest / fp32)
         return cls(
             fp32,
+            listed("fp32_matrix_tflops"),
             listed("tf32_tflops"),
             listed("fp16_tflops"),
             listed("bf16_tflops"),
@@ -156,7 +172,7 @@ class _Rates:
     def matrix(self, device: Device, precision: Precision) -> float:
         """Return the rate of matrix products in ``precision``."""
         rate = {
-            "fp32_tflops": self.fp32,
+            "fp32_tflops": self.fp32 if self.fp32_matrix is None else self.fp32_matrix,
             "fp16_tflops": self.fp16,
             "bf16_tflops": self.bf16,
             "int8_tops": self.int8,
@@ -186,7 +202,7 @@ class _Rates:
         use half precision and its rate is not known, twice the FP32 rate counts, since a vector
         register holds twice as many halves.
         """
-        rates = [matrix, self.fp32, self.tf32]
+        rates = [matrix, self.fp32, self.fp32_matrix, self.tf32]
         if may_halve:
             halves = [rate for rate in (self.fp16, self.bf16) if rate is not None]
             rates += halves or [None if self.fp32 is None else 2 * self.fp32]

@@ -105,6 +105,7 @@ class _Rates:
         activation_ratio: [T, WIDTHS], the same of an activation.
         bound_bytes_ratio: [T, WIDTHS], the least that the run may use.
         bandwidth: [T], bytes a second.
+        streams: [T], 1 where what fits on the chip never leaves it, else 0.
         launch_ms: [T].
         on_chip_bytes: [T], infinite where it is not known, so that no traffic is unavoidable.
         dram_bytes: [T], NaN where it is not known.
@@ -116,6 +117,7 @@ class _Rates:
     activation_ratio: Floats
     bound_bytes_ratio: Floats
     bandwidth: Floats
+    streams: Floats
     launch_ms: Floats
     on_chip_bytes: Floats
     dram_bytes: Floats
@@ -137,6 +139,7 @@ class _Rates:
             activation_ratio=_ratios(by_name["activation_bytes"]),
             bound_bytes_ratio=np.minimum(1.0, _ratios(by_name["bound_float_bytes"])),
             bandwidth=by_name["bandwidth_bytes_per_s"],
+            streams=by_name["streams"],
             launch_ms=by_name["launch_ms"],
             on_chip_bytes=np.where(np.isnan(on_chip), np.inf, on_chip),
             dram_bytes=by_name["dram_bytes"],
@@ -182,7 +185,7 @@ def _capabilities(
 
 def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Floats]:
     """Return compute, memory and launch times of every operator in ms, each [T, N]."""
-    ms_per_byte = (_S_TO_MS / rates.bandwidth)[:, None]
+    ms_per_byte = (_leaving_share(cost, rates) * _S_TO_MS / rates.bandwidth)[:, None]
     activations = np.take(rates.activation_ratio * ms_per_byte, cost.width, axis=1)
     weights = np.take(rates.weight_ratio * ms_per_byte, cost.width, axis=1)
     return (
@@ -190,6 +193,17 @@ def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Float
         activations * cost.activation_bytes + weights * cost.weight_bytes,
         rates.launch_ms[:, None] * cost.launches,
     )
+
+
+def _leaving_share(cost: Columns, rates: _Rates) -> Floats:
+    """Return the part of the traffic that leaves the chip, [T].
+
+    All of it where there is a memory. Where a device streams, the part of the weights and live
+    activations that its chip has no room for.
+    """
+    held = rates.on_chip_bytes / np.maximum(_memory_bytes(cost, rates), 1.0)
+    share: Floats = 1.0 - rates.streams * np.minimum(held, 1.0)
+    return share
 
 
 def _estimates(cost: Columns, rates: _Rates) -> Floats:

@@ -86,6 +86,7 @@ def _rate_warnings(device: Device) -> Iterator[Finding]:
                 f"({significant(derived, 4)} TFLOP/s) differ by a factor of {significant(factor)}",
             )
     yield from _below(device, "tf32_tflops", "fp32_tflops")
+    yield from _below(device, "fp32_matrix_tflops", "fp32_tflops")
     yield from _below(device, "int4_tops", "int8_tops")
     yield from _below(device, "l2_bw_gbps", "dram_bw_gbps")
     bandwidth = device.metric("dram_bw_gbps")

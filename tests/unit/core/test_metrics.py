@@ -9,7 +9,7 @@ SHIPPED = [
     "clock_mhz", "boost_clock_mhz", "core_count", "fp32_au_per_core", "matrix_units", "dsp_count",
     "fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops", "int4_tops",
     "l1_kb_per_core", "l2_kb", "llc_kb", "onchip_sram_kb", "dram_gb", "dram_bw_gbps", "l2_bw_gbps",
-    "host_link_gbps", "tdp_w", "process_nm",
+    "host_link_gbps", "tdp_w", "process_nm", "fp32_matrix_tflops",
 ]  # fmt: skip
 
 UNIT_OF_SUFFIX = {

@@ -188,6 +188,55 @@ def test_an_int8_only_unit_runs_int8_without_any_float_rate() -> None:
     assert found.launch_ms == 0.0
 
 
+def test_matrix_units_that_multiply_fp32_carry_its_matrix_products_and_no_others() -> None:
+    found = capability(
+        make_target(
+            {
+                "fp32_tflops": 23.0,
+                "fp32_matrix_tflops": 46.0,
+                "matrix_units": 480.0,
+                "dram_bw_gbps": 1000.0,
+            }
+        )
+    )
+
+    assert found.matrix_macs_per_s == pytest.approx(23e12)
+    assert found.vector_macs_per_s == pytest.approx(11.5e12)
+    assert found.bound_float_macs_per_s == pytest.approx(23e12)
+
+
+STREAMING = {"int8_tops": 4.0, "onchip_sram_kb": 8.0, "host_link_gbps": 0.5}
+
+
+def accelerator(metrics: dict[str, float]) -> Target:
+    return make_target(metrics, family=Family.NPU, precision=Precision.INT8, runs=[Precision.INT8])
+
+
+def test_an_accelerator_without_memory_of_its_own_has_the_link_to_the_host() -> None:
+    found = capability(accelerator(STREAMING))
+
+    assert found.streams
+    assert found.bandwidth_bytes_per_s == pytest.approx(0.5e9)
+
+
+@pytest.mark.parametrize("missing", ["onchip_sram_kb", "host_link_gbps"])
+def test_what_streams_must_state_its_chip_and_its_link(missing: str) -> None:
+    metrics = {name: value for name, value in STREAMING.items() if name != missing}
+
+    with pytest.raises(InputError, match="metric dram_bw_gbps is not known"):
+        capability(accelerator(metrics))
+
+
+def test_a_device_that_states_a_memory_does_not_stream() -> None:
+    with pytest.raises(InputError, match="metric dram_bw_gbps is not known"):
+        capability(accelerator({**STREAMING, "dram_gb": 1.0}))
+
+    found = capability(accelerator({**STREAMING, "dram_bw_gbps": 10.0}))
+
+    assert not found.streams
+    assert found.bandwidth_bytes_per_s == pytest.approx(10e9)
+
+
 def test_unknown_memories_are_not_zero() -> None:
     found = capability(make_target())
 

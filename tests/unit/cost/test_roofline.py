@@ -277,6 +277,35 @@ def test_memory_is_weights_and_peak_activations_in_the_runs_precision() -> None:
     assert predict(graph, make_target()).fits_memory[0][0] is None
 
 
+@pytest.mark.parametrize(
+    ("onchip_kb", "leaving_share"),
+    [
+        (8.0, 1 - 8 * 1024 / 4_000_000),  # of 4 MB only 8 KiB have room
+        (1_000_000 / 1024, 0.75),
+        (4_000_000 / 1024, 0.0),  # all of it fits: nothing crosses the link
+        (1e6, 0.0),
+    ],
+)
+def test_a_device_without_memory_moves_over_the_link_what_its_chip_cannot_hold(
+    onchip_kb: float, leaving_share: float
+) -> None:
+    # In int8: 3 MB of weights and 1 MB of live activations, from four times as many in fp32.
+    graph = make_graph(
+        [Op(read=2_000_000, weights=12_000_000, written=2_000_000)], peak_activation_bytes=4_000_000
+    )
+    target = make_target(
+        {"int8_tops": 1.0, "onchip_sram_kb": onchip_kb, "host_link_gbps": 0.5},
+        family=Family.NPU,
+        precision=Precision.INT8,
+        runs=[Precision.INT8],
+    )
+
+    # 4 MB / 0.5e9 a second = 8 ms; an NPU has no overhead of launches.
+    assert latency(graph, target) == pytest.approx(8.0 * leaving_share)
+    assert RooflineEngine().explain(graph, target).memory_ms == pytest.approx([8.0 * leaving_share])
+    assert bound(graph, target) <= latency(graph, target)
+
+
 def test_a_cell_without_a_number_says_why_and_the_others_stand() -> None:
     graphs = [make_graph([Op(macs=10**9)]), make_graph([Op(macs=2 * 10**9)])]
     without = make_target({"fp32_tflops": 2.0})
