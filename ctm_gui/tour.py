@@ -18,7 +18,8 @@ from PySide6.QtWidgets import QApplication
 
 from ctm_gui.application import Application
 from ctm_gui.theme import ThemeChoice
-from ctm_gui.views.main_window import COMPARE_TAB, OPERATORS_TAB
+from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
+from ctm_gui.views.main_window import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from predictor.core.errors import HostError
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
@@ -81,6 +82,51 @@ def _broken_file(app: Application, folder: Path) -> None:
     app.window.toggle_messages()
 
 
+def _shipped_device(app: Application, _: Path) -> None:
+    if app.window.message_list.isVisible():
+        app.window.toggle_messages()
+    app.window.show_tab(DEVICES_TAB)
+    app.window.devices_view.show_device("a100-sxm4-40gb")
+
+
+def _own_device(app: Application, _: Path) -> None:
+    view = app.window.devices_view
+    view.show_device("rk3588-cpu")
+    _turn(_REPAINT_MS)
+    view.header.duplicate_button.click()
+    _wait(lambda: view.form.editable)
+    app.workspace.selection.set_favourite(view.form.fields.id, favourite=True)
+    view.form.set_text("name", "My RK3588 board")
+    view.form.set_value("fp32_tflops", "2.1")
+    view.form.set_value("core_count", "6")
+    view.form.set_value("tdp_w", "ten")
+    view.form.set_available("tdp_w", available=True)
+
+
+def _lower_form(app: Application, _: Path) -> None:
+    _turn(_REPAINT_MS)
+    bar = app.window.devices_view.form_view.verticalScrollBar()
+    bar.setValue(bar.maximum())
+
+
+def _profile(app: Application, _: Path) -> None:
+    app.window.devices_view.pages.setCurrentIndex(PROFILE_PAGE)
+
+
+def _device_comparison(app: Application, _: Path) -> None:
+    view = app.window.devices_view
+    view.pages.setCurrentIndex(COMPARISON_PAGE)
+    view.show_device("rtx-3090")
+    view.comparison.choose("rtx-4090")
+
+
+def _this_machine(app: Application, _: Path) -> None:
+    view = app.window.devices_view
+    view.pages.setCurrentIndex(FORM_PAGE)
+    view.detect_button.click()
+    _wait(lambda: view.form.fields.id == "this-machine")
+
+
 SCENES = (
     Scene("1-empty", _nothing),
     Scene("2-one-model", _one_model),
@@ -91,6 +137,12 @@ SCENES = (
     Scene("7-operators", _operators),
     Scene("8-what-if", _what_if),
     Scene("9-broken-file", _broken_file),
+    Scene("10-shipped-device", _shipped_device),
+    Scene("11-own-device", _own_device),
+    Scene("12-lower-form", _lower_form),
+    Scene("13-profile", _profile),
+    Scene("14-device-comparison", _device_comparison),
+    Scene("15-this-machine", _this_machine),
 )
 
 
@@ -150,6 +202,15 @@ def _settle(app: Application, scene: Scene) -> None:
             )
         _turn(_REPAINT_MS)
     _turn(_REPAINT_MS)
+
+
+def _wait(done: Callable[[], bool]) -> None:
+    """Run the event loop until something that the store or another process does is done."""
+    deadline = QDeadlineTimer(_SETTLE_MS)
+    while not done():
+        if deadline.hasExpired():
+            raise HostError("the tour", "a step did not end in a minute", "report it as a defect")
+        _turn(_REPAINT_MS)
 
 
 def _turn(milliseconds: int) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtCore import (
 
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.presenters.wording import configuration_text
+from ctm_gui.views.plots import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 
@@ -240,8 +241,13 @@ def describe(device: Device) -> str:
     return "\n".join(lines)
 
 
+def _tip(node: _Node) -> str | None:
+    # Names and notes of the user's devices come from files: never markup.
+    return as_tooltip(describe(node.device)) if node.device else None
+
+
 _ROLES: dict[int, Callable[[_Node], object]] = {
     Qt.ItemDataRole.DisplayRole: lambda node: node.text,
     Qt.ItemDataRole.SizeHintRole: lambda _: _ROW_SIZE,
-    Qt.ItemDataRole.ToolTipRole: lambda node: describe(node.device) if node.device else None,
+    Qt.ItemDataRole.ToolTipRole: _tip,
 }

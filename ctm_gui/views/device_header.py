@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.wording import shown
+from ctm_gui.views.elided_label import ElidedLabel
 from ctm_gui.views.metric_field import note_label, show_note
 
 _SHOWN_LINES = 3
@@ -27,8 +28,7 @@ class DeviceHeader(QWidget):
     def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._form = form
-        self.name = QLabel()
-        self.name.setTextFormat(Qt.TextFormat.PlainText)
+        self.name = ElidedLabel()
         self.name.setProperty("role", "heading")
         self.state = QLabel()
         self.state.setTextFormat(Qt.TextFormat.PlainText)
@@ -73,8 +73,7 @@ class DeviceHeader(QWidget):
     def _show(self, *_: object) -> None:
         form = self._form
         here = form.entry is not None
-        self.name.setText(shown(form.fields.name) if here else "No device is chosen")
-        self.name.setToolTip(self.name.text())
+        self.name.set_full_text(shown(form.fields.name) if here else "No device is chosen")
         own = form.editable
         for button in (self.save_button, self.revert_button, self.delete_button):
             button.setVisible(own)

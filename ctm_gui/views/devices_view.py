@@ -156,18 +156,19 @@ class DevicesView(QWidget):
 
     def _build_progress(self) -> QWidget:
         self._progress = QWidget()
-        row = QHBoxLayout(self._progress)
-        row.setContentsMargins(0, 0, 0, 0)
+        column, row = QVBoxLayout(self._progress), QHBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
         self._state = QLabel()
         self._state.setWordWrap(True)
         bar = QProgressBar(minimum=0, maximum=0, textVisible=False)
-        bar.setFixedSize(60, 10)
+        bar.setMaximumHeight(10)
         bar.setAccessibleName("Measuring this machine")
         self.cancel_button = QPushButton("Cancel")
         self.cancel_button.setAccessibleName("Stop measuring")
-        row.addWidget(self._state, 1)
-        row.addWidget(bar)
+        row.addWidget(bar, 1)
         row.addWidget(self.cancel_button)
+        column.addWidget(self._state)
+        column.addLayout(row)
         return self._progress
 
     def _connect(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from ctm_gui.presenters.device_wording import metric_help, metric_label
 from ctm_gui.views.fields import FormLineEdit
+from ctm_gui.views.plots import as_tooltip
 from predictor.core.metrics import Family, Metric
 from predictor.services.device_form import range_text
 
@@ -64,7 +65,7 @@ class MetricField(QWidget):
         self.available.setEnabled(editable)
         self.value.show_text(text if available else "")
         self.source.show_text(source if available else "")
-        self.source.setToolTip(self.source.text())
+        self.source.setToolTip(as_tooltip(source) if available and source else "")
         for field in (self.value, self.source):
             field.setReadOnly(not editable)
             field.setEnabled(available)

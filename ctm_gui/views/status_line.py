@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPalette, QResizeEvent
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
 
 from ctm_gui.presenters.messages import Level, Message
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.elided_label import ElidedLabel
 
 # A progress bar that gets a value paints at once; many files a second need no such haste.
 _DELAY_MS = 50
@@ -29,7 +30,7 @@ class StatusLine(QWidget):
         self._theme = LIGHT
         self._asked = 0
         self._since = 0.0
-        self.message = _ElidedLabel()
+        self.message = ElidedLabel()
         self.message.setAccessibleName("Last message")
         self._progress = QProgressBar(textVisible=False)
         self._progress.setFixedSize(120, 10)
@@ -131,31 +132,6 @@ def time_left(elapsed_s: float, done: int, pending: int) -> str:
     if not done or elapsed_s < _TELL_AFTER_S:
         return ""
     return f" about {math.ceil(elapsed_s / done * pending)} s left"
-
-
-class _ElidedLabel(QLabel):
-    """One line of plain text that ends in an ellipsis where it is too long; the whole as tip."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._full = ""
-        self.setTextFormat(Qt.TextFormat.PlainText)
-
-    def set_full_text(self, text: str) -> None:
-        self._full = text
-        self.setToolTip(text or "")
-        self._elide()
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(40, super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._elide()
-
-    def _elide(self) -> None:
-        metrics = self.fontMetrics()
-        self.setText(metrics.elidedText(self._full, Qt.TextElideMode.ElideRight, self.width()))
 
 
 def _plural(count: int, word: str) -> str:

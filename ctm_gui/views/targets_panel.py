@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -136,11 +138,25 @@ class TargetsPanel(QWidget):
         self._expand()
 
     def _on_devices(self) -> None:
-        """Show other devices, at the place that was looked at."""
+        """Show other devices; open groups stay open, and the place that was looked at."""
         place = self._tree.verticalScrollBar().value()
+        closed = {path for path, index in self._groups() if not self._tree.isExpanded(index)}
         self._on_filter()
+        for path, index in self._groups():
+            self._tree.setExpanded(index, path not in closed)
         self._tree.verticalScrollBar().setValue(place)
         self._show_counts()
+
+    def _groups(
+        self, parent: QModelIndex = QModelIndex(), path: tuple[str, ...] = ()
+    ) -> Iterator[tuple[tuple[str, ...], QModelIndex]]:
+        """Yield each group with the titles that lead to it."""
+        for row in range(self._model.rowCount(parent)):
+            index = self._model.index(row, 0, parent)
+            if self._model.rowCount(index):
+                here = (*path, str(index.data()))
+                yield here, index
+                yield from self._groups(index, here)
 
     def _expand(self) -> None:
         """Open every group of a search; without one, the groups that hold a checked device."""

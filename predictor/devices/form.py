@@ -81,7 +81,7 @@ class FormCheck:
         entry: the device of the form; None where a field is wrong.
         problems: a sentence for each wrong field, by its key: a metric's name, ``name``,
             ``sources.clock_mhz``, ``clusters.0.cores`` (rows from 0), ...
-        findings: values that contradict each other; none while a field is wrong.
+        findings: values that contradict each other, among those that are right.
         unsourced: names of the metrics without a source, in the registry's order.
     """
 
@@ -140,11 +140,11 @@ def check_form(fields: FormFields) -> FormCheck:
         system=checker.text("system", fields.system, required=False),
         notes=checker.run("notes", lambda: check_notes(fields.notes, Place("", "notes"))) or "",
     )
-    wrong = bool(checker.problems)
+    entry = DeviceFile(device, unknown_metrics=fields.unknown_metrics)
     return FormCheck(
-        None if wrong else DeviceFile(device, unknown_metrics=fields.unknown_metrics),
+        None if checker.problems else entry,
         checker.problems,
-        () if wrong else contradictions(device),
+        contradictions(device),
         tuple(name for name in metrics if name not in sources),
     )
 
@@ -221,11 +221,13 @@ def _clusters(checker: _Checker, rows: tuple[ClusterFields, ...]) -> tuple[Clust
     if len(rows) > MAX_CLUSTERS:
         checker.problems[CLUSTERS] = f"there are {len(rows)}, more than {MAX_CLUSTERS}"
         return ()
-    return tuple(_cluster(checker, row, f"{CLUSTERS}.{number}") for number, row in enumerate(rows))
+    before = len(checker.problems)
+    clusters = [_cluster(checker, row, f"{CLUSTERS}.{n}") for n, row in enumerate(rows)]
+    return tuple(clusters) if len(checker.problems) == before else ()
 
 
 def _cluster(checker: _Checker, row: ClusterFields, key: str) -> Cluster:
-    """Return a cluster; a wrong field of it is noted and stands as zero."""
+    """Return a cluster; a wrong field of it is noted, and it must not be used."""
     cores = checker.run(
         f"{key}.cores",
         lambda: check_count(

@@ -353,6 +353,28 @@ def test_kinds_of_cores_are_typed_in_rows(own: DevicesView, qtbot: QtBot) -> Non
     assert not editor.warning.isVisible()
 
 
+def test_names_and_sources_from_files_are_never_markup(
+    own: DevicesView, window: MainWindow, qtbot: QtBot
+) -> None:
+    name = "<img src='file:///etc/hostname'>"
+    own.form.set_text("name", name)
+    own.form.set_source("clock_mhz", name)
+    with qtbot.waitSignal(own.library.changed, timeout=WAIT_MS):
+        own.form.save()
+    index = row_of(window.targets_panel.model, "rpi-5-copy")
+    assert index is not None
+    tips = [
+        own.header.name.toolTip(),
+        own.form_view.fields["clock_mhz"].source.toolTip(),
+        str(index.data(Qt.ItemDataRole.ToolTipRole)),
+    ]
+    for tip in tips:
+        assert "&lt;img" in tip
+        assert "<img" not in tip
+    for label in (own.header.name, own.header.problems, own.header.warnings, own.comparison.title):
+        assert label.textFormat() is Qt.TextFormat.PlainText
+
+
 def test_find_goes_to_the_devices(view: DevicesView, window: MainWindow, qtbot: QtBot) -> None:
     view.form_view.setFocus()
     window.search()
