@@ -16,7 +16,8 @@ from predictor.cli.console import Console
 from predictor.core.errors import HostError, InputError
 from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.text import shortened
-from predictor.evaluation.bound import check_bound, document
+from predictor.evaluation.bound import check_bound
+from predictor.evaluation.bound_document import document
 from predictor.evaluation.bound_page import page
 from predictor.services.catalogue import load_catalogue
 

@@ -41,7 +41,7 @@ _FIGURE_KEYS = (
 
 
 def page(found: Mapping[str, Any], origin: str) -> str:
-    """Return the Markdown page of a document of :func:`predictor.evaluation.bound.document`.
+    """Return the Markdown page of a document of :mod:`predictor.evaluation.bound_document`.
 
     Args:
         found: the document.
@@ -54,7 +54,6 @@ def page(found: Mapping[str, Any], origin: str) -> str:
         _verdict(found),
         "## By source",
         _by_source(found),
-        *_search_spaces(found),
         *_absent(found),
         "## Measurements under their bound",
         *_offenders(found["offenders"]),
@@ -100,18 +99,6 @@ def _by_target(found: Mapping[str, Any]) -> str:
         ("source", "target", *_FIGURES),
         ((t["source"], t["target"], *_figure_cells(t)) for t in found["targets"]),
     )
-
-
-def _search_spaces(found: Mapping[str, Any]) -> list[str]:
-    spaces = found["search_spaces"]
-    if not spaces:
-        return []
-    listed = ", ".join(f"{name} {count}" for name, count in spaces.items())
-    text = (
-        f"The search spaces (latencies: {listed}) are read but not compared: they hold codes of "
-        "architectures without operator graphs."
-    )
-    return [text]
 
 
 def _absent(found: Mapping[str, Any]) -> list[str]:

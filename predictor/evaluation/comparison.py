@@ -7,6 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Target
 from predictor.cost.engine import Engine
@@ -102,21 +105,43 @@ def _predicted(
     engine: Engine,
 ) -> list[Comparison]:
     targets = [Target(devices[s.device_id], s.configuration) for s in samples]
-    table = engine.predict([graph], targets, {})
-    bound_ms = table.bound_ms[0].copy()
-    refused = [column for column in range(len(samples)) if (0, column) in table.problems]
-    if refused:
-        quick = engine.predict([graph], [_with_bandwidth(targets[c]) for c in refused], {})
-        bound_ms[refused] = quick.bound_ms[0]
+    numbers = predict_row(graph, targets, engine)
     return [
         Comparison(
             sample,
-            float(table.latency_ms[0, column]),
-            float(bound_ms[column]),
-            table.problems.get((0, column), ""),
+            float(numbers.estimate_ms[column]),
+            float(numbers.bound_ms[column]),
+            numbers.problems.get(column, ""),
         )
         for column, sample in enumerate(samples)
     ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowNumbers:
+    """One graph on T targets.
+
+    Attributes:
+        estimate_ms: [T], NaN where there is none.
+        bound_ms: [T], NaN where it is not known.
+        problems: why there is no estimate, by target index.
+    """
+
+    estimate_ms: NDArray[np.float64]
+    bound_ms: NDArray[np.float64]
+    problems: Mapping[int, str]
+
+
+def predict_row(graph: OperatorGraph, targets: Sequence[Target], engine: Engine) -> RowNumbers:
+    """Return an engine's numbers; where only the bandwidth is not known there is still a bound."""
+    table = engine.predict([graph], targets, {})
+    problems = {column: text for (_, column), text in table.problems.items()}
+    bound_ms = table.bound_ms[0].copy()
+    if problems:
+        columns = list(problems)
+        quick = engine.predict([graph], [_with_bandwidth(targets[c]) for c in columns], {})
+        bound_ms[columns] = quick.bound_ms[0]
+    return RowNumbers(table.latency_ms[0], bound_ms, problems)
 
 
 def _with_bandwidth(target: Target) -> Target:

@@ -11,6 +11,44 @@ from numpy.typing import NDArray
 from predictor.evaluation.comparison import Comparison
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratios:
+    """Ratios of measurements; NaN where there is none.
+
+    Attributes:
+        over_bound: measured / bound.
+        over_estimate: measured / estimate, of latencies that no doubt is cast on.
+    """
+
+    over_bound: NDArray[np.float64]
+    over_estimate: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, comparisons: Iterable[Comparison]) -> Ratios:
+        """Return the ratios of single comparisons."""
+        found = list(comparisons)
+        return cls(
+            np.array([c.measured_over_bound for c in found], np.float64),
+            np.array(
+                [
+                    c.measured_over_estimate
+                    for c in found
+                    if c.sample.statistic.is_latency and not c.sample.doubt
+                ],
+                np.float64,
+            ),
+        )
+
+    @classmethod
+    def joined(cls, parts: Iterable[Ratios]) -> Ratios:
+        """Return all ratios of several parts."""
+        listed = [*parts, cls(np.empty(0), np.empty(0))]
+        return cls(
+            np.concatenate([part.over_bound for part in listed]),
+            np.concatenate([part.over_estimate for part in listed]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Figures of the comparisons of one source or target; None where no row has one.
@@ -46,17 +84,10 @@ class Figures:
         return self.under_bound / self.bounded if self.bounded else 0.0
 
     @classmethod
-    def of(cls, comparisons: Iterable[Comparison]) -> Figures:
-        """Return the figures of comparisons."""
-        found = list(comparisons)
-        over_bound = _known([c.measured_over_bound for c in found])
-        over_estimate = _known(
-            [
-                c.measured_over_estimate
-                for c in found
-                if c.sample.statistic.is_latency and not c.sample.doubt
-            ]
-        )
+    def of(cls, ratios: Ratios) -> Figures:
+        """Return the figures of the known among ``ratios``."""
+        over_bound = ratios.over_bound[~np.isnan(ratios.over_bound)]
+        over_estimate = ratios.over_estimate[~np.isnan(ratios.over_estimate)]
         errors = np.abs(1 / over_estimate - 1) * 100
         return cls(
             bounded=len(over_bound),
@@ -74,8 +105,3 @@ class Figures:
 
 def _quantile(values: NDArray[np.float64], share: float) -> float | None:
     return float(np.quantile(values, share)) if len(values) else None
-
-
-def _known(values: list[float]) -> NDArray[np.float64]:
-    array = np.array(values, np.float64)
-    return array[~np.isnan(array)]

@@ -25,6 +25,7 @@ _COLUMNS = (
 DEVICES: dict[str, str] = {
     "Dragonwing IQ-9075 EVK": "iq-9075-npu",
     "Dragonwing RB3 Gen 2 Vision Kit": "qcs6490-npu",
+    "QCS8275 (Proxy)": "iq-8275-npu",
     "QCS8550 (Proxy)": "qcs8550-npu",
     "Samsung Galaxy S24": "snapdragon-8-gen-3-npu",
     "Samsung Galaxy S25": "snapdragon-8-elite-npu",

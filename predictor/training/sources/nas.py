@@ -1,7 +1,7 @@
-"""Latencies of neural architecture search spaces: codes of architectures, without graphs.
+"""Latencies of neural architecture search spaces, whose networks are built from their codes.
 
 Source: ``HayeonLee/HELP``, with HW-NAS-Bench for four devices. Matrices of architectures by
-devices; building the networks of the codes is not this module's part.
+devices. Neither framework nor threads are stated.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
+from predictor.core.records import Configuration
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.networks.nasbench201 import live_edges
+from predictor.probing.networks.spaces import operator_graph_of
 
 NAME = "nas"
 _ACTION = "restore the file from its source"
@@ -30,7 +34,16 @@ _CODES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     }
 )
 
-# Catalogue ids by the name of a device without its batch.
+# The builder of each space's networks. NAS-Bench-201 without edges that have no effect, and OFA at
+# the smaller of its two widths, are the least that a run computes: what a bound may count.
+_BUILDERS: Mapping[str, str] = MappingProxyType(
+    {"fbnet": "fbnet-cifar100", "nasbench201": "nasbench201", "ofa": "ofa-mbv3-w1.0"}
+)
+_CAVEATS: Mapping[str, str] = MappingProxyType(
+    {"ofa": "the width of the networks is not stated: the bound is that of the smaller of two"}
+)
+
+# Catalogue ids by the name of a device without its batch. "titanx" is the name of two cards.
 DEVICES: dict[str, str] = {
     "1080ti": "gtx-1080-ti",
     "2080ti": "rtx-2080-ti",
@@ -48,7 +61,6 @@ DEVICES: dict[str, str] = {
     "silver_4210r": "xeon-silver-4210r",
     "titan_rtx": "titan-rtx",
     "titan_xp": "titan-xp",
-    "titanx": "titan-x-pascal",
     "titanxp": "titan-xp",
 }
 
@@ -69,6 +81,11 @@ class Column:
     batch: int
     excluded: str
 
+    @property
+    def configuration(self) -> Configuration:
+        """What is known of how it was run: FP32 networks, and the batch."""
+        return Configuration(batch=self.batch)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchSpace:
@@ -79,12 +96,41 @@ class SearchSpace:
         codes: int arrays by name, A rows each; their meaning is told by the source's README.
         columns: the D devices.
         latency_ms: float64 [A, D].
+        caveat: why its networks give a bound and no estimate, else empty.
     """
 
     name: str
     codes: Mapping[str, NDArray[np.int64]]
     columns: tuple[Column, ...]
     latency_ms: NDArray[np.float64]
+    caveat: str = ""
+
+    def code(self, architecture: int) -> list[int]:
+        """Return the code of one architecture, its arrays one after the other."""
+        parts = [np.atleast_1d(codes[architecture]) for codes in self.codes.values()]
+        return [int(number) for part in parts for number in part]
+
+    def graph(self, architecture: int) -> OperatorGraph:
+        """Build the operator graph of one architecture at batch 1.
+
+        Raises:
+            InputError: its code is none of the space.
+        """
+        try:
+            return operator_graph_of(_BUILDERS[self.name], self.code(architecture))
+        except InputError as error:
+            raise InputError(
+                f"{self.name}.npz, architecture {architecture}, {error.subject}",
+                error.reason,
+                _ACTION,
+            ) from error
+
+    def is_empty(self, architecture: int) -> bool:
+        """Whether no cell's output is reached: a graph compiler removes almost the whole network.
+
+        What is left of it differs by framework, so its latency belongs to no graph of ours.
+        """
+        return self.name == "nasbench201" and not live_edges(self.code(architecture))
 
 
 def search_spaces(data: Path) -> tuple[SearchSpace, ...]:
@@ -120,6 +166,7 @@ def _space(path: Path, name: str) -> SearchSpace:
         MappingProxyType({key: arrays[key].astype(np.int64) for key in _CODES[name]}),
         tuple(_column(name, device) for device in names),
         latency_ms.astype(np.float64),
+        _CAVEATS.get(name, ""),
     )
 
 

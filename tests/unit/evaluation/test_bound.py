@@ -7,14 +7,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.progress import Progress
 from predictor.core.records import Device
-from predictor.evaluation.bound import BoundCheck, check_bound, document
+from predictor.evaluation.bound import BoundCheck, check_bound
+from predictor.evaluation.bound_document import UNEXPLAINED, document
 from predictor.evaluation.bound_page import page
-from predictor.evaluation.offenders import UNEXPLAINED
+from predictor.evaluation.space_comparison import EMPTY
 from predictor.services.catalogue import load_catalogue
 from tests.unit.training.data_folder import write_ncnn, write_neusight, write_timm
 from tests.unit.training.test_nas import write_spaces
@@ -97,14 +99,49 @@ def test_folders_that_are_not_there_are_named(tmp_path: Path, devices: dict[str,
     assert {"ncnn", "timm", "nas"} <= set(result["absent"])
 
 
-def test_search_spaces_are_read_and_counted(tmp_path: Path, devices: dict[str, Device]) -> None:
-    write_neusight(tmp_path, {})
+def test_search_spaces_are_a_source_like_others(tmp_path: Path, devices: dict[str, Device]) -> None:
     write_spaces(tmp_path)
+    two = {name: devices[name] for name in ("gtx-1080-ti", "rpi-4")}
+
+    result = found(check_bound(tmp_path, two))
+
+    (source,) = result["sources"]
+    assert (source["source"], source["rows"], source["rows_with_graph"]) == ("nas", 24, 24)
+    # FBNet on the GPU; NAS-Bench-201 there and on the board; OFA on both, without an estimate.
+    assert (source["bounded"], source["estimated"]) == (2 + 4 + 4, 2 + 4)
+    assert sum(entry["rows"] for entry in result["without_estimate"]) == 24 - 6
+    assert {d["device"] for d in result["not_in_catalogue"]} == {
+        f"essential_ph_1, {space}" for space in ("fbnet", "nasbench201", "ofa")
+    }
+    assert "rpi-4 unknown fp32, batch 1, nasbench201" in [t["target"] for t in result["targets"]]
+
+
+def test_an_architecture_under_its_bound_is_an_offender(
+    tmp_path: Path, devices: dict[str, Device]
+) -> None:
+    latency_ms = np.full((2, 4), SLOW_MS)
+    latency_ms[1, 0] = IMPOSSIBLE_MS
+    write_spaces(tmp_path, latency_ms=latency_ms)
+
+    (offender,) = found(check_bound(tmp_path, devices))["offenders"]
+
+    assert (offender["table"], offender["line"], offender["batch"]) == ("fbnet.npz", 1, 32)
+    assert offender["target"] == "gtx-1080-ti unknown fp32, batch 32, fbnet"
+    assert offender["measured_over_bound"] < 1e-6 / offender["bound_ms"] * 1.001
+
+
+def test_empty_networks_are_counted_and_not_compared(
+    tmp_path: Path, devices: dict[str, Device]
+) -> None:
+    write_spaces(tmp_path)
+    arch = np.array([[0] * 6, [1] * 6], np.int8)
+    latency_ms = np.array([[IMPOSSIBLE_MS], [SLOW_MS]])
+    np.savez(tmp_path / "nas/nasbench201.npz", devices=["raspi4"], latency_ms=latency_ms, arch=arch)
 
     result = found(check_bound(tmp_path, devices))
 
-    assert result["search_spaces"] == {"fbnet": 8, "nasbench201": 8, "ofa": 8}
-    assert "fbnet 8, nasbench201 8, ofa 8" in page(result, "Origin.")
+    assert result["offenders"] == []
+    assert {"source": "nas", "reason": EMPTY, "rows": 1} in result["without_estimate"]
 
 
 def test_a_folder_without_any_source_is_refused(tmp_path: Path, devices: dict[str, Device]) -> None:

@@ -20,8 +20,10 @@ def write_spaces(data: Path, **changes: np.ndarray) -> None:
     common = {"devices": DEVICES, "latency_ms": np.full((2, 4), 2.5, np.float32)}
     np.savez(folder / "fbnet.npz", **{**common, "arch": np.zeros((2, 22), np.int8), **changes})
     np.savez(folder / "nasbench201.npz", **common, arch=np.ones((2, 6), np.int8))
-    codes = {"ks": (2, 20), "expand": (2, 20), "depth": (2, 5), "resolution": (2,)}
-    np.savez(folder / "ofa.npz", **common, **{k: np.ones(v, np.int16) for k, v in codes.items()})
+    shapes = {"ks": (2, 20), "expand": (2, 20), "depth": (2, 5), "resolution": (2,)}
+    smallest = {"ks": 3, "expand": 3, "depth": 2, "resolution": 128}
+    codes = {key: np.full(shape, smallest[key], np.int16) for key, shape in shapes.items()}
+    np.savez(folder / "ofa.npz", **common, **codes)
 
 
 def test_a_device_name_splits_into_device_and_batch(tmp_path: Path) -> None:
@@ -88,3 +90,39 @@ def test_a_missing_array_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="array arch is missing"):
         search_spaces(tmp_path)
+
+
+def test_networks_are_built_from_their_codes(tmp_path: Path) -> None:
+    write_spaces(tmp_path)
+
+    fbnet, nasbench, ofa = search_spaces(tmp_path)
+
+    # NAS-Bench-201 with "skip" on every edge: 7 783 050 operations with the 10 biases (see its
+    # builder's tests).
+    assert nasbench.graph(0).macs.sum() == 7_783_050 - 10
+    assert fbnet.graph(1).fingerprint == fbnet.graph(0).fingerprint
+    assert ofa.code(0) == [3] * 40 + [2] * 5 + [128]
+    assert ofa.graph(0).input_bytes == 4 * 3 * 128 * 128
+    assert [bool(space.caveat) for space in (fbnet, nasbench, ofa)] == [False, False, True]
+
+
+def test_a_code_of_another_space_names_the_architecture(tmp_path: Path) -> None:
+    write_spaces(tmp_path, arch=np.array([[0] * 22, [0] * 21 + [9]], np.int8))
+
+    with pytest.raises(InputError, match=r"fbnet\.npz, architecture 1"):
+        search_spaces(tmp_path)[0].graph(1)
+
+
+def test_a_network_without_a_path_is_empty(tmp_path: Path) -> None:
+    write_spaces(tmp_path)
+    np.savez(
+        tmp_path / "nas/nasbench201.npz",
+        devices=DEVICES,
+        latency_ms=np.ones((3, 4)),
+        # No edge; all edges; edges into nodes that do not reach the output.
+        arch=np.array([[0] * 6, [1] * 6, [3, 3, 3, 0, 0, 0]], np.int8),
+    )
+
+    _, nasbench, _ = search_spaces(tmp_path)
+
+    assert [nasbench.is_empty(row) for row in range(3)] == [True, False, True]
