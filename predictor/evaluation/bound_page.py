@@ -77,9 +77,12 @@ def _verdict(found: Mapping[str, Any]) -> str:
     total = found["total"]
     percent, limit = total["under_bound_percent"], found["limit_percent"]
     word = "within" if percent <= limit else "**over**"
+    worst = max(found["sources"], key=lambda source: source["under_bound_percent"])
     return (
         f"{total['under_bound']} of {total['bounded']} measurements are under their bound: "
-        f"{significant(percent)} %, {word} the limit."
+        f"{significant(percent)} %, {word} the limit. "
+        f"The largest share of a source is {significant(worst['under_bound_percent'])} % "
+        f"({worst['source']})."
     )
 
 

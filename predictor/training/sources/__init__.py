@@ -1,7 +1,8 @@
 """Published measurements by source: one module for each folder of a data folder.
 
 A data folder has one folder a source, with the tables that the source's module reads. Each module
-has ``NAME``, the folder, and ``samples(data)``, its rows as :class:`Sample`.
+has ``NAME``, the folder, and ``samples(data)``, its rows as :class:`Sample`. The search spaces of
+``nas`` are matrices and stand apart.
 """
 
 from __future__ import annotations

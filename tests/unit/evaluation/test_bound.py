@@ -167,6 +167,7 @@ def test_the_page_holds_every_table_of_the_document(
 
     assert "Written on a Tuesday." in text
     assert "1 of 2 measurements are under their bound: 50 %, **over** the limit." in text
+    assert "The largest share of a source is 50 % (ncnn)." in text
     assert "| ncnn | rpi-5 ncnn fp32 | 2 | 1 |" in text
     assert f"1. {UNEXPLAINED}" in text
     assert "| ncnn | bar\\|bar cpu | 1 |" in text
