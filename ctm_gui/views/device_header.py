@@ -81,7 +81,7 @@ class DeviceHeader(QWidget):
         self.revert_button.setEnabled(form.modified)
         for button in (self.duplicate_button, self.export_button):
             button.setEnabled(here)
-        self.state.setText(self._state() if here else "")
+        show_note(self.state, [self._state()] if here else [])
         show_note(self.problems, _at_most(form.problem_lines()) if own else [])
         show_note(self.warnings, _at_most(form.warning_lines()) if here else [])
 

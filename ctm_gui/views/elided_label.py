@@ -33,4 +33,6 @@ class ElidedLabel(QLabel):
 
     def _elide(self) -> None:
         metrics = self.fontMetrics()
-        self.setText(metrics.elidedText(self._full, Qt.TextElideMode.ElideRight, self.width()))
+        text = metrics.elidedText(self._full, Qt.TextElideMode.ElideRight, self.width())
+        if text != self.text():
+            self.setText(text)

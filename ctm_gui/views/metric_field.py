@@ -32,9 +32,10 @@ class MetricField(QWidget):
     def __init__(self, metric: Metric, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._metric = metric
+        self._family: Family | None = None
+        self._shown: tuple[str, str, bool, bool] | None = None
         self.available = QCheckBox()
         self.value = FormLineEdit()
-        self.value.setPlaceholderText(range_text(metric).removesuffix(metric.unit).strip())
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.unit = QLabel(metric.unit)
         self.unit.setProperty("role", "muted")
@@ -49,6 +50,9 @@ class MetricField(QWidget):
 
     def show_wording(self, family: Family) -> None:
         """Name the metric as it is called in a family."""
+        if family is self._family:
+            return
+        self._family = family
         label, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
         self.available.setText(label.replace("&", "&&"))
         self.available.setAccessibleName(f"{label} is known")
@@ -61,6 +65,10 @@ class MetricField(QWidget):
 
     def show_value(self, text: str, source: str, *, available: bool, editable: bool) -> None:
         """Show what the form holds; an absent metric has no value to type."""
+        state = (text, source, available, editable)
+        if state == self._shown:
+            return
+        self._shown = state
         self.available.setChecked(available)
         self.available.setEnabled(editable)
         self.value.show_text(text if available else "")
@@ -112,5 +120,8 @@ def note_label(role: str) -> QLabel:
 
 def show_note(label: QLabel, lines: Sequence[str]) -> None:
     """Show sentences in a note, one a line; hide it where there is none."""
-    label.setText("\n".join(lines))
-    label.setVisible(bool(lines))
+    text = "\n".join(lines)
+    # A label lays its surroundings out again for the same text too.
+    if text != label.text():
+        label.setText(text)
+        label.setVisible(bool(text))

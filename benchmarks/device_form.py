@@ -1,0 +1,97 @@
+"""How long a keystroke in the HCV form takes: checks alone, with the form, and with painting."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from benchmarks.common import Figure, best_of, parse_arguments, report
+
+KEYSTROKE_LIMIT_MS = 5.0
+DEVICE = "rk3588-cpu"  # clusters and long sources: a full form
+_WAIT_S = 60.0
+
+# Before Qt is loaded: the figures are of the program, not of a display.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+from PySide6.QtTest import QTest  # noqa: E402
+from PySide6.QtWidgets import QApplication  # noqa: E402
+
+from ctm_gui.application import Application  # noqa: E402
+from ctm_gui.views.main_window import DEVICES_TAB  # noqa: E402
+from predictor.services.device_form import check_form  # noqa: E402
+
+
+def main() -> int:
+    """Print the figures; return 1 when one exceeds its limit."""
+    options = parse_arguments(__doc__, repeats=50)
+    with tempfile.TemporaryDirectory() as name, _application(Path(name)) as app:
+        figures = _figures(app, options.repeats)
+    title = "A keystroke in the form of a device"
+    return report("device_form", title, figures, options.output)
+
+
+def _figures(app: Application, repeats: int) -> list[Figure]:
+    started = time.perf_counter()
+    app.window.show_tab(DEVICES_TAB)
+    QApplication.processEvents()
+    build_ms = (time.perf_counter() - started) * 1e3
+    view = app.window.devices_view
+    view.show_device(DEVICE)
+    view.header.duplicate_button.click()
+    end = time.monotonic() + _WAIT_S
+    while not view.form.editable and time.monotonic() < end:
+        QApplication.processEvents()
+    form = view.form
+    return [
+        _keystroke("check of every field", best_of(lambda: check_form(form.fields), repeats)),
+        *_typing(app, "process_nm", repeats),
+        *_typing(app, "clock_mhz", repeats),
+        Figure("first look at the Devices tab: made and painted", build_ms, "ms"),
+    ]
+
+
+def _typing(app: Application, metric: str, repeats: int) -> list[Figure]:
+    """Return the usual time of typing a digit into a metric, and of painting what that changes."""
+    field = app.window.devices_view.form_view.fields[metric].value
+    field.setFocus()
+    typed, painted = [], []
+    for number in range(repeats):
+        field.selectAll()
+        QApplication.processEvents()
+        started = time.perf_counter()
+        QTest.keyClicks(field, str(number % 9 + 1))
+        typed.append(time.perf_counter() - started)
+        QApplication.processEvents()
+        painted.append(time.perf_counter() - started - typed[-1])
+    return [
+        _keystroke(f"a digit in {metric}: check, undo step, every field", median(typed)),
+        Figure(f"a digit in {metric}: layout and painting after it", median(painted) * 1e3, "ms"),
+    ]
+
+
+def _keystroke(what: str, seconds: float) -> Figure:
+    return Figure(what, seconds * 1e3, "ms", KEYSTROKE_LIMIT_MS, "our target")
+
+
+@contextmanager
+def _application(folder: Path) -> Iterator[Application]:
+    app = Application(folder / "store.sqlite", folder / "settings.ini")
+    app.start()
+    QApplication.processEvents()
+    try:
+        yield app
+    finally:
+        app.window.close()
+        app.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
