@@ -121,4 +121,6 @@ def _key(prediction: Prediction) -> Key:
         prediction.configuration,
         prediction.engine,
         prediction.signature,
+        # A device of the user's may have been changed under its id.
+        prediction.latency_ms,
     )

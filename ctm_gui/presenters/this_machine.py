@@ -66,11 +66,12 @@ class ThisMachine(QObject):
         self._show("Measuring matrix products and copy bandwidth, about three seconds…")
         self._task = self._worker.submit(
             lambda context: with_measured(named, context.token),
-            on_result=self._on_measured,
+            on_result=lambda measured: self._on_measured(named, measured),
             on_error=self._on_error,
         )
 
-    def _on_measured(self, measured: Device) -> None:
+    def _on_measured(self, described: Device, measured: Device) -> None:
+        """Add what was measured; what the user has changed meanwhile stays."""
         self._task = None
         self._show("")
         entry = self._library.entry(self._key)
@@ -80,6 +81,7 @@ class ThisMachine(QObject):
             entry.device,
             metrics={**measured.metrics, **entry.device.metrics},
             sources={**measured.sources, **entry.device.sources},
+            notes=measured.notes if entry.device.notes == described.notes else entry.device.notes,
         )
         self._library.save(self._key, replace(entry.file, device=device))
 

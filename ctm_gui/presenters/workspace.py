@@ -24,6 +24,7 @@ from predictor.services.catalogue import Catalogue
 from predictor.services.history import History
 from predictor.services.ingestion import IngestionWorker
 
+DEVICE_SUFFIX = ".json"
 # A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
 # While files are read one after another, what is shown follows them a few times a second.
@@ -119,8 +120,15 @@ class Workspace(QObject):
         self.recorder.close()
 
     def open_paths(self, paths: Sequence[str]) -> None:
-        """Add model files, and those inside folders; they are searched off the window's thread."""
-        asked = tuple(paths)
+        """Add model files, and those inside folders; they are searched off the window's thread.
+
+        Device files become devices of the user's.
+        """
+        devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
+        self.library.import_files(devices)
+        asked = tuple(path for path in paths if path not in devices)
+        if not asked:
+            return
         self._finder.submit(
             lambda context: find_model_files(asked, context.token),
             on_result=self._on_found,

@@ -18,6 +18,7 @@ from predictor.devices import system_files
 from predictor.devices.fma_lanes import fma_lanes
 
 THIS_ID = "this"
+NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
 _MOBILE_MACHINES = frozenset({"aarch64", "arm64", "armv7l", "armv8l"})
 _CONFIGURATIONS = (
     Configuration("onnxruntime", Precision.FP32),
@@ -57,7 +58,7 @@ def detect_this_machine(root: Path = Path("/")) -> Device:
     _memory_facts(facts, root)
     if not facts.metrics.keys() & {"clock_mhz", "boost_clock_mhz"}:
         _psutil_clock(facts)
-    facts.notes.append("Memory bandwidth is not stated by the system; measure it.")
+    facts.notes.append(NO_BANDWIDTH)
     brand = _brand(root, cores)
     return Device(
         id=THIS_ID,

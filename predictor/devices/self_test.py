@@ -19,6 +19,7 @@ import numpy as np
 from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
+from predictor.devices.detection import NO_BANDWIDTH
 
 COPY_MIB = 256
 GEMM_SIZE = 1024
@@ -83,7 +84,10 @@ def with_measured_rates(device: Device, result: SelfTest, day: str | None = None
     what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": "FP32 matrix product"}
     sources = {name: f"measured on this machine, {day}: {what[name]}, sustained" for name in added}
     return replace(
-        device, metrics={**device.metrics, **added}, sources={**device.sources, **sources}
+        device,
+        metrics={**device.metrics, **added},
+        sources={**device.sources, **sources},
+        notes=device.notes.replace(NO_BANDWIDTH, "").strip(),
     )
 
 

@@ -109,6 +109,7 @@ def test_an_own_device_becomes_a_target_and_predictions_follow(
     qtbot: QtBot,
     make_model: Callable[..., Path],
     settle: Callable[[Workspace], None],
+    tmp_path: Path,
 ) -> None:
     panel = window.targets_panel
     index = row_of(panel.model, "rpi-5-copy")
@@ -127,6 +128,12 @@ def test_an_own_device_becomes_a_target_and_predictions_follow(
     type_over(qtbot, own.form_view.fields["dram_bw_gbps"].value, "0.5")
     click(qtbot, own.header.save_button)
     qtbot.waitUntil(lambda: workspace.settled and latency() > before, timeout=WAIT_MS)
+    after = latency()
+    workspace.close()
+    with open_history(tmp_path / "store" / "store.db") as history:
+        kept = [stored.prediction for stored in history.recent_predictions()]
+    numbers = {p.latency_ms for p in kept if p.device_id == "rpi-5-copy"}
+    assert {before, after} <= numbers, "the changed device's prediction is stored too"
 
 
 def test_what_is_wrong_stands_below_its_field_while_typing(own: DevicesView, qtbot: QtBot) -> None:
@@ -227,6 +234,20 @@ def device_json(**fields: object) -> bytes:
     return json.dumps({**whole, "metrics": {}, **fields}).encode()
 
 
+def test_a_dropped_device_file_becomes_a_device(
+    view: DevicesView,
+    window: MainWindow,
+    drop_files: Callable[[MainWindow, list[Path]], None],
+    qtbot: QtBot,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "dropped.json"
+    path.write_bytes(device_json(id="dropped"))
+    with qtbot.waitSignal(view.library.made, timeout=WAIT_MS):
+        drop_files(window, [path])
+    assert list(stored(tmp_path)) == ["dropped"]
+
+
 HOSTILE = (
     (b"\x89PNG\r\n", "is not text in UTF-8"),
     (b'{"schema": "ctm-hcv/1"', "is not JSON"),
@@ -272,6 +293,7 @@ def test_this_machine_is_described_and_measured(
     device = stored(tmp_path)["this-machine"]
     assert device.sources["dram_bw_gbps"].startswith("measured on this machine")
     assert (device.metric("dram_bw_gbps") or 0) > 0
+    assert "bandwidth is not stated" not in device.notes
 
 
 def test_measuring_can_be_cancelled_and_keeps_what_the_system_states(
