@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from predictor.cli.console import Console
 from predictor.cli.tables import render_table
+from predictor.core.errors import CtmError
 from predictor.core.metrics import METRICS
 from predictor.core.records import Configuration, Device
 from predictor.core.text import printable
@@ -30,14 +32,22 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _list(options: argparse.Namespace, console: Console) -> None:
-    own = user_devices_of(options.store)()
-    devices = load_catalogue().with_devices(own).devices
+    devices = load_catalogue().with_devices(_own_devices(options, console)).devices
     if options.json:
         # No device of the catalogue is measured: signatures come from probing.
         entries = [device_summary(device, has_signature=False) for device in devices]
         console.document({"devices": entries})
     else:
         console.result(_catalogue_table(devices))
+
+
+def _own_devices(options: argparse.Namespace, console: Console) -> Sequence[Device]:
+    """Return the user's devices; a store that cannot be read is told and costs only those."""
+    try:
+        return user_devices_of(options.store)()
+    except CtmError as error:
+        console.note(f"Your own devices are left out: {error}")
+        return ()
 
 
 def _show(options: argparse.Namespace, console: Console) -> None:

@@ -55,16 +55,18 @@ def test_predict_takes_own_devices_by_name_and_all_means_the_shipped(
     assert "my-board" not in everything.stdout
 
 
-def test_a_store_that_cannot_be_read_leaves_shipped_devices(
-    ctm: Run, own_store: Path, mobilenet: Path
-) -> None:
+def test_a_store_that_cannot_be_read_leaves_shipped_devices(ctm: Run, own_store: Path) -> None:
     own_store.parent.mkdir(parents=True, exist_ok=True)
     own_store.write_text("not a store, but text that is long enough to be one, " * 10)
 
     shown = ctm("devices", "show", "tesla t4")
+    listed = ctm("devices")
     unknown = ctm("devices", "show", "my-board")
 
     assert shown.returncode == 0
+    assert listed.returncode == 0
+    assert "tesla-t4" in listed.stdout
+    assert f"Your own devices are left out: {own_store}" in listed.stderr
     assert unknown.returncode in {2, 3}
     assert str(own_store) in unknown.stderr
     assert "Traceback" not in unknown.stderr
