@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor
 
 from ctm_gui.models.grid_model import GridModel, Index
 from ctm_gui.presenters.comparison import Verdict, details, verdict
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import ComparisonGrid
 from ctm_gui.theme import LIGHT, Theme
 from predictor.core.units import LatencyUnit
@@ -21,7 +22,7 @@ class ComparisonModel(GridModel):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._theme = LIGHT
-        self._grid = ComparisonGrid((), self._unit, None)
+        self._grid = ComparisonGrid(ComparisonColumns(()), self._unit, None)
         super().__init__(self._grid, parent)
 
     def show_comparison(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cache
 
 from ctm_gui.presenters.comparison import ComparisonRow, verdict_text
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
 from ctm_gui.presenters.wording import (
     NOTHING,
     basis_text,
-    batch_of,
     batch_text,
-    in_unit,
     interval_text,
     memory_text,
     number,
@@ -28,25 +28,24 @@ TIME_COLUMNS = frozenset({"latency", "rate", "bound"})
 
 
 class ComparisonGrid(Grid):
-    """The comparison table over ``rows``, latencies in ``unit``, verdicts against the budget."""
+    """The comparison table over ``data``, latencies in ``unit``, verdicts against the budget."""
 
     def __init__(
         self,
-        rows: Sequence[ComparisonRow],
+        data: ComparisonColumns,
         unit: LatencyUnit,
         budget_ms: float | None,
     ) -> None:
-        self.rows = tuple(rows)
-        super().__init__(len(self.rows), _Columns(self.rows, unit, budget_ms).all())
+        self.rows = data.rows
+        super().__init__(len(data), _Columns(data, unit, budget_ms).all())
 
 
 class _Columns:
     """Builds the columns; each reads one fact of a row."""
 
-    def __init__(
-        self, rows: tuple[ComparisonRow, ...], unit: LatencyUnit, budget_ms: float | None
-    ) -> None:
-        self._rows = rows
+    def __init__(self, data: ComparisonColumns, unit: LatencyUnit, budget_ms: float | None) -> None:
+        self._data = data
+        self._rows = data.rows
         self._unit = unit
         self._budget_ms = budget_ms
 
@@ -61,10 +60,10 @@ class _Columns:
             self._text("precision", "Precision", lambda row: _precision(row.prediction)),
             self._count("threads", "Threads", lambda p: p.configuration.threads, threads_text),
             self._count("batch", "Batch", lambda p: p.configuration.batch, batch_text),
-            self._time("latency", self._titled("Latency"), lambda p: p.latency_ms, unit),
+            self._time("latency", self._titled("Latency"), lambda: self._data.latency_ms, unit),
             self._interval(),
-            self._time("rate", rate, lambda p: p.latency_ms, other),
-            self._time("bound", self._titled("Bound"), lambda p: p.bound_ms, unit),
+            self._time("rate", rate, lambda: self._data.latency_ms, other),
+            self._time("bound", self._titled("Bound"), lambda: self._data.bound_ms, unit),
             self._text("memory", "Memory fit", lambda row: memory_text(row.prediction.fits_memory)),
             self._text("basis", "Basis", lambda row: basis_text(row.prediction)),
             self._text("verdict", "Budget", lambda row: verdict_text(row.prediction, budget)),
@@ -105,36 +104,28 @@ class _Columns:
         )
 
     def _time(
-        self,
-        key: str,
-        title: str,
-        fact: Callable[[Prediction], float | None],
-        unit: LatencyUnit,
+        self, key: str, title: str, times_ms: Callable[[], FloatArray], unit: LatencyUnit
     ) -> Column:
-        def value(row: ComparisonRow) -> float | None:
-            return in_unit(fact(row.prediction), unit, batch_of(row.prediction.configuration))
+        @cache
+        def values() -> FloatArray:
+            return self._data.in_unit(times_ms(), unit)
 
         return Column(
             key,
             title,
             numeric=True,
-            text=lambda row: number(value(self._rows[row])),
-            sort_keys=lambda: number_keys([value(row) for row in self._rows]),
-            copied=lambda rows: [plain_number(value(self._rows[row])) for row in rows],
+            text=lambda row: number(float(values()[row])),
+            sort_keys=values,
+            copied=lambda rows: [plain_number(value) for value in values()[rows].tolist()],
         )
 
     def _interval(self) -> Column:
-        def width(prediction: Prediction) -> float | None:
-            if prediction.low80_ms is None or prediction.high80_ms is None:
-                return None
-            return prediction.high80_ms - prediction.low80_ms
-
         return Column(
             "interval",
             f"80 % interval ({self._unit})",
             numeric=True,
             text=lambda row: interval_text(self._rows[row].prediction, self._unit),
-            sort_keys=lambda: number_keys([width(row.prediction) for row in self._rows]),
+            sort_keys=lambda: self._data.high80_ms - self._data.low80_ms,
             help="Sorted by its width in milliseconds.",
         )
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ctm_gui.presenters.comparison import ComparisonRow, TargetGroup, is_over, model_labels
-from ctm_gui.presenters.wording import (
-    batch_of,
-    in_unit,
-    interval_in_unit,
-    number,
-    shown,
-)
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.comparison import ComparisonRow
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
+from ctm_gui.presenters.comparison_groups import TargetGroups
+from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.presenters.wording import in_unit, number, shown
 from predictor.core.units import LatencyUnit
 
 SINGLE_ROW_PX = 28
@@ -26,6 +25,8 @@ _BUDGET_REACH = 3.0
 _LINEAR_SPAN = 50.0
 # Longer labels are cut, so that bars stay comparable.
 _LEAST_BARS_SHARE = 0.55
+# As many of the longest bars of each kind have their labels measured.
+_MEASURED = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,103 +67,162 @@ class GroupBox:
 
 @dataclass(frozen=True, slots=True)
 class ChartLayout:
-    """Everything that the latency chart paints.
+    """Everything that the latency chart paints; bars and groups are made as they come into view.
 
     Attributes:
-        bars: from the top down.
-        groups: from the top down.
-        models: labels of the models, by series.
-        row_px: height of one bar's row.
-        height_px: of the whole chart.
+        groups: the targets from the top down, over M bars.
         unit: the unit of x.
+        values, lows, highs, bounds: in the unit, float64 [M], NaN where there is none.
+        over: which bars are over the budget, bool [M].
         budget: the budget in the unit; None where there is none, or where the rows have several
             batches and the unit is a rate, so that no single line stands for it.
     """
 
-    bars: tuple[Bar, ...]
-    groups: tuple[GroupBox, ...]
-    models: tuple[str, ...]
-    row_px: int
-    height_px: int
+    groups: TargetGroups
     unit: LatencyUnit
+    values: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    bounds: FloatArray
+    over: npt.NDArray[np.bool_]
     budget: float | None
+
+    def __len__(self) -> int:
+        return self.groups.rows.size
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Labels of the models as shown, by series."""
+        return tuple(shown(model) for model in self.groups.columns.models)
+
+    @property
+    def row_px(self) -> int:
+        """Height of one bar's row."""
+        return ROW_PX if self._is_grouped else SINGLE_ROW_PX
+
+    @property
+    def height_px(self) -> int:
+        """Height of the whole chart."""
+        return len(self) * self.row_px + len(self.groups) * self._gap_px
+
+    def bar(self, place: int) -> Bar:
+        """Return the bar at a place, counted from the top."""
+        row = int(self.groups.rows[place])
+        group = int(np.searchsorted(self.groups.starts, place, side="right")) - 1
+        over, value = bool(self.over[place]), _number_at(self.values, place)
+        return Bar(
+            row=row,
+            top_px=place * self.row_px + group * self._gap_px + self._gap_px // 2,
+            series=int(self.groups.columns.model[row]),
+            value=value,
+            low=_number_at(self.lows, place),
+            high=_number_at(self.highs, place),
+            bound=_number_at(self.bounds, place),
+            over=over,
+            label=_label(self.groups.columns.rows[row], value, self.unit, over=over),
+        )
+
+    def group(self, index: int) -> GroupBox:
+        """Return the room of a target, counted from the top."""
+        groups = self.groups
+        return GroupBox(
+            groups.name(index),
+            groups.detail(index),
+            int(groups.starts[index]) * self.row_px + index * self._gap_px,
+            groups.members(index).size * self.row_px + self._gap_px,
+        )
+
+    def wordiest_groups(self) -> Iterator[GroupBox]:
+        """Yield the groups with the most letters in name and configuration, a few of them."""
+        letters = self.groups.columns.letters[self.groups.rows[self.groups.starts]]
+        return (self.group(index) for index in _largest(letters, _MEASURED).tolist())
+
+    def groups_between(self, top_px: float, bottom_px: float) -> Iterator[GroupBox]:
+        """Yield the groups that reach into a stretch, from the top down."""
+        first = max(int(np.searchsorted(self._group_tops, top_px, side="right")) - 1, 0)
+        end = int(np.searchsorted(self._group_tops, bottom_px, side="right"))
+        return (self.group(index) for index in range(first, end))
+
+    def bars_between(self, top_px: float, bottom_px: float) -> Iterator[Bar]:
+        """Yield the bars of the groups that reach into a stretch, from the top down.
+
+        A group has at most one bar a model.
+        """
+        first = max(int(np.searchsorted(self._group_tops, top_px, side="right")) - 1, 0)
+        end = int(np.searchsorted(self._group_tops, bottom_px, side="right"))
+        bounds = [*self.groups.starts[first : end + 1].tolist(), len(self)]
+        places = range(bounds[0], bounds[end - first] if end > first else bounds[0])
+        return (self.bar(place) for place in places)
 
     def bar_at(self, y_px: float) -> Bar | None:
         """Return the bar whose row holds ``y_px``, None between groups and outside."""
-        index = bisect_right([bar.top_px for bar in self.bars], y_px) - 1
-        if index < 0 or y_px >= self.bars[index].top_px + self.row_px:
-            return None
-        return self.bars[index]
+        return next(
+            (
+                bar
+                for bar in self.bars_between(y_px, y_px)
+                if bar.top_px <= y_px < bar.top_px + self.row_px
+            ),
+            None,
+        )
 
     def group_at(self, y_px: float) -> GroupBox | None:
         """Return the group whose room holds ``y_px``."""
-        index = bisect_right([group.top_px for group in self.groups], y_px) - 1
-        if index < 0 or y_px >= self.groups[index].top_px + self.groups[index].height_px:
-            return None
-        return self.groups[index]
+        return next(
+            (
+                group
+                for group in self.groups_between(y_px, y_px)
+                if group.top_px <= y_px < group.top_px + group.height_px
+            ),
+            None,
+        )
+
+    def place_of_row(self, row: int) -> int | None:
+        """Return where a row's bar is, counted from the top; None where it is not in the chart."""
+        places = np.flatnonzero(self.groups.rows == row)
+        return int(places[0]) if places.size else None
 
     def bar_of_row(self, row: int) -> Bar | None:
         """Return the bar of a row, None where the row is not in the chart."""
-        return next((bar for bar in self.bars if bar.row == row), None)
+        place = self.place_of_row(row)
+        return None if place is None else self.bar(place)
+
+    @property
+    def _is_grouped(self) -> bool:
+        return len(self.groups.columns.models) > 1
+
+    @property
+    def _gap_px(self) -> int:
+        return GROUP_GAP_PX if self._is_grouped else 0
+
+    @property
+    def _group_tops(self) -> IndexArray:
+        return self.groups.starts * self.row_px + np.arange(len(self.groups)) * self._gap_px
 
 
-def lay_out(
-    groups: Sequence[TargetGroup],
-    rows: Sequence[ComparisonRow],
-    unit: LatencyUnit,
-    budget_ms: float | None,
-) -> ChartLayout:
+def lay_out(groups: TargetGroups, unit: LatencyUnit, budget_ms: float | None) -> ChartLayout:
     """Place one row of fixed height for each prediction, the groups from the top down."""
-    models = model_labels(rows)
-    series = {model: index for index, model in enumerate(models)}
-    row_px, gap_px = (SINGLE_ROW_PX, 0) if len(models) < 2 else (ROW_PX, GROUP_GAP_PX)
-    bars: list[Bar] = []
-    boxes: list[GroupBox] = []
-    top = 0
-    for group in groups:
-        height = gap_px + row_px * len(group.rows)
-        boxes.append(GroupBox(group.name, group.detail, top, height))
-        for slot, row in enumerate(group.rows):
-            top_px = top + gap_px // 2 + slot * row_px
-            bars.append(
-                _bar(rows[row], row, top_px, series[rows[row].model_label], unit, budget_ms)
-            )
-        top += height
+    columns, rows = groups.columns, groups.rows
+    ends = (
+        columns.in_unit(columns.low80_ms, unit)[rows],
+        columns.in_unit(columns.high80_ms, unit)[rows],
+    )
+    # A rate turns the ends of an interval round.
+    lows, highs = reversed(ends) if unit is LatencyUnit.FPS else ends
     return ChartLayout(
-        bars=tuple(bars),
-        groups=tuple(boxes),
-        models=tuple(shown(model) for model in models),
-        row_px=row_px,
-        height_px=top,
+        groups=groups,
         unit=unit,
-        budget=_budget_in_unit(rows, unit, budget_ms),
+        values=columns.in_unit(columns.latency_ms, unit)[rows],
+        lows=lows,
+        highs=highs,
+        bounds=columns.in_unit(columns.bound_ms, unit)[rows],
+        over=columns.over(budget_ms)[rows],
+        budget=_budget_in_unit(columns, unit, budget_ms),
     )
 
 
-def _bar(
-    row: ComparisonRow,
-    index: int,
-    top_px: int,
-    series: int,
-    unit: LatencyUnit,
-    budget_ms: float | None,
-) -> Bar:
-    prediction = row.prediction
-    batch = batch_of(prediction.configuration)
-    value = in_unit(prediction.latency_ms, unit, batch)
-    over = is_over(prediction, budget_ms)
-    low, high = interval_in_unit(prediction, unit)
-    return Bar(
-        row=index,
-        top_px=top_px,
-        series=series,
-        value=value,
-        low=low,
-        high=high,
-        bound=in_unit(prediction.bound_ms, unit, batch),
-        over=over,
-        label=_label(row, value, unit, over=over),
-    )
+def _number_at(values: FloatArray, place: int) -> float | None:
+    value = float(values[place])
+    return None if math.isnan(value) else value
 
 
 def _label(row: ComparisonRow, value: float | None, unit: LatencyUnit, *, over: bool) -> str:
@@ -180,17 +240,15 @@ def _label(row: ComparisonRow, value: float | None, unit: LatencyUnit, *, over: 
 
 
 def _budget_in_unit(
-    rows: Sequence[ComparisonRow], unit: LatencyUnit, budget_ms: float | None
+    columns: ComparisonColumns, unit: LatencyUnit, budget_ms: float | None
 ) -> float | None:
     if not budget_ms:
         return None
-    batches = {batch_of(row.prediction.configuration) for row in rows}
-    if unit is LatencyUnit.FPS and len(batches) > 1:
-        return None
-    return in_unit(budget_ms, unit, next(iter(batches), 1))
+    batches = np.unique(columns.batch) if unit is LatencyUnit.FPS else np.ones(1)
+    return in_unit(budget_ms, unit, int(batches[0])) if batches.size == 1 else None
 
 
-def budget_in_ms(layout: ChartLayout, rows: Sequence[ComparisonRow], value: float) -> float | None:
+def budget_in_ms(layout: ChartLayout, value: float) -> float | None:
     """Return the budget in ms that a line at ``value`` of the layout's unit means.
 
     It is rounded to three significant digits; a line at or left of zero means no budget.
@@ -202,7 +260,7 @@ def budget_in_ms(layout: ChartLayout, rows: Sequence[ComparisonRow], value: floa
     elif layout.unit is LatencyUnit.US:
         latency_ms = value / 1e3
     else:
-        batch = batch_of(rows[layout.bars[0].row].prediction.configuration) if layout.bars else 1
+        batch = layout.groups.columns.batch[layout.groups.rows[0]] if len(layout) else 1
         latency_ms = batch * 1e3 / value
     return float(f"{latency_ms:.3g}")
 
@@ -213,28 +271,37 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
     Linear axes start at zero. Logarithmic ones start at the power of ten under the smallest value
     (bound and interval included), so that the shortest bar still has a length.
     """
-    lengths = [x for bar in layout.bars for x in (bar.value, bar.high) if x is not None]
-    longest = max(lengths, default=1.0)
+    longest = float(np.fmax.reduce(_reach(layout), initial=-np.inf))
+    longest = longest if math.isfinite(longest) else 1.0
     if layout.budget is not None and layout.budget <= _BUDGET_REACH * longest:
         longest = max(longest, layout.budget)
     if not log:
         return 0.0, longest or 1.0
-    marks = [x for bar in layout.bars for x in (bar.value, bar.low, bar.bound) if x]
-    smallest = min((x for x in marks if x > 0), default=longest or 1.0)
+    marks = np.concatenate([layout.values, layout.lows, layout.bounds])
+    smallest = float(np.min(marks[marks > 0], initial=np.inf))
+    smallest = smallest if math.isfinite(smallest) else longest or 1.0
     start = 10.0 ** math.floor(math.log10(smallest))
     # A bar that ends on a power of ten would start there too.
     start = start if start < smallest * 0.8 else start / 10
     return start, max(longest, start * 10)
 
 
+def _reach(layout: ChartLayout) -> FloatArray:
+    """Return how far right each bar or its interval goes, float64 [M], NaN without a number."""
+    return np.where(np.isnan(layout.values), np.nan, np.fmax(layout.values, layout.highs))
+
+
 def bars_share(
-    layout: ChartLayout, label_px: Sequence[float], width_px: float, *, log: bool
+    layout: ChartLayout, label_px: Callable[[str], float], width_px: float, *, log: bool
 ) -> float:
     """Return which part of the width the axis up to the longest bar may take.
 
+    Labels are measured for the longest bars of each kind of label only: a shorter bar has the more
+    room, and labels of one kind are about as wide.
+
     Args:
         layout: the bars.
-        label_px: for each bar the width of its label with its gaps.
+        label_px: measures a label with its gaps.
         width_px: the width of the plot.
         log: whether the axis is logarithmic.
 
@@ -242,28 +309,42 @@ def bars_share(
         The largest part, 0.55 to 1, with which each label fits in after its bar and its interval.
     """
     low, high = value_range(layout, log=log)
-
-    def fraction(value: float) -> float:
-        if not log:
-            return value / high
-        return math.log(value / low) / math.log(high / low) if value > low else 0.0
-
+    reach = _reach(layout)
     share = 1.0
-    for bar, label in zip(layout.bars, label_px, strict=True):
-        reach = 0.0 if bar.value is None else fraction(max(bar.value, bar.high or 0.0))
-        if reach > 0:
-            share = min(share, (width_px - label) / (reach * width_px))
+    for place in _longest_by_kind(layout, reach):
+        value = float(reach[place])
+        if log:
+            value = math.log(value / low) / math.log(high / low) if value > low else 0.0
+        else:
+            value /= high
+        if value > 0:
+            label = label_px(layout.bar(place).label)
+            share = min(share, (width_px - label) / (value * width_px))
     return max(share, _LEAST_BARS_SHARE)
 
 
-def prefers_log(rows: Sequence[ComparisonRow]) -> bool:
+def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
+    """Return the places of the longest bars among those with the same words in their labels."""
+    columns, rows = layout.groups.columns, layout.groups.rows
+    kinds = layout.over * 2 + columns.is_flagged[rows]
+    places: list[int] = []
+    for kind in range(4):
+        found = np.flatnonzero((kinds == kind) & ~np.isnan(reach))
+        places += found[_largest(reach[found], _MEASURED)].tolist()
+    return places
+
+
+def _largest(values: FloatArray | IndexArray, count: int) -> IndexArray:
+    """Return the places of the ``count`` largest values, in no order; all where fewer."""
+    if values.size <= count:
+        return np.arange(values.size)
+    return np.argpartition(values, values.size - count)[-count:]
+
+
+def prefers_log(columns: ComparisonColumns) -> bool:
     """Return whether the slowest prediction is so far from the fastest that linear bars vanish."""
-    known = [
-        latency
-        for row in rows
-        if (latency := row.prediction.latency_ms) is not None and latency > 0
-    ]
-    return len(known) > 1 and max(known) > _LINEAR_SPAN * min(known)
+    known = columns.latency_ms[columns.latency_ms > 0]
+    return known.size > 1 and bool(known.max() > _LINEAR_SPAN * known.min())
 
 
 def budget_shown(layout: ChartLayout, *, log: bool) -> bool:

@@ -23,16 +23,11 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.comparison_model import ComparisonModel
-from ctm_gui.presenters.comparison import (
-    ComparisonRow,
-    GroupOrder,
-    ordered_groups,
-    search_texts,
-    summary,
-    target_groups,
-)
+from ctm_gui.presenters.comparison import ComparisonRow
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import TIME_COLUMNS, ComparisonGrid
-from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.comparison_groups import GroupOrder, target_groups
+from ctm_gui.presenters.comparison_summary import summary
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
 from ctm_gui.views.budget_box import BudgetBox
@@ -64,8 +59,7 @@ class CompareView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[ComparisonRow, ...] = ()
-        self._search_texts: tuple[str, ...] | None = None
+        self._data = ComparisonColumns(())
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._make_controls()
@@ -82,15 +76,14 @@ class CompareView(QWidget):
 
     def show_predictions(self, rows: Sequence[ComparisonRow]) -> None:
         """Show ``rows``; the selection stays where the rows are the same predictions."""
-        first = not self._rows
-        same = [_identity(row) for row in rows] == [_identity(row) for row in self._rows]
-        self._rows = tuple(rows)
-        self._search_texts = None
+        data = ComparisonColumns(rows)
+        first, same = not len(self._data), data.same_rows(self._data)
+        self._data = data
         if not same:
             self.table.clearSelection()
         self._refresh()
-        if first and self._rows:
-            self.log_box.setChecked(prefers_log(self._rows))
+        if first and len(data):
+            self.log_box.setChecked(prefers_log(data))
         self.table.fit_columns()
 
     def set_unit(self, unit: LatencyUnit) -> None:
@@ -200,17 +193,17 @@ class CompareView(QWidget):
         find.activated.connect(self.focus_search)
 
     def _refresh(self) -> None:
-        self._stack.setCurrentIndex(1 if self._rows else 0)
-        self.summary.setText(summary(self._rows, self._budget_ms, self._unit))
-        self.summary.setVisible(bool(self._rows))
-        grid = ComparisonGrid(self._rows, self._unit, self._budget_ms)
+        self._stack.setCurrentIndex(1 if len(self._data) else 0)
+        self.summary.setText(summary(self._data, self._budget_ms, self._unit))
+        self.summary.setVisible(len(self._data) > 0)
+        grid = ComparisonGrid(self._data, self._unit, self._budget_ms)
         old = self._model.grid
         grid.sort(old.sort_column, descending=old.descending)
         grid.show_only(self._mask())
         self.table.keeping_selection(
             lambda: self._model.show_comparison(grid, self._unit, self._budget_ms)
         )
-        has_interval = any(row.prediction.low80_ms is not None for row in self._rows)
+        has_interval = not np.isnan(self._data.low80_ms).all()
         self.table.set_column_shown("interval", shown=has_interval)
         self._show_matches()
         self._show_chart()
@@ -221,25 +214,17 @@ class CompareView(QWidget):
         self._show_chart()
 
     def _mask(self) -> npt.NDArray[np.bool_]:
-        search = self.filter_box.text()
-        if not search.strip():
-            return np.ones(len(self._rows), dtype=np.bool_)
-        if self._search_texts is None:
-            self._search_texts = search_texts(self._rows)
-        return search_mask(self._search_texts, search)
+        return self._data.search_mask(self.filter_box.text())
 
     def _show_matches(self) -> None:
-        shown, count = self._model.rowCount(), len(self._rows)
+        shown, count = self._model.rowCount(), len(self._data)
         self.matches.setText("" if shown == count else f"{shown} of {count}")
 
     def _show_chart(self, *_: object) -> None:
-        mask = self._mask()
-        kept = [index for index in range(len(self._rows)) if mask[index]]
-        groups = target_groups(self._rows, kept)
-        order = GroupOrder(self.order_box.currentText())
-        groups = ordered_groups(groups, self._rows, order)
-        layout = lay_out(groups, self._rows, self._unit, self._budget_ms)
-        self.chart.show_layout(layout, self._rows, self._budget_ms)
+        groups = target_groups(self._data, self._mask())
+        groups = groups.ordered(GroupOrder(self.order_box.currentText()))
+        layout = lay_out(groups, self._unit, self._budget_ms)
+        self.chart.show_layout(layout, self._budget_ms)
 
     def _budget_follows(self, budget_ms: float | None) -> None:
         """Show the budget while its line is dragged, before the user lets go."""
@@ -248,8 +233,3 @@ class CompareView(QWidget):
     def _budget_set(self, budget_ms: float | None) -> None:
         self.set_budget_ms(budget_ms)
         self.budget_changed.emit(budget_ms)
-
-
-def _identity(row: ComparisonRow) -> tuple[object, ...]:
-    prediction = row.prediction
-    return row.model_label, prediction.device_id, prediction.configuration

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyqtgraph as pg
@@ -11,7 +11,9 @@ from PySide6.QtCore import QPointF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QFontMetricsF, QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from ctm_gui.presenters.comparison import ComparisonRow, details
+from ctm_gui.presenters.comparison import details
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
+from ctm_gui.presenters.comparison_groups import target_groups
 from ctm_gui.presenters.latency_chart import (
     ChartLayout,
     bars_share,
@@ -48,11 +50,9 @@ class LatencyChart(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        empty = lay_out((), (), LatencyUnit.MS, None)
+        empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
         self._state = ChartState(empty, LIGHT, self.font())
-        self._rows: Sequence[ComparisonRow] = ()
         self._budget_ms: float | None = None
-        self._label_widths: list[float] = []
         self._names = NameAxis(self._state)
         self._legend = LegendAxis(self._state)
         self._value_axis = ValueAxis("bottom")
@@ -73,14 +73,12 @@ class LatencyChart(QWidget):
         self.rows_plot.box.sigResized.connect(self._set_range)
         self.set_theme(LIGHT)
 
-    def show_layout(
-        self, layout: ChartLayout, rows: Sequence[ComparisonRow], budget_ms: float | None
-    ) -> None:
-        """Show the bars of ``layout``; ``rows`` are those that it was made from."""
-        self._state.layout, self._rows, self._budget_ms = layout, rows, budget_ms
+    def show_layout(self, layout: ChartLayout, budget_ms: float | None) -> None:
+        """Show the bars of ``layout``, and the budget that it was made with."""
+        self._state.layout, self._budget_ms = layout, budget_ms
         self._value_axis.setLabel(_axis_label(layout.unit))
-        self.setAccessibleDescription(f"{len(layout.bars)} bars; the table below says the same.")
-        self._measure()
+        self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
+        self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)
         self._set_range()
 
@@ -118,7 +116,7 @@ class LatencyChart(QWidget):
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
         copy.set_theme(self._state.theme)
         copy.set_log(self._state.log)
-        copy.show_layout(self._state.layout, self._rows, self._budget_ms)
+        copy.show_layout(self._state.layout, self._budget_ms)
         copy.grab()
         copy.resize(copy.width(), copy.rows_plot.frame_height() + self._state.layout.height_px + 2)
         copy.grab()
@@ -131,23 +129,22 @@ class LatencyChart(QWidget):
         if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self._state.current is not None:
             self.row_activated.emit(self._state.current)
             return
-        bars = self._state.layout.bars
-        places = [bar.row for bar in bars]
-        current = self._state.current
-        here = places.index(current) if current in places else -1
-        page = max(1, self.rows_plot.scroll_bar.pageStep() // self._state.layout.row_px)
+        layout, current = self._state.layout, self._state.current
+        place = None if current is None else layout.place_of_row(current)
+        here = -1 if place is None else place
+        page = max(1, self.rows_plot.scroll_bar.pageStep() // layout.row_px)
         there = {
             Qt.Key.Key_Up: here - 1,
             Qt.Key.Key_Down: here + 1,
             Qt.Key.Key_PageUp: here - page,
             Qt.Key.Key_PageDown: here + page,
             Qt.Key.Key_Home: 0,
-            Qt.Key.Key_End: len(places) - 1,
+            Qt.Key.Key_End: len(layout) - 1,
         }.get(Qt.Key(key))
-        if there is None or not places:
+        if there is None or not len(layout):
             super().keyPressEvent(event)
             return
-        self.row_selected.emit(places[min(max(there, 0), len(places) - 1)])
+        self.row_selected.emit(int(layout.groups.rows[min(max(there, 0), len(layout) - 1)]))
 
     def _make_budget_line(self) -> pg.InfiniteLine:
         line = pg.InfiniteLine(angle=90, movable=True)
@@ -167,14 +164,14 @@ class LatencyChart(QWidget):
     def _line_budget_ms(self) -> float | None:
         position = float(self.budget_line.value())
         value = 10.0**position if self._state.log else position
-        return budget_in_ms(self._state.layout, self._rows, value)
+        return budget_in_ms(self._state.layout, value)
 
     def _set_range(self, *_: object) -> None:
         layout, log = self._state.layout, self._state.log
         low, high = value_range(layout, log=log)
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
         width = max(self.rows_plot.box.rect().width(), 1.0)
-        share = bars_share(layout, self._label_widths, width, log=log)
+        share = bars_share(layout, self._label_px, width, log=log)
         self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
         self._place_budget_line()
         self._repaint()
@@ -192,23 +189,20 @@ class LatencyChart(QWidget):
         if had_text != shown:
             self._legend.fit()
 
-    def _measure(self) -> None:
-        """Measure the labels and give the names the width that they need."""
-        metrics = QFontMetricsF(self._state.font)
+    def _label_px(self, label: str) -> float:
+        return QFontMetricsF(self._state.font).horizontalAdvance(label) + 2 * LABEL_GAP_PX
+
+    def _fit_names(self) -> None:
+        """Give the names the width that they need."""
+        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
         gap = metrics.horizontalAdvance("mm")
-        single = len(self._state.layout.models) < 2
-        widths = [
-            metrics.horizontalAdvance(group.name) + gap + metrics.horizontalAdvance(group.detail)
-            if single
-            else max(metrics.horizontalAdvance(text) for text in (group.name, group.detail))
-            for group in self._state.layout.groups
-        ]
-        self._label_widths = [
-            metrics.horizontalAdvance(bar.label) + 2 * LABEL_GAP_PX
-            for bar in self._state.layout.bars
-        ]
+        single = len(layout.models) < 2
         least, most = _NAME_PX
-        self._state.names_px = min(max([*widths, least]) + gap, most)
+        widest = float(least)
+        for group in layout.wordiest_groups():
+            words = [metrics.horizontalAdvance(text) for text in (group.name, group.detail)]
+            widest = max(widest, words[0] + gap + words[1] if single else max(words))
+        self._state.names_px = min(widest + gap, most)
         self._names.setWidth(self._state.names_px)
 
     def _repaint(self) -> None:
@@ -228,7 +222,11 @@ class LatencyChart(QWidget):
         bar = self._state.layout.bar_at(point.y())
         if bar is None:
             return ""
-        return details(self._rows[bar.row], self._state.layout.unit, self._budget_ms)
+        return details(
+            self._state.layout.groups.columns.rows[bar.row],
+            self._state.layout.unit,
+            self._budget_ms,
+        )
 
 
 def _axis_label(unit: LatencyUnit) -> str:

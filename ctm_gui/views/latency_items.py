@@ -91,9 +91,7 @@ class BarPainter:
         painter.setFont(state.font)
         self._grid(painter, rect)
         self._separators(painter, rect, top, bottom)
-        for bar in state.layout.bars:
-            if bar.top_px + state.layout.row_px < top or bar.top_px > bottom:
-                continue
+        for bar in state.layout.bars_between(top, bottom):
             self._bar(painter, bar, rect, top, lambda x: (self._position(x) - left) * scale)
 
     def _position(self, value: float) -> float:
@@ -114,7 +112,7 @@ class BarPainter:
         if len(self._state.layout.models) < 2:
             return
         painter.setPen(QPen(QColor(self._state.theme.grid), 1.0))
-        for group in self._state.layout.groups:
+        for group in self._state.layout.groups_between(top, bottom):
             y = group.top_px + group.height_px - top
             if 0 <= y <= bottom - top:
                 painter.drawLine(QLineF(0, y, rect.width(), y))
@@ -210,12 +208,9 @@ class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         top, bottom = self.linkedView().viewRange()[1]
         painter.setClipRect(rect)
         painter.setFont(self._state.font)
-        for group in self._state.layout.groups:
-            if group.top_px + group.height_px >= top and group.top_px <= bottom:
-                y = rect.top() + group.top_px - top
-                self._group(
-                    painter, group, QRectF(PADDING_PX, y, rect.width() - 14, group.height_px)
-                )
+        for group in self._state.layout.groups_between(top, bottom):
+            y = rect.top() + group.top_px - top
+            self._group(painter, group, QRectF(PADDING_PX, y, rect.width() - 14, group.height_px))
 
     def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
         metrics = QFontMetricsF(self._state.font)

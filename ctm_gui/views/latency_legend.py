@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
@@ -100,7 +101,7 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         paint_bar(painter, swatch, colour_of(self._state.theme, series), over=False)
 
     def _marks(self, painter: QPainter) -> list[tuple[str, Callable[[QRectF], None]]]:
-        bars, theme = self._state.layout.bars, self._state.theme
+        layout, theme = self._state.layout, self._state.theme
 
         def over(swatch: QRectF) -> None:
             paint_bar(painter, swatch, QColor(theme.muted), over=True)
@@ -116,10 +117,10 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
             paint_haloed(painter, lines, theme, 1.3)
 
         marks: list[tuple[str, Callable[[QRectF], None]]] = []
-        if any(bar.over for bar in bars):
+        if layout.over.any():
             marks.append(("over budget", over))
-        if any(bar.bound is not None for bar in bars):
+        if not np.isnan(layout.bounds).all():
             marks.append(("bound", bound))
-        if any(bar.low is not None for bar in bars):
+        if not np.isnan(layout.lows).all():
             marks.append(("80 % interval", interval))
         return marks

@@ -4,20 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.comparison import (
-    GroupOrder,
-    Verdict,
-    details,
-    is_over,
-    ordered_groups,
-    search_texts,
-    summary,
-    target_groups,
-    verdict,
-    verdict_text,
-)
-from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.comparison import Verdict, details, is_over, verdict, verdict_text
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
+from ctm_gui.presenters.comparison_groups import GroupOrder, TargetGroups, target_groups
+from ctm_gui.presenters.comparison_summary import summary
 from predictor.core.units import LatencyUnit
+
+
+def members(groups: TargetGroups) -> list[list[int]]:
+    return [groups.members(group).tolist() for group in range(len(groups))]
+
+
+def names(groups: TargetGroups) -> list[str]:
+    return [groups.name(group) for group in range(len(groups))]
 
 
 @pytest.mark.parametrize(
@@ -52,14 +51,14 @@ def test_rows_of_one_target_stand_together_whatever_the_models_own_batch(make_ro
         make_row("rpi5", model="b", batch=8),
         make_row("rpi5", model="a", runtime="tflite"),
     ]
-    groups = target_groups(rows)
-    assert [group.rows for group in groups] == [(0, 2), (1,), (3,)]
-    assert groups[0].detail == "ncnn, fp32, 4 threads / ncnn, fp32, 4 threads, batch 8"
+    groups = target_groups(ComparisonColumns(rows))
+    assert members(groups) == [[0, 2], [1], [3]]
+    assert groups.detail(0) == "ncnn, fp32, 4 threads / ncnn, fp32, 4 threads, batch 8"
 
 
 def test_the_same_model_twice_on_one_target_makes_two_groups(make_row):
     rows = [make_row(batch=1), make_row(batch=8)]
-    assert [group.rows for group in target_groups(rows)] == [(0,), (1,)]
+    assert members(target_groups(ComparisonColumns(rows))) == [[0], [1]]
 
 
 def test_targets_are_ordered_by_their_fastest_model_and_those_without_a_number_come_last(make_row):
@@ -70,38 +69,43 @@ def test_targets_are_ordered_by_their_fastest_model_and_those_without_a_number_c
         make_row("fast", 2.0, model="small"),
         make_row("npu", 10.0, family="npu"),
     ]
-    groups = target_groups(rows)
-    by_latency = ordered_groups(groups, rows, GroupOrder.LATENCY)
-    assert [group.name for group in by_latency] == ["FAST", "NPU", "SLOW", "NONE"]
-    by_family = ordered_groups(groups, rows, GroupOrder.FAMILY)
-    assert [group.name for group in by_family] == ["FAST", "SLOW", "NONE", "NPU"]
-    by_name = ordered_groups(groups, rows, GroupOrder.NAME)
-    assert [group.name for group in by_name] == ["FAST", "NONE", "NPU", "SLOW"]
+    groups = target_groups(ComparisonColumns(rows))
+    by_latency = groups.ordered(GroupOrder.LATENCY)
+    assert names(by_latency) == ["FAST", "NPU", "SLOW", "NONE"]
+    by_family = groups.ordered(GroupOrder.FAMILY)
+    assert names(by_family) == ["FAST", "SLOW", "NONE", "NPU"]
+    by_name = groups.ordered(GroupOrder.NAME)
+    assert names(by_name) == ["FAST", "NONE", "NPU", "SLOW"]
 
 
 def test_the_sentence_for_one_model(make_row):
     rows = [make_row("a", 1.2), make_row("b", 30.0), make_row("c", 31.0), make_row("d", None)]
-    assert summary(rows, 30.0, LatencyUnit.MS) == (
+    assert summary(ComparisonColumns(rows), 30.0, LatencyUnit.MS) == (
         "2 of 4 targets meet 30 ms; fastest: A (1.2 ms); 1 without a number"
     )
-    assert summary(rows[:1], None, LatencyUnit.FPS) == "1 target; fastest: A (833 FPS)"
-    assert summary(rows[3:], 30.0, LatencyUnit.MS) == (
+    assert (
+        summary(ComparisonColumns(rows[:1]), None, LatencyUnit.FPS)
+        == "1 target; fastest: A (833 FPS)"
+    )
+    assert summary(ComparisonColumns(rows[3:]), 30.0, LatencyUnit.MS) == (
         "0 of 1 target meets 30 ms; 1 without a number"
     )
-    assert summary([], 30.0, LatencyUnit.MS) == ""
+    assert summary(ComparisonColumns([]), 30.0, LatencyUnit.MS) == ""
 
 
 def test_the_sentence_for_several_models(make_row):
     rows = [make_row(d, t, m) for d, m, t in (("a", "x", 10), ("b", "x", 40), ("a", "y", 5))]
     rows.append(make_row("b", 20, "y"))
-    assert summary(rows, 30.0, LatencyUnit.MS) == (
+    assert summary(ComparisonColumns(rows), 30.0, LatencyUnit.MS) == (
         "30 ms met by x on 1, y on 2 of 2 targets; fastest: y on A (5 ms)"
     )
     many = [make_row("a", 10, f"m{i}") for i in range(4)]
-    assert summary(many, 30.0, LatencyUnit.MS) == (
+    assert summary(ComparisonColumns(many), 30.0, LatencyUnit.MS) == (
         "4 of 4 predictions meet 30 ms (4 models on 1 target); fastest: m0 on A (10 ms)"
     )
-    assert summary(many, None, LatencyUnit.MS).startswith("1 target, 4 models; fastest")
+    assert summary(ComparisonColumns(many), None, LatencyUnit.MS).startswith(
+        "1 target, 4 models; fastest"
+    )
 
 
 def test_hovering_tells_everything_that_the_number_rests_on(make_row):
@@ -137,19 +141,18 @@ def test_hovering_over_a_cell_without_a_number_tells_the_reason(make_row):
 @given(st.lists(st.sampled_from(["rpi", "orin", "rtx 3090", "npu"]), max_size=12), st.text())
 def test_filtering_twice_is_filtering_once_and_keeps_every_word(make_row, devices, search):
     rows = [make_row(device) for device in devices]
-    texts = search_texts(rows)
-    once = search_mask(texts, search)
-    kept = [text for text, keep in zip(texts, once, strict=True) if keep]
-    assert search_mask(kept, search).all()
-    assert all(word in text for text in kept for word in search.casefold().split())
+    columns = ComparisonColumns(rows)
+    once = columns.search_mask(search)
+    kept = ComparisonColumns([row for row, keep in zip(rows, once, strict=True) if keep])
+    assert kept.search_mask(search).all()
 
 
 def test_the_filter_looks_through_names_configuration_and_problem(make_row):
     rows = [make_row("rpi5"), make_row("tx2", None, problem="missing metric dram_gb")]
-    texts = search_texts(rows)
-    assert search_mask(texts, "NCNN fp32").tolist() == [True, True]
-    assert search_mask(texts, "rpi ncnn").tolist() == [True, False]
-    assert search_mask(texts, "missing").tolist() == [False, True]
+    columns = ComparisonColumns(rows)
+    assert columns.search_mask("NCNN fp32").tolist() == [True, True]
+    assert columns.search_mask("rpi ncnn").tolist() == [True, False]
+    assert columns.search_mask("missing").tolist() == [False, True]
 
 
 def test_only_a_number_can_be_over(make_row):

@@ -3,6 +3,7 @@
 import csv
 import io
 
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import ComparisonGrid
 from predictor.core.units import LatencyUnit
 
@@ -17,7 +18,7 @@ def place(grid, key):
 
 def test_a_row_shows_the_facts_of_its_prediction(make_row):
     row = make_row(latency_ms=45.0, low80_ms=40.0, high80_ms=60.0, bound_ms=9.0, fits_memory=True)
-    assert cells(ComparisonGrid([row], LatencyUnit.MS, 30.0), 0) == {
+    assert cells(ComparisonGrid(ComparisonColumns([row]), LatencyUnit.MS, 30.0), 0) == {
         "model": "resnet50",
         "device": "RPI5",
         "runtime": "ncnn",
@@ -37,11 +38,11 @@ def test_a_row_shows_the_facts_of_its_prediction(make_row):
 
 def test_units_change_numbers_and_titles(make_row):
     rows = [make_row(latency_ms=2.0, bound_ms=1.0, batch=8)]
-    micro = ComparisonGrid(rows, LatencyUnit.US, None)
+    micro = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.US, None)
     assert cells(micro, 0)["latency"] == "2000"
     titles = [column.title for column in micro.columns]
     assert {"Latency (µs)", "FPS", "Bound (µs)", "80 % interval (µs)"} <= set(titles)
-    rate = ComparisonGrid(rows, LatencyUnit.FPS, None)
+    rate = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.FPS, None)
     titles = [column.title for column in rate.columns]
     assert titles.count("FPS") == 1
     assert {"Latency (ms)", "Bound (FPS)"} <= set(titles)
@@ -51,7 +52,7 @@ def test_units_change_numbers_and_titles(make_row):
 
 def test_sorting_by_latency_puts_rows_without_a_number_last_in_both_directions(make_row):
     rows = [make_row("a", 30.0), make_row("b", None), make_row("c", 4.0), make_row("d", 30.0)]
-    grid = ComparisonGrid(rows, LatencyUnit.MS, None)
+    grid = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.MS, None)
     grid.sort(place(grid, "latency"))
     assert grid.order.tolist() == [2, 0, 3, 1]
     grid.sort(place(grid, "latency"), descending=True)
@@ -67,14 +68,14 @@ def test_the_problem_names_all_that_is_wrong(make_row):
         out_of_distribution="wide",
         flagged_operators=("x", "y"),
     )
-    assert cells(ComparisonGrid([row], LatencyUnit.MS, None), 0)["problem"] == (
+    assert cells(ComparisonGrid(ComparisonColumns([row]), LatencyUnit.MS, None), 0)["problem"] == (
         "missing metric dram_bw_gbps; outside what the engine knows: wide; 2 flagged operators"
     )
 
 
 def test_a_copy_holds_more_digits_and_leaves_out_dashes(make_row):
     rows = [make_row("=cmd", 1 / 3), make_row("b", None)]
-    grid = ComparisonGrid(rows, LatencyUnit.MS, 30.0)
+    grid = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.MS, 30.0)
     read = list(csv.DictReader(io.StringIO(grid.as_csv([1, 0]), newline="")))
     assert [line["Latency (ms)"] for line in read] == ["", "0.333333"]
     assert [line["Device"] for line in read] == ["B", "'=CMD"]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.comparison import target_groups
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
+from ctm_gui.presenters.comparison_groups import target_groups
 from ctm_gui.presenters.latency_chart import (
     GROUP_GAP_PX,
     ROW_PX,
@@ -22,12 +23,16 @@ from predictor.core.units import LatencyUnit
 
 
 def laid_out(rows, unit=LatencyUnit.MS, budget_ms=None):
-    return lay_out(target_groups(rows), rows, unit, budget_ms)
+    return lay_out(target_groups(ComparisonColumns(rows)), unit, budget_ms)
+
+
+def bars(layout):
+    return list(layout.bars_between(0, layout.height_px))
 
 
 def test_one_model_has_one_row_a_target(make_row):
     layout = laid_out([make_row("a"), make_row("b"), make_row("c")])
-    assert [bar.top_px for bar in layout.bars] == [0, SINGLE_ROW_PX, 2 * SINGLE_ROW_PX]
+    assert [bar.top_px for bar in bars(layout)] == [0, SINGLE_ROW_PX, 2 * SINGLE_ROW_PX]
     assert layout.height_px == 3 * SINGLE_ROW_PX
 
 
@@ -36,7 +41,7 @@ def test_several_models_stand_in_groups_with_a_gap(make_row):
     layout = laid_out(rows)
     half = GROUP_GAP_PX // 2
     step = 2 * ROW_PX + GROUP_GAP_PX
-    assert [(bar.row, bar.series, bar.top_px) for bar in layout.bars] == [
+    assert [(bar.row, bar.series, bar.top_px) for bar in bars(layout)] == [
         (0, 0, half),
         (2, 1, half + ROW_PX),
         (1, 0, step + half),
@@ -57,7 +62,7 @@ def test_labels_say_in_words_what_is_wrong(make_row):
         make_row("b", None, problem="not supported: fp32"),
         make_row("c", 12.0),
     ]
-    assert [bar.label for bar in laid_out(rows, budget_ms=30.0).bars] == [
+    assert [bar.label for bar in bars(laid_out(rows, budget_ms=30.0))] == [
         "45 ms · over · exceeds memory · uncertain",
         "no number: not supported: fp32",
         "12 ms",
@@ -75,7 +80,7 @@ def test_a_budget_has_one_line_unless_rates_of_several_batches_are_shown(make_ro
 def test_over_means_slow_in_every_unit(make_row):
     rows = [make_row("slow", 50.0), make_row("fast", 10.0)]
     for unit in LatencyUnit:
-        assert [bar.over for bar in laid_out(rows, unit, 20.0).bars] == [True, False]
+        assert [bar.over for bar in bars(laid_out(rows, unit, 20.0))] == [True, False]
 
 
 @given(
@@ -87,13 +92,13 @@ def test_a_line_dragged_to_where_the_budget_is_means_that_budget(make_row, budge
     budget = float(f"{budget:.3g}")
     rows = [make_row(batch=batch)]
     layout = laid_out(rows, unit, budget)
-    assert budget_in_ms(layout, rows, layout.budget) == pytest.approx(budget)
+    assert budget_in_ms(layout, layout.budget) == pytest.approx(budget)
 
 
 @pytest.mark.parametrize("value", [0.0, -3.0, math.inf])
 def test_a_line_dragged_off_the_axis_means_no_budget(make_row, value):
     rows = [make_row()]
-    assert budget_in_ms(laid_out(rows), rows, value) is None
+    assert budget_in_ms(laid_out(rows), value) is None
 
 
 def test_the_axis_holds_bars_intervals_and_a_budget_in_reach(make_row):
@@ -121,21 +126,32 @@ def test_an_empty_chart_has_an_axis(make_row):
             assert low < high
 
 
-@given(st.lists(st.tuples(st.floats(0.01, 1e4), st.floats(5, 200)), min_size=1), st.booleans())
-def test_every_label_fits_after_its_bar_where_the_least_share_allows(make_row, bars, log):
-    rows = [make_row(f"d{i}", value) for i, (value, _label) in enumerate(bars)]
-    labels = [label for _value, label in bars]
-    layout = laid_out(rows)
-    share = bars_share(layout, labels, 800.0, log=log)
+@given(st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40), st.integers(1, 30), st.booleans())
+def test_every_label_fits_after_its_bar_where_the_least_share_allows(make_row, values, em, log):
+    layout = laid_out([make_row(f"d{i}", value) for i, value in enumerate(values)])
+    share = bars_share(layout, lambda label: em * len(label), 800.0, log=log)
     assert 0.55 <= share <= 1.0
     low, high = value_range(layout, log=log)
-    for bar, label in zip(layout.bars, labels, strict=True):
+    for bar in bars(layout):
         reach = math.log(bar.value / low) / math.log(high / low) if log else bar.value / high
         if share > 0.55:
-            assert reach * share * 800.0 + label <= 800.0 + 1e-6
+            assert reach * share * 800.0 + em * len(bar.label) <= 800.0 + 1e-6
+
+
+@given(st.integers(1, 30), st.integers(1, 3), st.floats(0, 600), st.floats(0, 300))
+def test_what_is_in_view_is_what_would_be_there_among_all(make_row, devices, models, top, height):
+    rows = [make_row(f"d{d}", d + 1.0, f"m{m}") for m in range(models) for d in range(devices)]
+    layout = laid_out(rows)
+    near = list(layout.bars_between(top, top + height))
+    assert [bar for bar in bars(layout) if bar in near] == near
+    for bar in bars(layout):
+        if bar.top_px < top + height and bar.top_px + layout.row_px > top:
+            assert bar in near
 
 
 def test_a_wide_span_asks_for_a_logarithmic_axis(make_row):
-    assert prefers_log([make_row("a", 1.0), make_row("b", 51.0)])
-    assert not prefers_log([make_row("a", 1.0), make_row("b", 49.0), make_row("c", None)])
-    assert not prefers_log([make_row("a", 1.0)])
+    assert prefers_log(ComparisonColumns([make_row("a", 1.0), make_row("b", 51.0)]))
+    assert not prefers_log(
+        ComparisonColumns([make_row("a", 1.0), make_row("b", 49.0), make_row("c", None)])
+    )
+    assert not prefers_log(ComparisonColumns([make_row("a", 1.0)]))

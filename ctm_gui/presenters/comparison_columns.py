@@ -1,0 +1,180 @@
+"""The predictions of the Compare view by column, so that no step asks every row again."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.comparison import ComparisonRow
+from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.presenters.wording import basis_text, configuration_text, shown
+from predictor.core.units import LatencyUnit
+
+
+class ComparisonColumns:
+    """N rows by column, each column read when it is first asked for.
+
+    Args:
+        rows: the rows shown.
+    """
+
+    def __init__(self, rows: Sequence[ComparisonRow]) -> None:
+        self.rows = tuple(rows)
+        self._predictions = [row.prediction for row in self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def latency_ms(self) -> FloatArray:
+        """P50 in ms, float64 [N]; NaN where there is no number."""
+        return np.array([p.latency_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def low80_ms(self) -> FloatArray:
+        """Lower end of the 80 % interval in ms, float64 [N] with NaN."""
+        return np.array([p.low80_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def high80_ms(self) -> FloatArray:
+        """Upper end of the 80 % interval in ms, float64 [N] with NaN."""
+        return np.array([p.high80_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def bound_ms(self) -> FloatArray:
+        """Bound in ms, float64 [N] with NaN."""
+        return np.array([p.bound_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def batch(self) -> npt.NDArray[np.int64]:
+        """Samples that a rate counts, int64 [N]; a batch that is not resolved counts as one."""
+        configurations = [p.configuration for p in self._predictions]
+        return np.maximum(np.array([c.batch for c in configurations], dtype=np.int64), 1)
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models' labels in the order in which they first appear."""
+        return tuple(dict.fromkeys(row.model_label for row in self.rows))
+
+    @cached_property
+    def model(self) -> IndexArray:
+        """Index into ``models``, intp [N]."""
+        return _codes([row.model_label for row in self.rows])[0]
+
+    @cached_property
+    def targets(self) -> tuple[Hashable, ...]:
+        """What tells targets apart, in the order in which they first appear.
+
+        A model's own batch may differ from another's on the same target, so it is left out.
+        """
+        return self._coded_targets[1]
+
+    @cached_property
+    def target(self) -> IndexArray:
+        """Index into ``targets``, intp [N]."""
+        return self._coded_targets[0]
+
+    @cached_property
+    def _coded_targets(self) -> tuple[IndexArray, tuple[Hashable, ...]]:
+        configurations = [p.configuration for p in self._predictions]
+        # A string's hash is kept, that of an enumeration's member is computed by Python each time.
+        return _codes(
+            list(
+                zip(
+                    [p.device_id for p in self._predictions],
+                    [c.runtime for c in configurations],
+                    [c.precision.value for c in configurations],
+                    [c.threads for c in configurations],
+                    strict=True,
+                )
+            )
+        )
+
+    @cached_property
+    def is_flagged(self) -> npt.NDArray[np.bool_]:
+        """Which rows have words of warning beside their number, bool [N]."""
+        return np.array(
+            [p.fits_memory is False or bool(p.out_of_distribution) for p in self._predictions],
+            dtype=np.bool_,
+        )
+
+    @cached_property
+    def letters(self) -> IndexArray:
+        """Letters of the device's name and of the configuration in words, intp [N]."""
+        codes, texts = self._coded_configurations
+        names = np.fromiter((len(row.device_name) for row in self.rows), np.intp, len(self))
+        return names + np.array([len(text) for text in texts], dtype=np.intp)[codes]
+
+    @cached_property
+    def _coded_configurations(self) -> tuple[IndexArray, list[str]]:
+        """Index of each row's configuration, intp [N], and the configurations in words."""
+        configurations = [p.configuration for p in self._predictions]
+        codes, _ = _codes(
+            list(zip(self.target.tolist(), (c.batch for c in configurations), strict=True))
+        )
+        _, first = np.unique(codes, return_index=True)
+        return codes, [configuration_text(configurations[row]) for row in first.tolist()]
+
+    def same_rows(self, other: ComparisonColumns) -> bool:
+        """Return whether ``other`` has the same predictions, whatever their numbers."""
+        return (
+            len(self) == len(other)
+            and self.models == other.models
+            and self.targets == other.targets
+            and np.array_equal(self.model, other.model)
+            and np.array_equal(self.target, other.target)
+            and np.array_equal(self.batch, other.batch)
+        )
+
+    def over(self, budget_ms: float | None) -> npt.NDArray[np.bool_]:
+        """Return which rows' P50 is over the budget, bool [N]."""
+        if budget_ms is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        over: npt.NDArray[np.bool_] = self.latency_ms > budget_ms
+        return over
+
+    def in_unit(self, latency_ms: FloatArray, unit: LatencyUnit) -> FloatArray:
+        """Return times (ms, float64 [N]) in ``unit``; NaN where there is no finite value."""
+        if unit is LatencyUnit.FPS:
+            with np.errstate(divide="ignore", over="ignore"):
+                values = np.where(latency_ms > 0, self.batch * 1e3 / latency_ms, np.nan)
+        else:
+            values = latency_ms * unit.from_ms(1.0)
+        return np.where(np.isfinite(values), values, np.nan)
+
+    def search_mask(self, search: str) -> npt.NDArray[np.bool_]:
+        """Return which rows hold every word of ``search``, case aside, bool [N].
+
+        A word holds no blank, so it lies within one fact, and rows share most of their facts.
+        """
+        mask = np.ones(len(self), dtype=np.bool_)
+        for word in search.casefold().split():
+            found = np.zeros(len(self), dtype=np.bool_)
+            for codes, texts in self._searched:
+                found |= np.array([word in text for text in texts], dtype=np.bool_)[codes]
+            mask &= found
+        return mask
+
+    @cached_property
+    def _searched(self) -> list[tuple[IndexArray, list[str]]]:
+        """Facts that the filter looks through: codes by row, and their case-folded texts."""
+        words: list[list[str]] = [
+            [row.model_label for row in self.rows],
+            [row.device_name for row in self.rows],
+            [row.vendor for row in self.rows],
+            [row.family for row in self.rows],
+            [basis_text(p) for p in self._predictions],
+            [p.problem for p in self._predictions],
+        ]
+        coded = [self._coded_configurations, *(_codes(texts) for texts in words)]
+        return [(codes, [shown(str(text)).casefold() for text in texts]) for codes, texts in coded]
+
+
+def _codes(values: Sequence[Hashable]) -> tuple[IndexArray, tuple[Hashable, ...]]:
+    """Return each value's index among the distinct ones, and these as they first appear."""
+    distinct = tuple(dict.fromkeys(values))
+    code_of = {value: code for code, value in enumerate(distinct)}
+    return np.fromiter(map(code_of.__getitem__, values), np.intp, len(values)), distinct
