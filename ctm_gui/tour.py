@@ -104,7 +104,7 @@ def _own_device(app: Application, _: Path) -> None:
 
 
 def _lower_form(app: Application, _: Path) -> None:
-    _turn(_REPAINT_MS)
+    _turn(2 * _REPAINT_MS)
     bar = app.window.devices_view.form_view.verticalScrollBar()
     bar.setValue(bar.maximum())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from ctm_gui.views.fields import FormLineEdit
@@ -49,7 +49,7 @@ class ClustersEditor(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         for widget in (self._body, self.problem, self.warning):
             layout.addWidget(widget)
-        layout.addWidget(self.add_button, 0)
+        layout.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_clusters(self, rows: tuple[ClusterFields, ...], *, editable: bool) -> None:
         """Show the rows; the fields stay while their number is the same."""
