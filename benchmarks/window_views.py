@@ -1,0 +1,189 @@
+"""How long the window stands still: show, sort, search, scroll and copy in its two big tables."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import TypeVar
+
+import numpy as np
+
+from benchmarks.common import Figure, parse_arguments, report
+
+STALL_LIMIT_MS = 50.0
+PREDICTIONS = (150, 1000, 20_000)
+OPERATORS = 10_000
+_TARGETS = 1000
+_TYPES = ("Conv", "Relu", "MatMul", "Add", "Reshape")
+
+# Before Qt is loaded: the figures are of the program, not of a display.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtWidgets import QApplication, QScrollBar, QWidget  # noqa: E402
+
+from ctm_gui.presenters.comparison import ComparisonRow  # noqa: E402
+from ctm_gui.theme import LIGHT, apply_theme  # noqa: E402
+from ctm_gui.views.compare_view import CompareView  # noqa: E402
+from ctm_gui.views.operators_view import OperatorsView  # noqa: E402
+from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
+from predictor.services.prediction import OperatorTable  # noqa: E402
+
+View = TypeVar("View", bound=QWidget)
+
+
+def main() -> int:
+    """Print the figures; return 1 when one exceeds its limit."""
+    options = parse_arguments(__doc__, repeats=5)
+    app = QApplication.instance() or QApplication([])
+    apply_theme(app, LIGHT)
+    figures = [
+        figure
+        for count in PREDICTIONS
+        for figure in _compare_figures(_predictions(count), options.repeats)
+    ]
+    figures += _operator_figures(_operators(OPERATORS), options.repeats)
+    title = "How long one step of the window takes"
+    return report("window_views", title, figures, options.output)
+
+
+def _compare_figures(rows: Sequence[ComparisonRow], repeats: int) -> list[Figure]:
+    def fresh() -> CompareView:
+        view = _opened(CompareView())
+        view.set_budget_ms(30.0)
+        return view
+
+    def shown() -> CompareView:
+        view = fresh()
+        view.show_predictions(rows)
+        QApplication.processEvents()
+        return view
+
+    steps: dict[str, tuple[Callable[[], CompareView], Callable[[CompareView], object]]] = {
+        "show": (fresh, lambda view: view.show_predictions(rows)),
+        "show again": (shown, lambda view: view.show_predictions(rows)),
+        "sort by device": (shown, lambda view: view.table.sort_by("device")),
+        "search": (shown, lambda view: view.filter_box.setText("device 7")),
+        "scroll the chart": (shown, lambda view: _scroll(view.chart.rows_plot.scroll_bar)),
+        "scroll the table": (shown, lambda view: _scroll(view.table.verticalScrollBar())),
+        "copy as CSV": (shown, lambda view: view.table.copy_as_csv()),
+    }
+    return [
+        figure
+        for what, (prepare, step) in steps.items()
+        for figure in _step(f"{len(rows)} predictions: {what}", prepare, step, repeats)
+    ]
+
+
+def _operator_figures(table: OperatorTable, repeats: int) -> list[Figure]:
+    def fresh() -> OperatorsView:
+        return _opened(OperatorsView())
+
+    def shown() -> OperatorsView:
+        view = fresh()
+        view.show_table(table)
+        QApplication.processEvents()
+        return view
+
+    steps: dict[str, tuple[Callable[[], OperatorsView], Callable[[OperatorsView], object]]] = {
+        "show": (fresh, lambda view: view.show_table(table)),
+        "first sort by name": (shown, lambda view: view.table.sort_by("name")),
+        "first search": (shown, lambda view: view.search_box.setText("conv 12")),
+        "scroll": (shown, lambda view: _scroll(view.table.verticalScrollBar())),
+        "copy as CSV": (shown, lambda view: view.table.copy_as_csv()),
+    }
+    return [
+        figure
+        for what, (prepare, step) in steps.items()
+        for figure in _step(f"{len(table.names)} operators: {what}", prepare, step, repeats)
+    ]
+
+
+def _step(
+    what: str, prepare: Callable[[], View], step: Callable[[View], object], repeats: int
+) -> list[Figure]:
+    """Return the usual time of a step, and of the layout and painting that it asks for."""
+    stepped, painted = [], []
+    for _ in range(repeats):
+        view = prepare()
+        started = time.perf_counter()
+        step(view)
+        stepped.append(time.perf_counter() - started)
+        QApplication.processEvents()
+        painted.append(time.perf_counter() - started - stepped[-1])
+        view.close()
+        view.deleteLater()
+        QApplication.processEvents()
+    return [
+        _figure(what, median(stepped)),
+        _figure(f"{what}, painting after it", median(painted)),
+    ]
+
+
+def _figure(what: str, seconds: float) -> Figure:
+    return Figure(what, seconds * 1e3, "ms", STALL_LIMIT_MS, "our target")
+
+
+def _opened(view: View) -> View:
+    view.resize(1200, 800)
+    view.show()
+    QApplication.processEvents()
+    return view
+
+
+def _scroll(bar: QScrollBar) -> None:
+    bar.setValue(bar.maximum() // 2)
+
+
+def _predictions(count: int) -> list[ComparisonRow]:
+    """Return predictions of as many models as it takes on at most a thousand targets."""
+    targets = min(count, _TARGETS)
+    random = np.random.default_rng(0)
+    latency_ms = random.lognormal(3.0, 1.5, count)
+    return [
+        _prediction(f"device {index % targets}", f"model {index // targets}", float(latency))
+        for index, latency in enumerate(latency_ms)
+    ]
+
+
+def _prediction(device: str, model: str, latency_ms: float) -> ComparisonRow:
+    prediction = Prediction(
+        model=f"{model}.onnx",
+        fingerprint="0" * 64,
+        device_id=device,
+        configuration=Configuration("onnxruntime", Precision.FP32, 4, 1),
+        engine="roofline",
+        basis=Basis.ANALYTIC,
+        latency_ms=latency_ms,
+        bound_ms=latency_ms / 2,
+    )
+    return ComparisonRow(prediction, device, "Maker", "gpu", model)
+
+
+def _operators(count: int) -> OperatorTable:
+    random = np.random.default_rng(0)
+    latency_ms = random.lognormal(-3.0, 1.0, count)
+    counts = random.integers(1, 10**9, count)
+    types = tuple(_TYPES[index % len(_TYPES)] for index in range(count))
+    return OperatorTable(
+        names=tuple(f"/layer_{i // 7}/block.{i % 7}/{kind}_{i}" for i, kind in enumerate(types)),
+        op_types=types,
+        output_shapes=((1, 64, 56, 56),) * count,
+        macs=counts,
+        bytes_moved=counts,
+        weight_bytes=counts,
+        latency_ms=latency_ms,
+        share=latency_ms / latency_ms.sum(),
+        compute_ms=latency_ms,
+        memory_ms=latency_ms / 2,
+        launch_ms=latency_ms * 0,
+        bound_type=("compute",) * count,
+        flags=("",) * count,
+        edges=np.zeros((2, 0), dtype=np.int32),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
