@@ -16,6 +16,7 @@ from predictor.graph.attention import (
     multi_head_attention,
     standard_attention,
 )
+from predictor.graph.channels_last import is_channels_last
 from predictor.graph.einsum import einsum_work
 from predictor.graph.misfits import MISFIT, misfit
 from predictor.graph.network import Network, Node
@@ -50,13 +51,20 @@ def _is_winograd(window: _Window) -> bool:
     return plain and any(k > 1 for k in window.kernel)
 
 
-def _convolution_at(weights_at: int, channels_last: bool = False) -> Counter:
+def _groups(node: Node) -> int:
+    groups = node.attributes.integer("group", 1)
+    if groups < 1:
+        raise ValueError(groups)
+    return groups
+
+
+def _convolution_at(weights_at: int) -> Counter:
     def count(network: Network, node: Node) -> Work:
         weights, out = dims_of(network, node, weights_at), dims_of(network, node, -1)
         if len(weights) < 3 or len(out) < 3:
             return NO_WORK
-        channels = out[-1] if channels_last else out[1]
-        groups = max(node.attributes.integer("group", 1), 1)
+        channels = out[-1] if is_channels_last(node) else out[1]
+        groups = _groups(node)
         pixels = math.prod(out) // channels if channels else 0
         # Input channels per group x window, whatever the layout of the weights.
         inner = math.prod(weights) // weights[0] if weights[0] else 0
@@ -82,7 +90,7 @@ def _transposed(network: Network, node: Node, weights_at: int) -> Work:
     data, weights = dims_of(network, node, 0), dims_of(network, node, weights_at)
     if len(weights) < 3 or len(data) < 3:
         return NO_WORK
-    groups = max(node.attributes.integer("group", 1), 1)
+    groups = _groups(node)
     pixels = data[0] * math.prod(data[2:])
     window = _window(node, weights)
     gemm = (groups, pixels, math.prod(weights[1:]), weights[0] // groups)
@@ -207,9 +215,10 @@ COUNTERS: dict[str, Counter] = {
     "MatMulNBits": _matmul_nbits,
     "MaxPool": _pooling,
     "MultiHeadAttention": multi_head_attention,
-    "NhwcConv": _convolution_at(1, channels_last=True),
-    "NhwcFusedConv": _convolution_at(1, channels_last=True),
+    "NhwcConv": _convolution_at(1),
+    "NhwcFusedConv": _convolution_at(1),
     "NhwcMaxPool": _pooling,
+    "NhwcQLinearConv": _convolution_at(3),
     "PackedMultiHeadAttention": multi_head_attention,
     "QAttention": fused_attention,
     "QGemm": _matmul_at(0, 3),

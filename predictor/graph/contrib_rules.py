@@ -5,6 +5,7 @@ Reference: onnxruntime, docs/ContribOperators.md.
 
 from __future__ import annotations
 
+from predictor.graph.channels_last import CHANNELS_LAST_RULES, is_channels_last
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operators import DTYPE_CODE
 from predictor.graph.rule_basics import Outputs, Rule, input_type
@@ -142,29 +143,12 @@ def _embed_normalization(network: Network, node: Node, _: ValueTable) -> Outputs
     return [embedded, TensorType(DTYPE_CODE["int32"], ids.dims[:1]), embedded]
 
 
-def _channels_last_conv(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data, weights = input_type(network, node, 0), input_type(network, node, 1)
-    if not (data.known and weights.known):
-        return None
-    attributes = node.attributes
-    kernel = attributes.integers("kernel_shape") or weights.dims[2:]
-    axes = len(kernel)
-    pads = attributes.integers("pads") or (0,) * (2 * axes)
-    strides = attributes.integers("strides") or (1,) * axes
-    dilations = attributes.integers("dilations") or (1,) * axes
-    spatial = [
-        (size + pads[i] + pads[i + axes] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1
-        for i, size in enumerate(data.dims[1:-1])
-    ]
-    return [TensorType(data.dtype, (data.dims[0], *spatial, weights.dims[0]))]
-
-
 def _global_pool(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     data = input_type(network, node, 0)
     if not data.known:
         return None
     ones = (1,) * (len(data.dims) - 2)
-    last = bool(node.attributes.integer("channels_last"))
+    last = is_channels_last(node)
     batch, channels = data.dims[0], data.dims[-1 if last else 1]
     return [TensorType(data.dtype, (batch, *ones, channels) if last else (batch, channels, *ones))]
 
@@ -250,6 +234,7 @@ _SAME = [
 
 CONTRIB_RULES: dict[str, Rule] = {
     **dict.fromkeys(_SAME, _same_as_first),
+    **CHANNELS_LAST_RULES,
     "Attention": _standard_or_contrib_attention,
     "DynamicQuantizeLSTM": _dynamic_lstm,
     "DynamicQuantizeMatMul": _matmul_at(0, 1),
@@ -264,8 +249,6 @@ CONTRIB_RULES: dict[str, Rule] = {
     "MatMulIntegerToFloat": _matmul_at(0, 1, _FLOAT32),
     "MatMulNBits": _matmul_nbits,
     "MultiHeadAttention": _multi_head_attention,
-    "NhwcConv": _channels_last_conv,
-    "NhwcFusedConv": _channels_last_conv,
     "QAttention": _attention,
     "QGemm": _quantised_gemm,
     "QLinearAdd": _broadcast_quantised,

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 
-from predictor.graph.network import Network, Node
+from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operators import DTYPES
 
 VERSION = "ctm-fingerprint/1"
@@ -54,7 +55,11 @@ def fingerprint(network: Network, dtypes: Mapping[int, int], parameters: int) ->
 
 
 def _type_text(network: Network, name: str) -> str:
-    known = network.type_of(name)
+    return _text_of(network.type_of(name))
+
+
+@lru_cache(maxsize=4096)
+def _text_of(known: TensorType) -> str:
     dims = "?" if known.shape is None else ",".join(map(str, known.dims))
     return f"{DTYPES[known.dtype]}[{dims}]"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import onnx
 
@@ -64,10 +64,16 @@ class StoredTypes(Mapping[str, TensorType]):
 def graph_types(graph: onnx.GraphProto) -> dict[str, TensorType]:
     """Return the types that a graph states for its values, by name."""
     return {
-        info.name: type_from_proto(info.type)
+        info.name: _parsed_type(info.type.SerializeToString())
         for infos in (graph.value_info, graph.output, graph.input)
         for info in infos
     }
+
+
+# Networks repeat the same few types; one call of protobuf is quicker than one for each dim.
+@lru_cache(maxsize=4096)
+def _parsed_type(serialized: bytes) -> TensorType:
+    return type_from_proto(onnx.TypeProto.FromString(serialized))
 
 
 def type_from_proto(proto: onnx.TypeProto) -> TensorType:

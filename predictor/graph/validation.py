@@ -45,7 +45,11 @@ def _check_names(network: Network) -> None:
 
 def _producers(network: Network) -> dict[str, int]:
     producer: dict[str, int] = {}
-    taken = set(network.inputs)
+    taken: set[str] = set()
+    for name in network.inputs:
+        if name in taken:
+            raise InputError(f"input {name}", "the graph has two inputs of that name", _EXPORT)
+        taken.add(name)
     for index, node in enumerate(network.nodes):
         for name in node.outputs:
             if not name:

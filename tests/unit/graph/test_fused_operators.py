@@ -64,6 +64,24 @@ CASES = [
         [(1, 4, 4, 4)],
         {"pads": [1] * 4, "strides": [2, 2]},
     ),
+    (
+        "NhwcMaxPool",
+        [([1, 9, 9, 4], U8)],
+        [(1, 5, 5, 4)],
+        {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1},
+    ),
+    (
+        "QLinearConv",
+        [([1, 9, 9, 16], U8), SCALE, ZERO, ([32, 4, 3, 3], I8), SCALE, ZERO, SCALE, ZERO],
+        [(1, 5, 5, 32)],
+        {"channels_last": 1, "group": 4, "strides": [2, 2], "auto_pad": "SAME_UPPER"},
+    ),
+    (
+        "QLinearConv",
+        [([1, 16, 9, 9], U8), SCALE, ZERO, ([32, 4, 3, 3], U8), SCALE, ZERO, SCALE, ZERO],
+        [(1, 32, 7, 7)],
+        {"group": 4},
+    ),
     ("QGemm", [([3, 4], U8), SCALE, ZERO, ([4, 5], U8), SCALE, ZERO], [(3, 5)], {}),
     (
         "QLinearGlobalAveragePool",
@@ -76,6 +94,12 @@ CASES = [
         [([1, 8, 4, 4], U8), SCALE, ZERO, SCALE, ZERO],
         [(1, 8, 3, 3)],
         {"kernel_shape": [2, 2]},
+    ),
+    (
+        "QLinearAveragePool",
+        [([1, 4, 6, 8], U8), SCALE, ZERO, SCALE, ZERO],
+        [(1, 3, 5, 8)],
+        {"kernel_shape": [2, 2], "channels_last": 1},
     ),
     (
         "QLinearConcat",
@@ -133,6 +157,24 @@ def test_output_shapes(op_type, inputs, shapes, attributes):
     assert [o.shape for o in model.outputs] == shapes
     assert not model.graph.flags[0] & OperatorFlag.UNKNOWN
     assert not model.notes
+
+
+def test_a_quantised_convolution_on_channels_last_counts_like_channels_first():
+    """25 windows x 32 output channels x 4 input channels a group x 9 weights."""
+    b = Builder()
+    scale, zero = b.input("scale", []), b.input("zero", [], U8)
+    x, weights = b.input("x", [1, 9, 9, 16], U8), b.input("w", [32, 4, 3, 3], I8)
+    y = b.node(
+        "QLinearConv",
+        [x, scale, zero, weights, scale, zero, scale, zero],
+        domain="com.microsoft",
+        channels_last=1,
+        group=4,
+        pads=[1] * 4,
+        strides=[2, 2],
+    )
+    b.output(y)
+    assert ingest_proto(b.model()).graph.macs.tolist() == [25 * 32 * 4 * 9]
 
 
 @pytest.mark.parametrize("op_type", ["MoE", "LongformerAttention", "SparseAttention"])

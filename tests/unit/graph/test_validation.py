@@ -41,6 +41,21 @@ def test_an_output_with_the_name_of_an_input_is_made_twice():
         ingest_proto(chain(("Relu", ["x"], ["x"], "one"), ("Exp", ["x"], ["y"], "two")))
 
 
+def test_two_inputs_of_one_name_are_refused():
+    proto = chain(("Relu", ["x"], ["y"], "one"))
+    proto.graph.input.append(helper.make_tensor_value_info("x", 1, [4, 5]))
+    with pytest.raises(InputError, match=r"input x: the graph has two inputs of that name"):
+        ingest_proto(proto)
+
+
+def test_a_convolution_of_no_group_is_named():
+    b = Builder()
+    x = b.input("x", [1, 3, 8, 8])
+    b.output(b.node("Conv", [x, b.weight(4, 3, 3, 3)], ["y"], group=0))
+    with pytest.raises(InputError, match=r"node Conv_\d+: its inputs do not fit Conv"):
+        ingest_proto(b.model())
+
+
 def test_an_input_that_nobody_makes_names_its_node():
     with pytest.raises(InputError, match=r"node one: nothing makes its input z"):
         ingest_proto(chain(("Add", ["x", "z"], ["y"], "one")))
