@@ -24,6 +24,7 @@ class ComparisonColumns:
     def __init__(self, rows: Sequence[ComparisonRow]) -> None:
         self.rows = tuple(rows)
         self._predictions = [row.prediction for row in self.rows]
+        self._configurations = [prediction.configuration for prediction in self._predictions]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -51,8 +52,7 @@ class ComparisonColumns:
     @cached_property
     def batch(self) -> npt.NDArray[np.int64]:
         """Samples that a rate counts, int64 [N]; a batch that is not resolved counts as one."""
-        configurations = [p.configuration for p in self._predictions]
-        return np.maximum(np.array([c.batch for c in configurations], dtype=np.int64), 1)
+        return np.maximum(np.array([c.batch for c in self._configurations], dtype=np.int64), 1)
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -79,15 +79,14 @@ class ComparisonColumns:
 
     @cached_property
     def _coded_targets(self) -> tuple[IndexArray, tuple[Hashable, ...]]:
-        configurations = [p.configuration for p in self._predictions]
-        # A string's hash is kept, that of an enumeration's member is computed by Python each time.
+        # Each precision is one object, and its number is hashed much faster than its name.
         return _codes(
             list(
                 zip(
                     [p.device_id for p in self._predictions],
-                    [c.runtime for c in configurations],
-                    [c.precision.value for c in configurations],
-                    [c.threads for c in configurations],
+                    [c.runtime for c in self._configurations],
+                    [id(c.precision) for c in self._configurations],
+                    [c.threads for c in self._configurations],
                     strict=True,
                 )
             )
@@ -108,15 +107,19 @@ class ComparisonColumns:
         names = np.fromiter((len(row.device_name) for row in self.rows), np.intp, len(self))
         return names + np.array([len(text) for text in texts], dtype=np.intp)[codes]
 
+    def configuration_text(self, row: int) -> str:
+        """Return the configuration of a row in words."""
+        codes, texts = self._coded_configurations
+        return texts[codes[row]]
+
     @cached_property
     def _coded_configurations(self) -> tuple[IndexArray, list[str]]:
         """Index of each row's configuration, intp [N], and the configurations in words."""
-        configurations = [p.configuration for p in self._predictions]
         codes, _ = _codes(
-            list(zip(self.target.tolist(), (c.batch for c in configurations), strict=True))
+            list(zip(self.target.tolist(), (c.batch for c in self._configurations), strict=True))
         )
         _, first = np.unique(codes, return_index=True)
-        return codes, [configuration_text(configurations[row]) for row in first.tolist()]
+        return codes, [configuration_text(self._configurations[row]) for row in first.tolist()]
 
     def same_rows(self, other: ComparisonColumns) -> bool:
         """Return whether ``other`` has the same predictions, whatever their numbers."""

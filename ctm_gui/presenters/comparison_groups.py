@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.ordering import IndexArray, text_ranks
-from ctm_gui.presenters.wording import configuration_text, shown
+from ctm_gui.presenters.wording import shown
 
 
 class GroupOrder(StrEnum):
@@ -54,8 +54,7 @@ class TargetGroups:
 
     def detail(self, group: int) -> str:
         """Return the configuration in words; several where the models' own batches differ."""
-        rows = self.columns.rows
-        texts = (configuration_text(rows[i].prediction.configuration) for i in self.members(group))
+        texts = (self.columns.configuration_text(row) for row in self.members(group).tolist())
         return " / ".join(dict.fromkeys(texts))
 
     def ordered(self, order: GroupOrder) -> TargetGroups:
