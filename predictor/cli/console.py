@@ -28,9 +28,9 @@ class Console:
         """Write a line or a table to stdout.
 
         Raises:
-            HostError: stdout cannot be written (a full disk).
+            HostError: stdout cannot be written (closed, a full disk).
         """
-        _write(sys.stdout, text)
+        _write(text)
 
     def document(self, data: Mapping[str, object], indent: int | None = None) -> None:
         """Write one JSON document to stdout; a NaN in it is a defect and raises ValueError."""
@@ -39,14 +39,18 @@ class Console:
     def note(self, text: str) -> None:
         """Write a message to stderr, unless --quiet."""
         if not self.quiet:
-            _write(sys.stderr, text)
+            _say(text)
 
     def error(self, text: str) -> None:
         """Write a message to stderr, --quiet or not."""
-        _write(sys.stderr, text)
+        _say(text)
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(text: str) -> None:
+    """Write to stdout, which is None where the caller closed it: ``print`` would be silent."""
+    stream: TextIO | None = sys.stdout
+    if stream is None:
+        raise HostError("standard output", "it is closed", "leave it open or name a file for it")
     try:
         print(text, file=stream, flush=True)
     except BrokenPipeError:
@@ -56,6 +60,20 @@ def _write(stream: TextIO, text: str) -> None:
         raise HostError(
             "standard output", f"it cannot be written ({error.strerror})", "free space and retry"
         ) from error
+
+
+def _say(text: str) -> None:
+    """Write to stderr; where that is closed or full there is nobody left to tell.
+
+    ``print`` takes a stderr of None for stdout, where it would spoil a JSON document.
+    """
+    stream: TextIO | None = sys.stderr
+    if stream is None:
+        return
+    try:
+        print(text, file=stream, flush=True)
+    except OSError:
+        _discard(stream)
 
 
 def _discard(stream: TextIO) -> None:

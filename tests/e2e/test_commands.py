@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -223,16 +224,45 @@ def test_a_reader_that_goes_away_is_no_error(start_ctm: Start) -> None:
     process.stderr.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
-def test_a_full_disk_under_stdout_is_the_hosts_failure(start_ctm: Start) -> None:
-    command = f"'{sys.executable}' -m predictor.cli devices > /dev/full"
-    done = subprocess.run(
+def in_shell(tail: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a command with the redirections of a POSIX shell."""
+    words = [sys.executable, "-m", "predictor.cli", *map(str, arguments)]
+    command = f"{shlex.join(words)} {tail}"
+    return subprocess.run(
         ["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
+def test_a_full_disk_under_stdout_is_the_hosts_failure() -> None:
+    done = in_shell("> /dev/full", "devices")
 
     assert done.returncode == 3
     assert "standard output" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="redirections of a POSIX shell")
+def test_a_closed_stdout_is_the_hosts_failure() -> None:
+    done = in_shell(">&-", "devices")
+
+    assert done.returncode == 3
+    assert done.stderr == (
+        "ctm: standard output: it is closed; leave it open or name a file for it.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
+@pytest.mark.parametrize("tail", ["2>&-", "2>/dev/full"])
+def test_messages_that_have_nowhere_to_go_do_not_reach_the_document(
+    tail: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "empty.onnx"
+    path.write_bytes(b"")
+
+    done = in_shell(tail, "inspect", path, "--json")
+
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_help_and_version_are_on_stdout(ctm: Run) -> None:
