@@ -79,18 +79,15 @@ class ComparisonColumns:
 
     @cached_property
     def _coded_targets(self) -> tuple[IndexArray, tuple[Hashable, ...]]:
-        # Each precision is one object, and its number is hashed much faster than its name.
-        return _codes(
-            list(
-                zip(
-                    [p.device_id for p in self._predictions],
-                    [c.runtime for c in self._configurations],
-                    [id(c.precision) for c in self._configurations],
-                    [c.threads for c in self._configurations],
-                    strict=True,
-                )
-            )
-        )
+        # Each fact by itself: a tuple a row would be much slower. A precision is one object.
+        facts: list[list[Hashable]] = [
+            [p.device_id for p in self._predictions],
+            [c.runtime for c in self._configurations],
+            [id(c.precision) for c in self._configurations],
+            [c.threads for c in self._configurations],
+        ]
+        codes, firsts = _joined([_codes(fact)[0] for fact in facts])
+        return codes, tuple(tuple(fact[row] for fact in facts) for row in firsts.tolist())
 
     @cached_property
     def is_flagged(self) -> npt.NDArray[np.bool_]:
@@ -110,16 +107,13 @@ class ComparisonColumns:
     def configuration_text(self, row: int) -> str:
         """Return the configuration of a row in words."""
         codes, texts = self._coded_configurations
-        return texts[codes[row]]
+        return texts[int(codes[row])]
 
     @cached_property
     def _coded_configurations(self) -> tuple[IndexArray, list[str]]:
         """Index of each row's configuration, intp [N], and the configurations in words."""
-        codes, _ = _codes(
-            list(zip(self.target.tolist(), (c.batch for c in self._configurations), strict=True))
-        )
-        _, first = np.unique(codes, return_index=True)
-        return codes, [configuration_text(self._configurations[row]) for row in first.tolist()]
+        codes, firsts = _joined([self.target, self.batch])
+        return codes, [configuration_text(self._configurations[row]) for row in firsts.tolist()]
 
     def same_rows(self, other: ComparisonColumns) -> bool:
         """Return whether ``other`` has the same predictions, whatever their numbers."""
@@ -181,3 +175,17 @@ def _codes(values: Sequence[Hashable]) -> tuple[IndexArray, tuple[Hashable, ...]
     distinct = tuple(dict.fromkeys(values))
     code_of = {value: code for code, value in enumerate(distinct)}
     return np.fromiter(map(code_of.__getitem__, values), np.intp, len(values)), distinct
+
+
+def _joined(
+    columns: Sequence[IndexArray | npt.NDArray[np.int64]],
+) -> tuple[IndexArray, IndexArray]:
+    """Return codes of what whole numbers from 0 on say together, and where each first appears."""
+    joined = np.zeros(columns[0].size, dtype=np.int64)
+    for column in columns:
+        distinct, codes = np.unique(column, return_inverse=True)
+        joined = joined * max(distinct.size, 1) + codes
+    _, firsts, codes = np.unique(joined, return_index=True, return_inverse=True)
+    rank = np.empty_like(firsts)
+    rank[np.argsort(firsts)] = np.arange(firsts.size)
+    return rank[codes], np.sort(firsts)

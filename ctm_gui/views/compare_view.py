@@ -40,7 +40,7 @@ _NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency her
 
 
 # Names tell the rows apart: they stay readable, and the table scrolls instead.
-_NAME_WIDTHS_PX = {"model": 140, "device": 200}
+_NAME_WIDTHS_PX = {"model": 190, "device": 220}
 
 
 class CompareView(QWidget):

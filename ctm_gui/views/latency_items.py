@@ -182,12 +182,14 @@ class BarPainter:
         text = QFontMetricsF(self._state.font).elidedText(
             bar.label, Qt.TextElideMode.ElideRight, room
         )
+        place = QRectF(x, row.top(), max(room, 0), row.height())
+        side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        if bar.row not in self._state.selected:
+            # The budget line lies under the labels and would cross them out.
+            words = painter.boundingRect(place, side, text)
+            painter.fillRect(words, QColor(self._state.theme.surface))
         painter.setPen(colour)
-        painter.drawText(
-            QRectF(x, row.top(), max(room, 0), row.height()),
-            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
-            text,
-        )
+        painter.drawText(place, side, text)
 
 
 class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types

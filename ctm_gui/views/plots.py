@@ -73,7 +73,7 @@ class PixelItem(QGraphicsObject):
         super().__init__(box)
         self._box = box
         self._paint_in = paint_in
-        self.setZValue(-1)  # under the budget line, over the grid
+        self.setZValue(1)  # over lines of the plot, which would cross out what is written here
         box.sigRangeChanged.connect(self.refresh)
         box.sigResized.connect(self.refresh)
 
