@@ -81,6 +81,12 @@ def build_model(
             check_reshapes(network)
     outputs = tuple(_output_info(o, network.type_of(o.name)) for o in read.proto.graph.output)
     _simplify(network, values)
+    if not network.nodes:
+        raise InputError(
+            str(read.path),
+            "none of its operators does any work on its inputs",
+            "choose a model that computes its outputs from its inputs",
+        )
     return Model(
         path=str(read.path),
         size_bytes=read.size_bytes,

@@ -11,7 +11,7 @@ from tests.networks.ingesting import ingest_proto
 def relu_model(dims, dtype=TensorProto.FLOAT, name="x"):
     b = Builder()
     b.input(name, dims, dtype)
-    b.output(b.node("Identity" if dtype != TensorProto.FLOAT else "Relu", [name], ["y"]))
+    b.output(b.node("Abs" if dtype != TensorProto.FLOAT else "Relu", [name], ["y"]))
     return b.model()
 
 

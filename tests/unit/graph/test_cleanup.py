@@ -151,15 +151,6 @@ def test_weights_standardised_out_of_two_copies_count_once():
     assert graph_of(b).parameters == 8 * 8 * 9
 
 
-def test_nothing_but_constants_is_an_empty_graph():
-    b = Builder()
-    b.input("x", [2])
-    b.output(b.node("Add", [b.weight(3), b.weight(3)], ["y"]))
-    graph = graph_of(b)
-    assert len(graph) == 0
-    assert graph.macs.sum() == 0
-
-
 def test_model_local_functions_are_inlined():
     body = [helper.make_node("MatMul", ["a", "w"], ["m"]), helper.make_node("Relu", ["m"], ["r"])]
     opset = [helper.make_opsetid("", 17)]

@@ -48,6 +48,18 @@ def test_two_inputs_of_one_name_are_refused():
         ingest_proto(proto)
 
 
+@pytest.mark.parametrize("nothing", ["identity", "constant"])
+def test_a_model_without_work_is_refused(nothing):
+    b = Builder()
+    x = b.input("x", [2, 3])
+    if nothing == "identity":
+        b.output(b.node("Identity", [x], ["y"]))
+    else:
+        b.output(b.node("Exp", [b.weight(2, 3)], ["y"]))
+    with pytest.raises(InputError, match="none of its operators does any work on its inputs"):
+        ingest_proto(b.model())
+
+
 def test_a_convolution_of_no_group_is_named():
     b = Builder()
     x = b.input("x", [1, 3, 8, 8])
