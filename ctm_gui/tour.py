@@ -116,8 +116,8 @@ def _profile(app: Application, _: Path) -> None:
 def _device_comparison(app: Application, _: Path) -> None:
     view = app.window.devices_view
     view.pages.setCurrentIndex(COMPARISON_PAGE)
-    view.show_device("rtx-3090")
-    view.comparison.choose("rtx-4090")
+    view.show_device("rtx3090")
+    view.comparison.choose("rtx4090")
 
 
 def _this_machine(app: Application, _: Path) -> None:

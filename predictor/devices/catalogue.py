@@ -31,7 +31,7 @@ def load_device_files(folder: Path | None = None) -> tuple[DeviceFile, ...]:
         raise InputError(
             str(folder), f"cannot be read ({error.strerror})", "install the program again"
         ) from error
-    # Without the suffix, so that "rpi-3b" stands before "rpi-3b-plus".
+    # Without the suffix, so that "rpi3b" stands before "rpi3b-plus".
     names.sort(key=lambda name: name.removesuffix(".json"))
     return tuple(_read_named(folder, name) for name in names)
 

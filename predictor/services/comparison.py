@@ -7,13 +7,13 @@ from predictor.services.catalogue import Catalogue
 
 # A cross-section from a board to a server card, one that many engineers can relate to per class.
 DEFAULT_DEVICE_IDS = (
-    "rpi-4",
-    "rpi-5",
+    "rpi4",
+    "rpi5",
     "jetson-orin-nano-gpu",
     "snapdragon-8-gen-3",
     "core-i7-1165g7",
-    "rtx-3060",
-    "rtx-4090",
+    "rtx3060",
+    "rtx4090",
     "a100-pcie-40gb",
 )
 

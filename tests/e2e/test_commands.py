@@ -168,8 +168,8 @@ def test_a_file_that_is_no_model_is_one_sentence(
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("predict {model} --device rtx3099", "rtx-3090"),
-        ("predict {model} --device rtx", "rtx-2060"),
+        ("predict {model} --device rtx3099", "rtx3090"),
+        ("predict {model} --device rtx", "rtx2060"),
         ("predict {model} --device none.json", "none.json"),
         ("predict {model} --engine oracle", "roofline"),
         ("predict {model} --shape pixels=1,3,224,224", "pixels"),
@@ -180,7 +180,7 @@ def test_a_file_that_is_no_model_is_one_sentence(
         ("predict {model} --budget 3", "--budget"),
         ("inspect {model} --fast", "--fast"),
         ("inspect {fixed} --batch 4", "pin"),
-        ("devices show rtx3099", "rtx-3090"),
+        ("devices show rtx3099", "rtx3090"),
         ("devices check none.json", "none.json"),
         ("fly", "predict"),
     ],

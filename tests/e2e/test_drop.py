@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 SCREEN = "1600x1000x24"
 GRIP = (80, 30)  # inside drag_source's window
 # Devices of one class, so that no bar is too short to be found beside the others.
-DEVICES = ("a100-pcie-40gb", "rtx-4090", "tesla-t4")
+DEVICES = ("a100-pcie-40gb", "rtx4090", "tesla-t4")
 SETTINGS = f"""[window]
 theme=light
 [targets]

@@ -115,7 +115,7 @@ def test_a_damaged_catalogue_is_one_sentence_and_exit_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], qtbot: QtBot
 ) -> None:
     def damaged() -> Catalogue:
-        raise InputError("rpi-5.json", "it is no JSON", "install the program again")
+        raise InputError("rpi5.json", "it is no JSON", "install the program again")
 
     monkeypatch.setattr("ctm_gui.application.load_catalogue", damaged)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
@@ -124,7 +124,7 @@ def test_a_damaged_catalogue_is_one_sentence_and_exit_2(
     finally:
         gc.enable()
     assert capsys.readouterr().err == (
-        "ctm-gui: rpi-5.json: it is no JSON; install the program again.\n"
+        "ctm-gui: rpi5.json: it is no JSON; install the program again.\n"
     )
 
 

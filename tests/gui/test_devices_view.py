@@ -38,7 +38,7 @@ def view(window: MainWindow, qtbot: QtBot) -> DevicesView:
 @pytest.fixture
 def own(view: DevicesView, qtbot: QtBot) -> DevicesView:
     """The view with a duplicate of the Raspberry Pi 5."""
-    duplicate(view, qtbot, "rpi-5")
+    duplicate(view, qtbot, "rpi5")
     return view
 
 
@@ -84,7 +84,7 @@ def choose_files(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> None:
 
 
 def test_a_shipped_device_is_read_only(view: DevicesView, qtbot: QtBot) -> None:
-    view.show_device("rpi-5")
+    view.show_device("rpi5")
     clock = view.form_view.fields["clock_mhz"]
     assert clock.value.text() == "2400"
     type_over(qtbot, clock.value, "9999")
@@ -112,7 +112,7 @@ def test_an_own_device_becomes_a_target_and_predictions_follow(
     tmp_path: Path,
 ) -> None:
     panel = window.targets_panel
-    index = row_of(panel.model, "rpi-5-copy")
+    index = row_of(panel.model, "rpi5-copy")
     assert index is not None
     panel.model.setData(index, Qt.CheckState.Checked.value, Qt.ItemDataRole.CheckStateRole)
     workspace.open_paths([str(make_model())])
@@ -120,7 +120,7 @@ def test_an_own_device_becomes_a_target_and_predictions_follow(
 
     def latency() -> float:
         rows = workspace.comparison.rows
-        found = [row for row in rows if row.prediction.device_id == "rpi-5-copy"]
+        found = [row for row in rows if row.prediction.device_id == "rpi5-copy"]
         return found[0].prediction.latency_ms or 0.0
 
     before = latency()
@@ -132,7 +132,7 @@ def test_an_own_device_becomes_a_target_and_predictions_follow(
     workspace.close()
     with open_history(tmp_path / "store" / "store.db") as history:
         kept = [stored.prediction for stored in history.recent_predictions()]
-    numbers = {p.latency_ms for p in kept if p.device_id == "rpi-5-copy"}
+    numbers = {p.latency_ms for p in kept if p.device_id == "rpi5-copy"}
     assert {before, after} <= numbers, "the changed device's prediction is stored too"
 
 
@@ -165,7 +165,7 @@ def test_unticking_makes_a_metric_absent(own: DevicesView, qtbot: QtBot, tmp_pat
     assert not power.value.isEnabled()
     with qtbot.waitSignal(own.library.changed, timeout=WAIT_MS):
         click(qtbot, own.header.save_button)
-    assert "process_nm" not in stored(tmp_path)["rpi-5-copy"].metrics
+    assert "process_nm" not in stored(tmp_path)["rpi5-copy"].metrics
 
 
 def test_the_undo_keys_undo_a_field_as_a_whole(
@@ -186,11 +186,11 @@ def test_deleting_can_be_undone(
     with qtbot.waitSignal(own.library.changed, timeout=WAIT_MS):
         click(qtbot, own.header.delete_button)
     assert stored(tmp_path) == {}
-    assert row_of(window.targets_panel.model, "rpi-5-copy") is None
+    assert row_of(window.targets_panel.model, "rpi5-copy") is None
     with qtbot.waitSignal(own.library.made, timeout=WAIT_MS):
         window.undo()
-    assert list(stored(tmp_path)) == ["rpi-5-copy"]
-    assert own.form.fields.id == "rpi-5-copy"
+    assert list(stored(tmp_path)) == ["rpi5-copy"]
+    assert own.form.fields.id == "rpi5-copy"
 
 
 def test_own_devices_and_their_ticks_are_there_at_the_next_start(
@@ -201,7 +201,7 @@ def test_own_devices_and_their_ticks_are_there_at_the_next_start(
     ingestion: IngestionWorker,
     tmp_path: Path,
 ) -> None:
-    workspace.selection.select(["rpi-5-copy"], selected=True)
+    workspace.selection.select(["rpi5-copy"], selected=True)
     chosen = workspace.selection.selected_ids
     workspace.close()
     again = Workspace(
@@ -209,7 +209,7 @@ def test_own_devices_and_their_ticks_are_there_at_the_next_start(
     )
     try:
         again.start()
-        qtbot.waitUntil(lambda: "rpi-5-copy" in again.selection.selected_ids, timeout=WAIT_MS)
+        qtbot.waitUntil(lambda: "rpi5-copy" in again.selection.selected_ids, timeout=WAIT_MS)
     finally:
         again.close()
 
@@ -221,11 +221,11 @@ def test_import_makes_a_device_and_export_writes_it(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_args: (str(path), ""))
     with qtbot.waitSignal(own.library.told, timeout=WAIT_MS):
         click(qtbot, own.header.export_button)
-    assert json.loads(path.read_text())["id"] == "rpi-5-copy"
+    assert json.loads(path.read_text())["id"] == "rpi5-copy"
     choose_files(monkeypatch, path)
     with qtbot.waitSignal(own.library.made, timeout=WAIT_MS):
         click(qtbot, own.import_button)
-    assert own.form.fields.id == "rpi-5-copy-2"
+    assert own.form.fields.id == "rpi5-copy-2"
     assert own.form.editable
 
 
@@ -311,9 +311,9 @@ def test_measuring_can_be_cancelled_and_keeps_what_the_system_states(
 
 
 def test_two_devices_metric_by_metric(view: DevicesView, qtbot: QtBot) -> None:
-    view.show_device("rpi-4")
+    view.show_device("rpi4")
     view.pages.setCurrentIndex(COMPARISON_PAGE)
-    view.comparison.choose("rpi-5")
+    view.comparison.choose("rpi5")
     model = view.comparison.table.model()
     rows = {
         model.index(row, 0).data(): [model.index(row, column).data() for column in (1, 2, 3)]
@@ -325,7 +325,7 @@ def test_two_devices_metric_by_metric(view: DevicesView, qtbot: QtBot) -> None:
 
 
 def test_the_profile_shows_absent_metrics_as_absent(view: DevicesView, qtbot: QtBot) -> None:
-    view.show_device("rpi-4")
+    view.show_device("rpi4")
     view.pages.setCurrentIndex(PROFILE_PAGE)
     view.set_theme(DARK)
     rows = {row.metric: row for row in view.profile.rows}
@@ -343,7 +343,7 @@ def test_the_fields_say_unit_range_and_meaning(view: DevicesView) -> None:
     assert "1 to 1000000" in cores.value.toolTip()
     assert cores.value.whatsThis() == cores.value.toolTip()
     assert not view.form_view.fields["dsp_count"].isVisible(), "an FPGA's"
-    view.show_device("rpi-5")
+    view.show_device("rpi5")
     assert cores.available.text() == "Cores"
 
 
@@ -383,7 +383,7 @@ def test_names_and_sources_from_files_are_never_markup(
     own.form.set_source("clock_mhz", name)
     with qtbot.waitSignal(own.library.changed, timeout=WAIT_MS):
         own.form.save()
-    index = row_of(window.targets_panel.model, "rpi-5-copy")
+    index = row_of(window.targets_panel.model, "rpi5-copy")
     assert index is not None
     tips = [
         own.header.name.toolTip(),

@@ -24,11 +24,11 @@ DEVICES: dict[tuple[str, str], str] = {
     ("Coral Dev Board", "edgetpu"): "coral-dev-board-edgetpu",
     ("Desktop Xeon E5-1650 v3 + Coral USB", "cpu"): "xeon-e5-1650-v3",
     ("Desktop Xeon E5-1650 v3 + Coral USB", "edgetpu"): "coral-usb-accelerator",
-    ("Raspberry Pi 3 B + Coral USB", "cpu"): "rpi-3b",
+    ("Raspberry Pi 3 B + Coral USB", "cpu"): "rpi3b",
     ("Raspberry Pi 3 B + Coral USB", "edgetpu"): "coral-usb-accelerator",
-    ("Raspberry Pi 3 B+ + Coral USB", "cpu"): "rpi-3b-plus",
+    ("Raspberry Pi 3 B+ + Coral USB", "cpu"): "rpi3b-plus",
     ("Raspberry Pi 3 B+ + Coral USB", "edgetpu"): "coral-usb-accelerator",
-    ("Raspberry Pi 4 B + Coral USB", "cpu"): "rpi-4",
+    ("Raspberry Pi 4 B + Coral USB", "cpu"): "rpi4",
     ("Raspberry Pi 4 B + Coral USB", "edgetpu"): "coral-usb-accelerator",
 }
 NETWORKS: dict[str, str] = {

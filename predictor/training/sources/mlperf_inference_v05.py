@@ -43,12 +43,12 @@ SYSTEMS: dict[str, System] = {
     "hikey960-tflite-v1.15": System("hikey960-cpu", "tflite"),
     "mate10pro-armnn-v19.08-neon": System("mate-10-pro-cpu", "unknown"),
     "mate10pro-tflite-v1.13": System("mate-10-pro-cpu", "tflite"),
-    "rpi4-armnn-v19.08-neon": System("rpi-4", "unknown"),
-    "rpi4-tflite-v1.15": System("rpi-4", "tflite"),
+    "rpi4-armnn-v19.08-neon": System("rpi4", "unknown"),
+    "rpi4-tflite-v1.15": System("rpi4", "tflite"),
     "velociti-tensorflow-v1.14-cpu": System("xeon-e5-2650-v3", "unknown"),
-    "velociti-tensorflow-v1.14-cuda": System("gtx-1080", "unknown"),
-    "velociti-tensorflow-v1.14-tensorrt": System("gtx-1080", "tensorrt"),
-    "velociti-tensorflow-v1.14-tensorrt-dynamic": System("gtx-1080", "tensorrt"),
+    "velociti-tensorflow-v1.14-cuda": System("gtx1080", "unknown"),
+    "velociti-tensorflow-v1.14-tensorrt": System("gtx1080", "tensorrt"),
+    "velociti-tensorflow-v1.14-tensorrt-dynamic": System("gtx1080", "tensorrt"),
 }
 NETWORKS: dict[str, str] = {
     "mobilenet": "mobilenet-v1",

@@ -45,8 +45,8 @@ _CAVEATS: Mapping[str, str] = MappingProxyType(
 
 # Catalogue ids by the name of a device without its batch. "titanx" is the name of two cards.
 DEVICES: dict[str, str] = {
-    "1080ti": "gtx-1080-ti",
-    "2080ti": "rtx-2080-ti",
+    "1080ti": "gtx1080-ti",
+    "2080ti": "rtx2080-ti",
     "essential_ph": "essential-ph-1",
     "eyeriss": "eyeriss",
     "fpga": "zc706",
@@ -54,7 +54,7 @@ DEVICES: dict[str, str] = {
     "gold_6240": "xeon-gold-6240",
     "pixel2": "pixel-2",
     "pixel3": "pixel-3",
-    "raspi4": "rpi-4",
+    "raspi4": "rpi4",
     "samsung_a50": "samsung-a50",
     "samsung_s7": "samsung-s7",
     "silver_4114": "xeon-silver-4114",

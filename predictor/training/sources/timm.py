@@ -23,8 +23,8 @@ _GRAPH_COLUMNS = ("model", "img_size", "graph_variant", "file")
 
 DEVICES: dict[str, str] = {
     "i9_10940x": "core-i9-10940x",
-    "rtx3090": "rtx-3090",
-    "rtx5090": "rtx-5090",
+    "rtx3090": "rtx3090",
+    "rtx5090": "rtx5090",
     "rtx_pro6000_maxq": "rtx-pro-6000-max-q",
 }
 _RUNTIMES = {"yes": "pytorch-compiled", "no": "pytorch"}

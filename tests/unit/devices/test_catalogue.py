@@ -13,8 +13,8 @@ SHIPPED = load_device_files()
 GUESS_WORDS = ("guess", "assum", "probably", "approx", "estimate", "unknown", "todo", "?")
 # What the published measurements were taken on, and what issues, papers and guides name.
 EXPECTED = {
-    "gtx-1080-ti",
-    "rtx-2080-ti",
+    "gtx1080-ti",
+    "rtx2080-ti",
     "titan-rtx",
     "titan-x-pascal",
     "titan-xp",
@@ -22,7 +22,7 @@ EXPECTED = {
     "tesla-v100-pcie-32gb",
     "eyeriss",
     "zc706",
-    "rpi-4",
+    "rpi4",
     "pixel-2",
     "pixel-3",
     "essential-ph-1",
@@ -43,13 +43,13 @@ EXPECTED = {
     "mi100",
     "mi210",
     "mi250",
-    "rtx-3090",
-    "rtx-5090",
+    "rtx3090",
+    "rtx5090",
     "rtx-pro-6000-max-q",
     "core-i9-10940x",
-    "rpi-3b",
-    "rpi-3b-plus",
-    "rpi-5",
+    "rpi3b",
+    "rpi3b-plus",
+    "rpi5",
     "jetson-orin-nano-gpu",
     "jetson-orin-nano-cpu",
     "core-i7-1165g7",
@@ -138,14 +138,14 @@ def _copy_of(name: str, folder: Path, id_: str) -> Path:
 
 
 def test_a_folder_is_read_in_the_order_of_ids_and_other_files_are_left_alone(tmp_path: Path):
-    _copy_of("rpi-5", tmp_path, "b")
-    _copy_of("rpi-4", tmp_path, "a")
+    _copy_of("rpi5", tmp_path, "b")
+    _copy_of("rpi4", tmp_path, "a")
     (tmp_path / "notes.txt").write_text("not a device", encoding="utf-8")
     assert [entry.device.id for entry in load_device_files(tmp_path)] == ["a", "b"]
 
 
 def test_a_file_named_after_another_device_is_refused(tmp_path: Path):
-    _copy_of("rpi-5", tmp_path, "a").rename(tmp_path / "b.json")
+    _copy_of("rpi5", tmp_path, "a").rename(tmp_path / "b.json")
     with pytest.raises(InputError, match='describes the device "a"; name the file after'):
         load_device_files(tmp_path)
 
@@ -165,7 +165,7 @@ def test_a_missing_folder_is_an_error_of_the_user(tmp_path: Path):
 
 def test_the_shipped_gtx_1080_ti_has_the_published_facts():
     # 28 SMs x 128 lanes x 2 x 1.582 GHz = 11.34 TFLOP/s; 352 bit of GDDR5X at 11 GT/s.
-    device = read_device(devices_dir() / "gtx-1080-ti.json").device
+    device = read_device(devices_dir() / "gtx1080-ti.json").device
     assert device.metric("fp32_tflops") == pytest.approx(11.34, rel=1e-3)
     assert device.metric("dram_bw_gbps") == pytest.approx(484, rel=1e-3)
     assert device.metric("fp16_tflops") is None

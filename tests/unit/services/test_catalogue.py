@@ -16,9 +16,9 @@ def device(id_: str, name: str, vendor: str = "NVIDIA") -> Device:
 
 SMALL = Catalogue(
     [
-        device("rtx-3090-ti", "NVIDIA GeForce RTX 3090 Ti"),
-        device("rtx-3090", "NVIDIA GeForce RTX 3090"),
-        device("rx-6900-xt", "AMD Radeon RX 6900 XT", "AMD"),
+        device("rtx3090-ti", "NVIDIA GeForce RTX 3090 Ti"),
+        device("rtx3090", "NVIDIA GeForce RTX 3090"),
+        device("rx6900-xt", "AMD Radeon RX 6900 XT", "AMD"),
         device("a100-pcie", "NVIDIA A100 PCIe 40 GB"),
         device("a100-sxm", "NVIDIA A100 SXM4 40 GB"),
     ]
@@ -34,12 +34,13 @@ def refusal(text: str, catalogue: Catalogue = SMALL) -> str:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("rtx-3090", "rtx-3090"),
-        ("RTX 3090", "rtx-3090"),
-        ("rtx3090ti", "rtx-3090-ti"),
-        ("3090 ti", "rtx-3090-ti"),
-        ("nvidia geforce rtx 3090", "rtx-3090"),
-        ("radeon", "rx-6900-xt"),
+        ("rtx3090", "rtx3090"),
+        ("RTX 3090", "rtx3090"),
+        ("rtx-3090", "rtx3090"),
+        ("rtx3090ti", "rtx3090-ti"),
+        ("3090 ti", "rtx3090-ti"),
+        ("nvidia geforce rtx 3090", "rtx3090"),
+        ("radeon", "rx6900-xt"),
         ("a100 sxm", "a100-sxm"),
         ("SXM4", "a100-sxm"),
         ("sxm4 nvidia", "a100-sxm"),
@@ -62,8 +63,8 @@ def test_a_long_list_of_candidates_is_cut():
 
 
 def test_a_misspelt_device_suggests_the_nearest():
-    assert "did you mean rtx-3090 or rtx-3090-ti" in refusal("rtx-3091")
-    assert "did you mean rx-6900-xt" in refusal("rx-6800-xt")
+    assert "did you mean rtx3090 or rtx3090-ti" in refusal("rtx-3091")
+    assert "did you mean rx6900-xt" in refusal("rx-6800-xt")
 
 
 def test_nonsense_suggests_nothing_and_says_what_to_do():
@@ -86,7 +87,7 @@ def test_this_is_this_machine():
 
 
 def test_a_path_is_read_as_a_device_file(tmp_path: Path):
-    content = json.loads((devices_dir() / "rpi-5.json").read_text(encoding="utf-8"))
+    content = json.loads((devices_dir() / "rpi5.json").read_text(encoding="utf-8"))
     path = tmp_path / "mine.json"
     path.write_text(json.dumps({**content, "id": "mine"}), encoding="utf-8")
     assert SMALL.find(str(path)).id == "mine"
@@ -99,7 +100,7 @@ def test_a_missing_device_file_is_named(tmp_path: Path):
 
 def test_search_wants_every_word_in_any_order_and_case():
     assert [d.id for d in SMALL.search("40 a100")] == ["a100-pcie", "a100-sxm"]
-    assert [d.id for d in SMALL.search("AMD gpu")] == ["rx-6900-xt"]
+    assert [d.id for d in SMALL.search("AMD gpu")] == ["rx6900-xt"]
     assert SMALL.search("nothing such") == ()
 
 

@@ -32,8 +32,8 @@ def test_a_device_name_splits_into_device_and_batch(tmp_path: Path) -> None:
     fbnet, nasbench, ofa = search_spaces(tmp_path)
 
     assert [(c.device_id, c.batch) for c in fbnet.columns] == [
-        ("gtx-1080-ti", 32),
-        ("rpi-4", 1),
+        ("gtx1080-ti", 32),
+        ("rpi4", 1),
         ("essential-ph-1", 1),
         ("eyeriss", 1),
     ]
