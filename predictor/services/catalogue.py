@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from predictor.core.errors import CtmError, InputError
@@ -61,7 +60,9 @@ class Catalogue:
             return self.by_id[text]
         if text.casefold() == THIS_ID:
             return detect_this_machine()
-        if text.casefold().endswith(".json") or (os.sep in text and Path(text).exists()):
+        # pathlib raises where a name is too long; then the text is no file either.
+        is_file = os.sep in text and os.path.exists(text)  # noqa: PTH110
+        if text.casefold().endswith(".json") or is_file:
             return read_device(text).device
         try:
             own = tuple(self._own())

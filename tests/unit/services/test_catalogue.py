@@ -98,6 +98,10 @@ def test_a_missing_device_file_is_named(tmp_path: Path):
     assert refusal(path).startswith(f"{path}: cannot be read (No such file")
 
 
+def test_a_path_that_is_too_long_is_no_device():
+    assert "is no device of the catalogue" in refusal("/" + "a" * 5000)
+
+
 def test_search_wants_every_word_in_any_order_and_case():
     assert [d.id for d in SMALL.search("40 a100")] == ["a100-pcie", "a100-sxm"]
     assert [d.id for d in SMALL.search("AMD gpu")] == ["rx6900-xt"]

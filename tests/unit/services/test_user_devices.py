@@ -167,3 +167,7 @@ class TestLookUp:
         both = Catalogue([newer]).with_devices([BOARD])
         assert [device.name for device in both.devices] == ["Shipped Board", "My Board"]
         assert both.devices[1].id == "my-board-2"
+
+
+def test_a_store_whose_name_is_too_long_holds_no_device(tmp_path: Path) -> None:
+    assert stored_devices(tmp_path / ("a" * 5000)) == ()
