@@ -85,8 +85,10 @@ def _broken_file(app: Application, folder: Path) -> None:
 def _shipped_device(app: Application, _: Path) -> None:
     if app.window.message_list.isVisible():
         app.window.toggle_messages()
+    view = app.window.devices_view
     app.window.show_tab(DEVICES_TAB)
-    app.window.devices_view.show_device("a100-sxm4-40gb")
+    _wait(lambda: view.is_built)
+    view.show_device("a100-sxm4-40gb")
 
 
 def _own_device(app: Application, _: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -20,7 +20,7 @@ from ctm_gui.views.clusters_editor import ClustersEditor
 from ctm_gui.views.configurations_editor import ConfigurationsEditor
 from ctm_gui.views.fields import FormLineEdit, FormTextEdit
 from ctm_gui.views.metric_field import MetricField, note_label, show_note
-from predictor.core.metrics import METRICS, Family, MetricGroup
+from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
 from predictor.services.device_form import CLUSTERS, CONFIGURATIONS
 
 _GROUPS = {
@@ -37,12 +37,13 @@ _TIPS = {
     "notes": "Anything worth knowing.",
 }
 _CLUSTER_FAMILIES = {Family.CPU, Family.MOBILE_CPU, Family.MCU}
+_FIELDS_AT_ONCE = 2
 _NOTES_PX = 62
 _TITLE_PX = 78
 
 
 class DeviceFormView(QScrollArea):
-    """Shows a form presenter and passes on what is typed.
+    """Shows a form presenter and passes on what is typed; empty until it is built.
 
     Args:
         form: the form of the device that is shown.
@@ -52,24 +53,45 @@ class DeviceFormView(QScrollArea):
     def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._form = form
-        self.texts = {name: FormLineEdit() for name in _TEXTS}
-        self.text_notes = {name: note_label("bad") for name in (*_TEXTS, "notes")}
-        self.notes = FormTextEdit()
-        self.family = QComboBox()
-        self.fields = {metric.name: MetricField(metric) for metric in METRICS}
-        self.configurations = ConfigurationsEditor()
-        self.clusters = ClustersEditor()
-        self._clusters_title = _heading("Kinds of cores")
+        self.fields: dict[str, MetricField] = {}
+        self._layout = QVBoxLayout()
+        self._layout.setContentsMargins(10, 8, 10, 10)
+        self._layout.setSpacing(6)
+        self._layout.setAlignment(Qt.AlignmentFlag.AlignTop)
+        body = QWidget()
+        body.setLayout(self._layout)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setWidget(self._build())
-        self._connect()
+        self.setWidget(body)
+
+    def build(self) -> Iterator[None]:
+        """Build the form from its top, a few fields from one ``yield`` to the next."""
+        self._build_texts()
+        yield
+        for group, title in _GROUPS.items():
+            self._add_heading(title)
+            metrics = [metric for metric in METRICS if metric.group is group]
+            for start in range(0, len(metrics), _FIELDS_AT_ONCE):
+                self._build_metrics(metrics[start : start + _FIELDS_AT_ONCE])
+                yield
+        self._build_configurations()
+        yield
+        self._build_clusters()
+        self._form.device_shown.connect(self._on_device)
+        self._form.changed.connect(self.show_form)
         self.show_form()
 
     def show_form(self) -> None:
         """Show what the form holds and what is wrong with it."""
-        form, editable = self._form, self._form.editable
-        fields = form.fields
+        self._show_texts()
+        for name in self.fields:
+            self._show_metric(name)
+        self._show_configurations()
+        self._show_clusters()
+        self._show_notes()
+
+    def _show_texts(self) -> None:
+        fields, editable = self._form.fields, self._form.editable
         for name, field in self.texts.items():
             field.show_text(getattr(fields, name))
             field.setReadOnly(not editable)
@@ -77,26 +99,29 @@ class DeviceFormView(QScrollArea):
         self.notes.setReadOnly(not editable)
         self.family.setCurrentIndex(list(Family).index(fields.family))
         self.family.setEnabled(editable)
-        self._show_metrics(editable=editable)
-        self.configurations.show_configurations(fields.configurations, editable=editable)
+
+    def _show_metric(self, name: str) -> None:
+        fields, field = self._form.fields, self.fields[name]
+        available = name in fields.available
+        field.show_wording(fields.family)
+        field.show_value(
+            fields.values.get(name, ""),
+            fields.sources.get(name, ""),
+            available=available,
+            editable=self._form.editable,
+        )
+        field.setVisible(available or applies(name, fields.family))
+
+    def _show_configurations(self) -> None:
+        form = self._form
+        self.configurations.show_configurations(form.fields.configurations, editable=form.editable)
+
+    def _show_clusters(self) -> None:
+        fields, editable = self._form.fields, self._form.editable
         self.clusters.show_clusters(fields.clusters, editable=editable)
         has_clusters = bool(fields.clusters) or (editable and fields.family in _CLUSTER_FAMILIES)
         self.clusters.setVisible(has_clusters)
         self._clusters_title.setVisible(has_clusters)
-        self._show_notes()
-
-    def _show_metrics(self, *, editable: bool) -> None:
-        fields = self._form.fields
-        for name, field in self.fields.items():
-            available = name in fields.available
-            field.show_wording(fields.family)
-            field.show_value(
-                fields.values.get(name, ""),
-                fields.sources.get(name, ""),
-                available=available,
-                editable=editable,
-            )
-            field.setVisible(available or applies(name, fields.family))
 
     def _show_notes(self) -> None:
         form = self._form
@@ -109,39 +134,65 @@ class DeviceFormView(QScrollArea):
         self.configurations.show_problem(problems.get(CONFIGURATIONS, ""))
         self.clusters.show_notes(problems, form.warnings_of(CLUSTERS))
 
-    def _build(self) -> QWidget:
-        body = QWidget()
-        layout = QVBoxLayout(body)
-        layout.setContentsMargins(10, 8, 10, 10)
-        layout.setSpacing(6)
-        layout.addLayout(self._build_texts())
-        for group, title in _GROUPS.items():
-            layout.addSpacing(6)
-            layout.addWidget(_heading(title))
-            for metric in METRICS:
-                if metric.group is group:
-                    layout.addWidget(self.fields[metric.name])
-        layout.addSpacing(6)
-        layout.addWidget(_heading("Runs"))
-        layout.addWidget(self.configurations)
-        layout.addSpacing(6)
-        layout.addWidget(self._clusters_title)
-        layout.addWidget(self.clusters)
-        layout.addStretch(1)
-        return body
+    def _add_heading(self, text: str) -> QLabel:
+        heading = QLabel(text)
+        heading.setProperty("role", "heading")
+        self._layout.addSpacing(6)
+        self._layout.addWidget(heading)
+        return heading
 
-    def _build_texts(self) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(4)
+    def _build_texts(self) -> None:
+        form = self._form
+        self.texts = {name: FormLineEdit() for name in _TEXTS}
+        self.text_notes = {name: note_label("bad") for name in (*_TEXTS, "notes")}
+        self.notes = FormTextEdit()
+        self.notes.setFixedHeight(_NOTES_PX)
+        self.family = QComboBox()
         self.family.addItems([FAMILY_WORDS[family] for family in Family])
         self.family.setAccessibleName("Family")
         self.family.setToolTip("Kind of compute unit; the names of the metrics follow it.")
+        self._layout.addLayout(self._arrange_texts())
+        self._show_texts()
+        for name, field in self.texts.items():
+            field.textEdited.connect(_with(form.set_text, name))
+        self.notes.textChanged.connect(self._on_notes)
+        self.family.activated.connect(lambda index: form.set_family(list(Family)[index]))
+
+    def _build_metrics(self, metrics: Sequence[Metric]) -> None:
+        form = self._form
+        for metric in metrics:
+            name = metric.name
+            field = self.fields[name] = MetricField(metric, self.widget())
+            self._layout.addWidget(field)
+            self._show_metric(name)
+            field.value_edited.connect(_with(form.set_value, name))
+            field.source_edited.connect(_with(form.set_source, name))
+            field.availability_edited.connect(
+                lambda on, name=name: form.set_available(name, available=on)
+            )
+
+    def _build_configurations(self) -> None:
+        self._add_heading("Runs")
+        self.configurations = ConfigurationsEditor(self.widget())
+        self._layout.addWidget(self.configurations)
+        self._show_configurations()
+        self.configurations.edited.connect(self._form.set_configurations)
+
+    def _build_clusters(self) -> None:
+        self._clusters_title = self._add_heading("Kinds of cores")
+        self.clusters = ClustersEditor(self.widget())
+        self._layout.addWidget(self.clusters)
+        self._show_clusters()
+        self.clusters.edited.connect(lambda rows, cell: self._form.set_clusters(rows, typed=cell))
+
+    def _arrange_texts(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
         places = (("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0))
         for name, row, column in places:
             self._place(grid, name, _TEXTS[name], self.texts[name], (row, column))
         self._label(grid, "Family", self.family, (2, 2))
-        self.notes.setFixedHeight(_NOTES_PX)
         self._place(grid, "notes", "Notes", self.notes, (6, 0), span=3)
         for column in (1, 3):
             grid.setColumnStretch(column, 1)
@@ -173,23 +224,6 @@ class DeviceFormView(QScrollArea):
         grid.addWidget(label, place[0], place[1], top)
         grid.addWidget(field, place[0], place[1] + 1, 1, span)
 
-    def _connect(self) -> None:
-        form = self._form
-        for name, field in self.texts.items():
-            field.textEdited.connect(_with(form.set_text, name))
-        self.notes.textChanged.connect(self._on_notes)
-        self.family.activated.connect(lambda index: form.set_family(list(Family)[index]))
-        for name, metric in self.fields.items():
-            metric.value_edited.connect(_with(form.set_value, name))
-            metric.source_edited.connect(_with(form.set_source, name))
-            metric.availability_edited.connect(
-                lambda on, name=name: form.set_available(name, available=on)
-            )
-        self.configurations.edited.connect(form.set_configurations)
-        self.clusters.edited.connect(lambda rows, cell: form.set_clusters(rows, typed=cell))
-        form.device_shown.connect(self._on_device)
-        form.changed.connect(self.show_form)
-
     def _on_notes(self) -> None:
         # Also said when it is shown, and then it is what the form holds.
         if self.notes.toPlainText() != self._form.fields.notes:
@@ -203,9 +237,3 @@ class DeviceFormView(QScrollArea):
 def _with(call: Callable[[str, str], None], name: str) -> Callable[[str], None]:
     """Return what calls ``call`` with a field's name and the text typed into it."""
     return lambda text: call(name, text)
-
-
-def _heading(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("role", "heading")
-    return label

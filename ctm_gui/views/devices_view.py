@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -25,8 +27,10 @@ from ctm_gui.views.device_form import DeviceFormView
 from ctm_gui.views.device_header import DeviceHeader
 from ctm_gui.views.device_profile import DeviceProfile
 from ctm_gui.views.devices_list import DevicesList
+from ctm_gui.views.turns import in_turns
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
+_LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
 _FILES = "Device files (*.json);;All (*)"
 _LIST_PX, _FORM_PX = 310, 630
 
@@ -34,12 +38,17 @@ _LIST_PX, _FORM_PX = 310, 630
 class DevicesView(QWidget):
     """Shows the devices of a library; it is built when it is first looked at.
 
+    It is built piece by piece between the window's events; ``built`` says that it is whole. The
+    pages of the profile and of the comparison are made when they are first asked for.
+
     Args:
         library: the devices.
         form: the form of the current one.
         machine: makes a device of this machine.
         parent: owner.
     """
+
+    built = Signal()
 
     def __init__(
         self,
@@ -51,13 +60,41 @@ class DevicesView(QWidget):
         super().__init__(parent)
         self.library, self.form, self.machine = library, form, machine
         self._theme = LIGHT
-        self._is_built = False
+        self._profile: DeviceProfile | None = None
+        self._comparison: DeviceComparisonView | None = None
+        self._places: dict[int, QVBoxLayout] = {}
+        self._is_begun = self._is_built = False
+
+    @property
+    def is_built(self) -> bool:
+        """Whether all of it is there."""
+        return self._is_built
+
+    @property
+    def profile(self) -> DeviceProfile:
+        """The page of the device in its family."""
+        if self._profile is None:
+            self._profile = DeviceProfile()
+            self._profile.set_theme(self._theme)
+            self._places[PROFILE_PAGE].addWidget(self._profile)
+            _refuse_drops(self._profile)
+        return self._profile
+
+    @property
+    def comparison(self) -> DeviceComparisonView:
+        """The page of two devices."""
+        if self._comparison is None:
+            self._comparison = DeviceComparisonView()
+            self._comparison.show_entries(self.library.entries)
+            self._places[COMPARISON_PAGE].addWidget(self._comparison)
+            _refuse_drops(self._comparison)
+        return self._comparison
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Build the view the first time: the window starts without it."""
-        if not self._is_built:
-            self._is_built = True
-            self._build()
+        """Begin to build the view the first time: the window starts without it."""
+        if not self._is_begun:
+            self._is_begun = True
+            in_turns(self._build(), self)
         super().showEvent(event)
 
     def focus_search(self) -> None:
@@ -68,8 +105,8 @@ class DevicesView(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Paint in the colours of ``theme``."""
         self._theme = theme
-        if self._is_built:
-            self.profile.set_theme(theme)
+        if self._profile is not None:
+            self._profile.set_theme(theme)
 
     def show_device(self, device_id: str) -> None:
         """Make a device current."""
@@ -95,45 +132,47 @@ class DevicesView(QWidget):
         if path:
             self.library.export(entry.key, path)
 
-    def _build(self) -> None:
+    def _build(self) -> Iterator[None]:
         if not self.form.key and self.library.entries:
             self.form.show(self.library.entries[0].key)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(splitter)
         self.list = DevicesList(self.library, self.form)
-        self.header = DeviceHeader(self.form)
-        self.form_view = DeviceFormView(self.form)
-        self.profile = DeviceProfile()
-        self.comparison = DeviceComparisonView()
-        self.pages = QTabWidget()
-        self.pages.setAccessibleName("Device")
-        self.pages.addTab(self.form_view, "Form")
-        self.pages.addTab(self.profile, "In its family")
-        self.pages.addTab(self.comparison, "Compare")
-        self._arrange()
+        splitter.addWidget(self._build_left())
+        yield
+        splitter.addWidget(self._build_right())
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([_LIST_PX, _FORM_PX])
+        yield
+        yield from self.form_view.build()
         self._connect()
-        self.profile.set_theme(self._theme)
         self._show_machine()
-        self._on_library()
         self.list.select(self.form.key)
-        # A dropped file is the window's: a field would take its path as text.
-        for widget in self.findChildren(QWidget):
-            widget.setAcceptDrops(False)
+        _refuse_drops(self)
+        self._is_built = True
+        self.built.emit()
 
-    def _arrange(self) -> None:
+    def _build_right(self) -> QWidget:
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
+        self.header = DeviceHeader(self.form)
+        self.form_view = DeviceFormView(self.form)
+        self.pages = QTabWidget()
+        self.pages.setAccessibleName("Device")
+        self.pages.addTab(self.form_view, "Form")
+        for page, title in _LATER_PAGES.items():
+            place = QWidget()
+            self._places[page] = QVBoxLayout(place)
+            self._places[page].setContentsMargins(0, 0, 0, 0)
+            self.pages.addTab(place, title)
         column.addWidget(self.header)
         column.addWidget(self.pages, 1)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.addWidget(self._build_left())
-        splitter.addWidget(right)
-        splitter.setChildrenCollapsible(False)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([_LIST_PX, _FORM_PX])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(splitter)
+        return right
 
     def _build_left(self) -> QWidget:
         left = QWidget()
@@ -156,6 +195,7 @@ class DevicesView(QWidget):
 
     def _build_progress(self) -> QWidget:
         self._progress = QWidget()
+        self._progress.hide()
         column, row = QVBoxLayout(self._progress), QHBoxLayout()
         column.setContentsMargins(0, 0, 0, 0)
         self._state = QLabel()
@@ -199,7 +239,8 @@ class DevicesView(QWidget):
             self.list.select(self.form.key)
 
     def _on_library(self) -> None:
-        self.comparison.show_entries(self.library.entries)
+        if self._comparison is not None:
+            self._comparison.show_entries(self.library.entries)
         self._on_device()
 
     def _on_device(self, *_: object) -> None:
@@ -215,3 +256,9 @@ class DevicesView(QWidget):
         self._progress.setVisible(self.machine.busy)
         self._state.setText(self.machine.state)
         self.detect_button.setEnabled(not self.machine.busy)
+
+
+def _refuse_drops(widget: QWidget) -> None:
+    """Leave dropped files to the window: a field would take their paths as text."""
+    for part in widget.findChildren(QWidget):
+        part.setAcceptDrops(False)

@@ -34,15 +34,16 @@ class MetricField(QWidget):
         self._metric = metric
         self._family: Family | None = None
         self._shown: tuple[str, str, bool, bool] | None = None
-        self.available = QCheckBox()
-        self.value = FormLineEdit()
+        # Made as its children: Qt styles a widget anew when it gets another parent.
+        self.available = QCheckBox(self)
+        self.value = FormLineEdit(self)
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.unit = QLabel(metric.unit)
+        self.unit = QLabel(metric.unit, self)
         self.unit.setProperty("role", "muted")
-        self.source = FormLineEdit()
+        self.source = FormLineEdit(self)
         self.source.setPlaceholderText("Source: document and publisher, or address")
-        self.problem = note_label("bad")
-        self.warning = note_label("warn")
+        self.problem = note_label("bad", self)
+        self.warning = note_label("warn", self)
         self._arrange()
         self.value.textEdited.connect(self.value_edited)
         self.source.textEdited.connect(self.source_edited)
@@ -108,9 +109,9 @@ class MetricField(QWidget):
             self.value.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
-def note_label(role: str) -> QLabel:
+def note_label(role: str, parent: QWidget | None = None) -> QLabel:
     """Return a hidden label for a sentence beside a field; plain text, it may quote a file."""
-    label = QLabel()
+    label = QLabel(parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setProperty("role", role)
     label.setWordWrap(True)

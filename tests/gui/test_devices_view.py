@@ -31,7 +31,7 @@ LEFT = Qt.MouseButton.LeftButton
 def view(window: MainWindow, qtbot: QtBot) -> DevicesView:
     window.show_tab(DEVICES_TAB)
     view = window.devices_view
-    qtbot.waitUntil(view.header.isVisible)
+    qtbot.waitUntil(lambda: view.is_built)
     return view
 
 
