@@ -94,6 +94,20 @@ def test_a_shipped_device_is_read_only(view: DevicesView, qtbot: QtBot) -> None:
     assert "Duplicate it" in view.header.state.text()
 
 
+def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    view = window.devices_view
+    window.show_tab(DEVICES_TAB)
+    qtbot.waitUntil(lambda: hasattr(view, "form_view") and bool(view.form_view.fields))
+    assert not view.is_built
+    with qtbot.waitSignal(view.built):
+        view.show_device("rpi5")
+    assert view.list.current_key() == "rpi5"
+    assert view.form_view.texts["id"].text() == "rpi5"
+    assert view.form_view.fields["clock_mhz"].value.text() == "2400"
+
+
 def test_the_search_box_finds_by_any_word(view: DevicesView, qtbot: QtBot) -> None:
     qtbot.keyClicks(view.list.search_box, "raspberry 4")
     names = [view.list.table.model().index(row, 0).data() for row in range(2)]
