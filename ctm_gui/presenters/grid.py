@@ -86,13 +86,13 @@ class Grid:
         wanted[np.asarray(rows, dtype=np.intp)] = True
         return np.flatnonzero(wanted[self.order])
 
-    def as_csv(self, rows: Sequence[int] | IndexArray) -> str:
-        """Write ``rows`` of the data, in the order given, as CSV."""
-        return to_csv(self._titles(), self._copied(rows), self._numeric())
+    def as_csv(self, rows: Sequence[int] | IndexArray, *, titled: bool = True) -> str:
+        """Write ``rows`` of the data, in the order given, as CSV, with or without its header."""
+        return to_csv(self._titles() if titled else [], self._copied(rows), self._numeric())
 
-    def as_markdown(self, rows: Sequence[int] | IndexArray) -> str:
-        """Write ``rows`` of the data, in the order given, as a Markdown table."""
-        return to_markdown(self._titles(), self._copied(rows), self._numeric())
+    def as_markdown(self, rows: Sequence[int] | IndexArray, *, titled: bool = True) -> str:
+        """Write ``rows`` of the data, in the order given, as Markdown, with its header or not."""
+        return to_markdown(self._titles() if titled else [], self._copied(rows), self._numeric())
 
     def _titles(self) -> list[str]:
         return [column.title for column in self.columns]

@@ -29,7 +29,7 @@ def to_csv(header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Seq
     """Write a table as CSV after RFC 4180: commas, CRLF, quotes where needed, formulas guarded.
 
     Args:
-        header: names of the C columns.
+        header: names of the C columns; empty for the lines alone, which go on with a table.
         columns: C lists of N cells.
         numeric: for each column whether it holds numbers, which are left as they are.
 
@@ -42,7 +42,8 @@ def to_csv(header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Seq
     ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(header)
+    if header:
+        writer.writerow(header)
     writer.writerows(zip(*safe, strict=True))
     return text.getvalue()
 
@@ -53,7 +54,7 @@ def to_markdown(
     """Write a table as a GitHub-flavoured Markdown table, numbers set to the right.
 
     Args:
-        header: names of the C columns.
+        header: names of the C columns; empty for the lines alone, which go on with a table.
         columns: C lists of N cells; white space in them becomes single blanks, markup is escaped.
         numeric: for each column whether it holds numbers.
 
@@ -65,7 +66,8 @@ def to_markdown(
         for cells, is_number in zip(columns, numeric, strict=True)
     ]
     rule = ["---:" if is_number else "---" for is_number in numeric]
-    lines = [[_markdown_cell(name) for name in header], rule, *zip(*safe, strict=True)]
+    head = [[_markdown_cell(name) for name in header], rule] if header else []
+    lines = [*head, *zip(*safe, strict=True)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 

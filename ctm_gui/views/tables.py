@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from PySide6.QtCore import (
@@ -29,12 +30,18 @@ from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.views.plots import as_tooltip
+from ctm_gui.views.turns import in_turns
 
 _SAMPLED_ROWS = 64
 _WIDEST_COLUMN_PX = 360.0
 _NARROWEST_TEXT_PX = 140.0
 _CELL_PADDING_PX = 6
+_ROWS_A_TURN = 1000  # about 12 ms of writing
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+
+
+class _Writer(Protocol):
+    def __call__(self, rows: IndexArray, *, titled: bool) -> str: ...
 
 
 class GridView(QTableView):
@@ -56,6 +63,7 @@ class GridView(QTableView):
         self._restoring = False
         self._fitting = False
         self._sized_by_user = False
+        self._copies = 0
         self._least_px: dict[str, int] = {}
         self.setModel(model)
         self.setAccessibleName(name)
@@ -181,11 +189,11 @@ class GridView(QTableView):
 
     def copy_as_csv(self) -> None:
         """Copy the selected rows as CSV, all rows shown where none is selected."""
-        _copy(self._grid_model.grid.as_csv(self._rows_to_copy()))
+        self._copy(self._grid_model.grid.as_csv)
 
     def copy_as_markdown(self) -> None:
         """Copy the selected rows as a Markdown table, all rows shown where none is selected."""
-        _copy(self._grid_model.grid.as_markdown(self._rows_to_copy()))
+        self._copy(self._grid_model.grid.as_markdown)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter activates the current row; typing does not search, the filter field does."""
@@ -272,6 +280,25 @@ class GridView(QTableView):
             chosen[part.top() : part.bottom() + 1] = True
         return np.flatnonzero(chosen)
 
+    def _copy(self, write: _Writer) -> None:
+        """Copy few rows at once and many piece by piece, so that the window goes on."""
+        rows = self._rows_to_copy()
+        self._copies += 1
+        work = self._write_to_clipboard(write, rows, self._copies)
+        if rows.size > _ROWS_A_TURN:
+            in_turns(work, self)
+        else:
+            list(work)
+
+    def _write_to_clipboard(self, write: _Writer, rows: IndexArray, copy: int) -> Iterator[None]:
+        parts = []
+        for start in range(0, max(rows.size, 1), _ROWS_A_TURN):
+            parts.append(write(rows[start : start + _ROWS_A_TURN], titled=start == 0))
+            yield
+            if copy != self._copies:
+                return  # a later copy takes its place
+        _to_clipboard("".join(parts))
+
     def _rows_to_copy(self) -> IndexArray:
         chosen = self.selected_rows()
         return chosen if chosen.size else self._grid_model.grid.order
@@ -291,7 +318,7 @@ def copy_button(table: GridView) -> QToolButton:
     return button
 
 
-def _copy(text: str) -> None:
+def _to_clipboard(text: str) -> None:
     # As plain text only: mime data made in Python is deleted after the interpreter has ended, when
     # the clipboard still owns it then, and crashes the process at its exit.
     QGuiApplication.clipboard().setText(text)

@@ -19,6 +19,7 @@ def in_turns(work: Iterator[None], owner: QObject) -> None:
     """
     # A timer of its own: calls that are posted one by another would all run in the same turn.
     timer = QTimer(owner, interval=0)
+    timer.setObjectName("turns")
 
     def advance() -> None:
         for _ in work:

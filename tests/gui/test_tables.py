@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from ctm_gui.models.grid_model import GridModel
@@ -140,6 +141,30 @@ def test_the_copy_button_offers_both_copies(qtbot, table):
 def test_a_tooltip_shows_markup_as_it_is_written():
     assert "<b>" not in as_tooltip("<b>bold</b> & more")
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in as_tooltip("<b>bold</b> & more")
+
+
+@pytest.mark.parametrize("way", ["csv", "markdown"])
+def test_many_rows_are_copied_in_pieces_that_make_the_whole(qtbot, way):
+    grid = make_grid(3500)
+    view = GridView(GridModel(grid), "Things")
+    qtbot.addWidget(view)
+    QGuiApplication.clipboard().setText("before")
+    {"csv": view.copy_as_csv, "markdown": view.copy_as_markdown}[way]()
+    assert QGuiApplication.clipboard().text() == "before", "not all at once"
+    whole = {"csv": grid.as_csv, "markdown": grid.as_markdown}[way](range(3500))
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == whole)
+
+
+def test_a_later_copy_takes_the_place_of_one_that_runs(qtbot):
+    view = GridView(GridModel(make_grid(3500)), "Things")
+    qtbot.addWidget(view)
+    view.copy_as_csv()
+    view.select_rows(np.array([4]), 4)
+    view.copy_as_csv()
+    few = QGuiApplication.clipboard().text()
+    assert few.count("\r\n") == 2
+    qtbot.waitUntil(lambda: not view.findChildren(QTimer, "turns"))
+    assert QGuiApplication.clipboard().text() == few
 
 
 COPY_AND_LEAVE = """
