@@ -13,6 +13,7 @@ from PySide6.QtGui import QFontDatabase, QIcon
 from PySide6.QtWidgets import QApplication
 
 from ctm_gui import settings as table
+from ctm_gui.interrupt import InterruptWatch
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import ThemeChoice, apply_theme, chosen_theme
@@ -57,11 +58,13 @@ class Application:
         """Show the window, open ``models``, and return the exit code once it is closed."""
         crash = CrashHandler(self.window)
         crash.install()
+        interrupt = InterruptWatch(self.window.close)
         self.start(models)
         try:
             return self.qt.exec()
         finally:
             self.close()
+            interrupt.stop()
             crash.uninstall()
 
     def close(self) -> None:
