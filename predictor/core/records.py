@@ -154,6 +154,7 @@ class Prediction:
         out_of_distribution: reason in words, else empty.
         signature: id of the signature that was used, else None.
         flagged_operators: names of operators that the target cannot run or that are not counted.
+        predicted_ms: what the engine predicts where ``latency_ms`` was measured, else None.
     """
 
     model: str
@@ -173,6 +174,7 @@ class Prediction:
     out_of_distribution: str = ""
     signature: str | None = None
     flagged_operators: tuple[str, ...] = ()
+    predicted_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

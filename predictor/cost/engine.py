@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Basis, Signature, Target
+from predictor.core.records import Basis, Target
 from predictor.graph.operator_graph import OperatorGraph
 
 
@@ -21,6 +21,23 @@ class BoundType(IntEnum):
     COMPUTE = 1
     MEMORY = 2
     LAUNCH = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetMeasurements:
+    """What was measured on one target: its Device Behavior Signature with the graphs themselves.
+
+    Attributes:
+        signature_id: id of the signature that they are of, empty for measurements of none.
+        graphs: S graphs, each at the batch that was run.
+        latency_ms: float64 [S], of one run over the graph's batch.
+        noise: float64 [S], standard deviation of ln(latency) as far as the samples tell it.
+    """
+
+    signature_id: str
+    graphs: Sequence[OperatorGraph]
+    latency_ms: NDArray[np.float64]
+    noise: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +53,10 @@ class PredictionTable:
         memory_bytes: float64 [G, T], weights and peak activations in the target's precision.
         fits_memory: True, False, or None where the device's memory is not known, G rows of T.
         problems: why a cell has no number, by (graph, target) index.
+        predicted_ms: float64 [G, T], what the engine predicts; ``latency_ms`` differs from it where
+            the basis is MEASURED.
+        out_of_distribution: why a cell is beyond what the engine has learned from, in words, by
+            (graph, target) index.
     """
 
     engine: str
@@ -49,6 +70,30 @@ class PredictionTable:
     memory_bytes: NDArray[np.float64]
     fits_memory: Sequence[Sequence[bool | None]]
     problems: Mapping[tuple[int, int], str]
+    predicted_ms: NDArray[np.float64]
+    out_of_distribution: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttentionMaps:
+    """What the Hardware-Operation Dialogue Module attended to, of one graph on one target.
+
+    Attributes:
+        metrics: names of the K metrics of the target that are known, in the order of the registry.
+        operator_to_metric: float32 [N, K], each row sums to 1.
+        metric_to_operator: float32 [K, N], each row sums to 1.
+        blend: lambda of Eq. (9), the weight of what operators heard from metrics.
+        residual: alpha_res of Eq. (8), the weight of attention beside an operator's own state.
+
+    Reference:
+        CloserToMe, Eq. (7) to (9).
+    """
+
+    metrics: tuple[str, ...]
+    operator_to_metric: NDArray[np.float32]
+    metric_to_operator: NDArray[np.float32]
+    blend: float
+    residual: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +107,7 @@ class Explanation:
         launch_ms: its launch overhead.
         bound_ms: the part of the physical bound that its arithmetic makes.
         bound_type: int8 [N], :class:`BoundType`.
+        attention: what HODM attended to; None for engines without it.
     """
 
     latency_ms: NDArray[np.float64]
@@ -70,6 +116,7 @@ class Explanation:
     launch_ms: NDArray[np.float64]
     bound_ms: NDArray[np.float64]
     bound_type: NDArray[np.int8]
+    attention: AttentionMaps | None = None
 
 
 class Engine(Protocol):
@@ -83,21 +130,23 @@ class Engine(Protocol):
         self,
         graphs: Sequence[OperatorGraph],
         targets: Sequence[Target],
-        signatures: Mapping[str, Signature],
+        measured: Mapping[str, TargetMeasurements],
     ) -> PredictionTable:
         """Predict every graph on every target in one call.
 
         Args:
             graphs: G graphs, each at the batch that is asked about.
             targets: T targets.
-            signatures: active signature by target key; engines that need none ignore them.
+            measured: what was measured on targets, by target key; engines that need none ignore it.
 
         Returns:
             A table of G x T; a cell without a number has a problem in words.
         """
 
-    def explain(self, graph: OperatorGraph, target: Target) -> Explanation:
-        """Say where the time of one graph goes on one target.
+    def explain(
+        self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
+    ) -> Explanation:
+        """Say where the time of one graph goes on one target, of which this was measured.
 
         Raises:
             InputError: the target has no number for this graph; the reason as in the table.

@@ -22,10 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Signature, Target
+from predictor.core.records import Basis, Target
 from predictor.cost.capability import Capability, capability
 from predictor.cost.columns import HALF, SINGLE, WIDTHS, Columns, Floats
-from predictor.cost.engine import BoundType, Explanation, PredictionTable
+from predictor.cost.engine import (
+    BoundType,
+    Explanation,
+    PredictionTable,
+    TargetMeasurements,
+)
 from predictor.graph.operator_graph import OperatorGraph
 
 _CHUNK_CELLS = 1 << 18  # operators x targets at a time: five temporaries of 2 MiB stay in cache
@@ -45,7 +50,7 @@ class RooflineEngine:
         self,
         graphs: Sequence[OperatorGraph],
         targets: Sequence[Target],
-        signatures: Mapping[str, Signature],  # noqa: ARG002  # of the protocol; not needed here
+        measured: Mapping[str, TargetMeasurements],  # noqa: ARG002  # of the protocol, not needed
     ) -> PredictionTable:
         """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
         known, problems = _capabilities(targets)
@@ -73,9 +78,15 @@ class RooflineEngine:
             memory_bytes=memory,
             fits_memory=_fits(memory, dram_bytes),
             problems={(g, t): text for g in range(len(graphs)) for t, text in problems.items()},
+            predicted_ms=latency,
         )
 
-    def explain(self, graph: OperatorGraph, target: Target) -> Explanation:
+    def explain(
+        self,
+        graph: OperatorGraph,
+        target: Target,
+        measured: TargetMeasurements | None = None,  # noqa: ARG002  # of the protocol, not needed
+    ) -> Explanation:
         """Say where the time of one graph goes on one target.
 
         Raises:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
-from predictor.core.records import Configuration, Device, Precision, Prediction, Target
+from predictor.core.records import Basis, Configuration, Device, Precision, Prediction, Target
 from predictor.cost.cores import threads_in_use
-from predictor.cost.engine import BoundType, Engine, PredictionTable
+from predictor.cost.engine import AttentionMaps, BoundType, Engine, PredictionTable
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
@@ -75,6 +75,7 @@ class OperatorTable(OperatorFacts):
         memory_ms: time of the traffic at the target's bandwidth.
         launch_ms: overhead of starting the operator.
         bound_type: "compute", "memory", "launch", or "—" where no time is spent.
+        attention: what HODM attended to; None for engines without it.
     """
 
     latency_ms: NDArray[np.float64]
@@ -83,6 +84,7 @@ class OperatorTable(OperatorFacts):
     memory_ms: NDArray[np.float64]
     launch_ms: NDArray[np.float64]
     bound_type: tuple[str, ...]
+    attention: AttentionMaps | None = None
 
 
 def resolve_targets(
@@ -164,6 +166,7 @@ def explain(model: Model, target: Target, engine: str = "roofline") -> OperatorT
         memory_ms=explanation.memory_ms,
         launch_ms=explanation.launch_ms,
         bound_type=tuple(_BOUND_WORDS[kind] for kind in explanation.bound_type.tolist()),
+        attention=explanation.attention,
     )
 
 
@@ -217,6 +220,7 @@ def _row(
     latency, bound = _column(table.latency_ms[row]), _column(table.bound_ms[row])
     low80, high80 = _column(table.low80_ms[row]), _column(table.high80_ms[row])
     low95, high95 = _column(table.low95_ms[row]), _column(table.high95_ms[row])
+    predicted = _column(table.predicted_ms[row])
     return [
         Prediction(
             model=name,
@@ -233,6 +237,8 @@ def _row(
             bound_ms=bound[column],
             fits_memory=table.fits_memory[row][column],
             problem=table.problems.get((row, column), ""),
+            predicted_ms=predicted[column] if table.basis[row][column] is Basis.MEASURED else None,
+            out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
         )
         for column, target in enumerate(targets)
