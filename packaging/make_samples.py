@@ -7,6 +7,9 @@ and a model of 66 million parameters is a file of 60 KB. The files are the same 
 
 - mobilenetv2-1.0-224: Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks",
   CVPR 2018, table 2, batch normalisation folded into the convolutions.
+- yolov3-tiny-416: Redmon and Farhadi, "YOLOv3: An Incremental Improvement", 2018, by the file
+  cfg/yolov3-tiny.cfg of https://github.com/pjreddie/darknet, with its two raw outputs; batch
+  normalisation folded.
 - distilbert-base: Sanh et al., "DistilBERT, a distilled version of BERT", 2019: 6 layers of
   BERT-base (Devlin et al., NAACL 2019): width 768, 12 heads, feed-forward width 3072.
 """
@@ -153,6 +156,49 @@ def _relu6(b: Builder, name: str, x: str) -> str:
     return b.add("Clip", f"{name}.relu6", x, low, high)
 
 
+_ANCHORS_A_CELL, _VALUES_AN_ANCHOR = 3, 85  # box, objectness and 80 classes
+
+
+def yolov3_tiny() -> onnx.ModelProto:
+    """Return YOLOv3-tiny for images of 416 x 416: two grids of raw outputs, 13 x 13 and 26 x 26."""
+    b = Builder()
+    x, channels = "image", 3
+    for place, width in enumerate((16, 32, 64, 128)):
+        x = _max_pool(b, f"pool{place}", _leaky(b, f"backbone{place}", x, channels, width))
+        channels = width
+    fine = _leaky(b, "backbone4", x, 128, 256)
+    x = _leaky(b, "backbone5", _max_pool(b, "pool4", fine), 256, 512)
+    x = _leaky(b, "backbone6", _max_pool(b, "pool5", x, stride=1), 512, 1024)
+    x = _leaky(b, "neck", x, 1024, 256, kernel=1)
+    outputs = _ANCHORS_A_CELL * _VALUES_AN_ANCHOR
+    _conv(b, "coarse.output", _leaky(b, "coarse", x, 256, 512), 512, outputs, kernel=1)
+    b.nodes[-1].output[0] = "coarse"
+    scales = b.constant(np.array([1, 1, 2, 2], np.float32))
+    up = _leaky(b, "fine.reduce", x, 256, 128, kernel=1)
+    up = b.add("Resize", "fine.upsample", up, "", scales, mode="nearest")
+    both = b.add("Concat", "fine.concat", up, fine, axis=1)
+    _conv(b, "fine.output", _leaky(b, "fine", both, 384, 256), 256, outputs, kernel=1)
+    b.nodes[-1].output[0] = "fine"
+    return b.model(
+        "yolov3-tiny-416",
+        [_tensor("image", TensorProto.FLOAT, "batch", 3, 416, 416)],
+        [
+            _tensor("coarse", TensorProto.FLOAT, "batch", outputs, 13, 13),
+            _tensor("fine", TensorProto.FLOAT, "batch", outputs, 26, 26),
+        ],
+    )
+
+
+def _leaky(b: Builder, name: str, x: str, channels: int, width: int, *, kernel: int = 3) -> str:
+    y = _conv(b, name, x, channels, width, kernel=kernel)
+    return b.add("LeakyRelu", f"{name}.leaky", y, alpha=0.1)
+
+
+def _max_pool(b: Builder, name: str, x: str, *, stride: int = 2) -> str:
+    pads = [0, 0, 2 - stride, 2 - stride]  # the grid of a stride of 1 keeps its size
+    return b.add("MaxPool", name, x, kernel_shape=[2, 2], strides=[stride, stride], pads=pads)
+
+
 _LAYERS, _WIDTH, _HEADS, _HIDDEN, _VOCABULARY, _POSITIONS = 6, 768, 12, 3072, 30522, 512
 
 
@@ -227,7 +273,7 @@ def _tensor(name: str, element_type: int, *dims: int | str) -> onnx.ValueInfoPro
 def main(folder: Path) -> None:
     """Write every sample into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    for model in (mobilenet_v2(), distilbert()):
+    for model in (mobilenet_v2(), yolov3_tiny(), distilbert()):
         path = folder / f"{model.graph.name}.onnx"
         path.write_bytes(model.SerializeToString(deterministic=True))
         print(f"{path}: {path.stat().st_size:,} bytes, {len(model.graph.node)} nodes")
