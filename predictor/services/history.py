@@ -55,6 +55,7 @@ class History:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
         stored = [_stored(model) for model in models]
+        made_with = {(_fingerprint(m), Path(m.path).name): _settings(m) for m in models}
         with self._database.transaction() as connection:
             files = {
                 (model.fingerprint, Path(model.path).name): model_records.put(connection, model)
@@ -63,7 +64,12 @@ class History:
             return prediction_records.add(
                 connection,
                 (
-                    NewPrediction(p, files.get((p.fingerprint, p.model)), settings_hash(p))
+                    NewPrediction(
+                        p,
+                        files.get((p.fingerprint, p.model)),
+                        settings_hash(p),
+                        made_with.get((p.fingerprint, p.model), _settings()),
+                    )
                     for p in predictions
                 ),
             )
@@ -133,9 +139,19 @@ def settings_hash(prediction: Prediction) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
+def _settings(model: Model | None = None) -> str:
+    """Return what a prediction was made with and no field of it tells, as a JSON object."""
+    dimensions = {} if model is None else {d.name: d.value for d in model.dynamic}
+    return json.dumps({"program": __version__, "dimensions": dimensions})
+
+
+def _fingerprint(model: Model) -> str:
+    return model.graph.fingerprint
+
+
 def _stored(model: Model) -> StoredModel:
     return StoredModel(
-        model.graph.fingerprint,
+        _fingerprint(model),
         model.graph.to_bytes(),
         model.path,
         model.size_bytes,

@@ -11,21 +11,19 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 import platformdirs
 
 from predictor.core.errors import HostError, InputError
 from predictor.store import migrations
-from predictor.store.failures import OTHER_FILE, explain, explained, has_code
+from predictor.store.copies import write_copy
+from predictor.store.failures import explained, has_code
+from predictor.store.reading import BUSY_TIMEOUT_MS, connect_read_only
+from predictor.store.recognition import APPLICATION_ID, newer, refuse_foreign, refuse_foreign_file
 
-APPLICATION_ID = 0x43544D31  # "CTM1" in the file's header
 ENVIRONMENT_VARIABLE = "CTM_STORE"
-# Long enough for another process's commit on a slow disk. The store is never used on the
-# window's thread, so a wait stalls nothing that the user sees.
-BUSY_TIMEOUT_MS = 10_000
 _RETRY_S = 0.005
 
 
@@ -86,12 +84,34 @@ def open_database(path: Path | None = None, busy_timeout_ms: int = BUSY_TIMEOUT_
     location = store_path(path)
     with explained(location):
         _prepare_folder(location)
-        _refuse_foreign_file(location)
+        refuse_foreign_file(location)
         connection = _connect(location, busy_timeout_ms)
         try:
-            _refuse_foreign(connection, location)
+            refuse_foreign(connection, location)
             if _pending(connection, location):
                 _migrate(connection, location, busy_timeout_ms)
+        except BaseException:
+            connection.close()
+            raise
+    return Database(location, connection)
+
+
+def open_read_only(path: Path | None = None) -> Database:
+    """Open an existing store of this schema or an earlier one to look at it.
+
+    Nothing is made, migrated or changed, and the file, its folder and its disk may be read-only.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: it cannot be read.
+    """
+    location = store_path(path)
+    with explained(location):
+        refuse_foreign_file(location)
+        connection = connect_read_only(location)
+        try:
+            refuse_foreign(connection, location)
+            _pending(connection, location)
         except BaseException:
             connection.close()
             raise
@@ -133,58 +153,6 @@ def _prepare_folder(path: Path) -> None:
             f"its folder cannot be made or read ({error.strerror})",
             "make the folder writable for you, or name another file with --store",
         ) from error
-
-
-def _refuse_foreign_file(path: Path) -> None:
-    """Look at an existing file without writing a byte, a lock or a file beside it.
-
-    SQLite reads it, not ``open``: closing a plain file handle would drop the locks that another
-    connection of this process has on the same file (https://www.sqlite.org/howtocorrupt.html,
-    2.2). ``immutable`` ignores what stands in the write-ahead log; the real connection sees it.
-    """
-    if not path.exists():
-        return
-    with closing(sqlite3.connect(_uri(path, "mode=ro&immutable=1"), uri=True)) as connection:
-        try:
-            _refuse_foreign(connection, path)
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-        except sqlite3.DatabaseError as error:
-            # A process that copies its log into the file, or was killed at it, leaves the file
-            # alone inconsistent: with its log, the real connection reads it.
-            if has_code(error, sqlite3.SQLITE_CORRUPT):
-                return
-            raise
-    if version > len(migrations.MIGRATIONS):
-        raise _newer(path, f"its schema has version {version}")
-
-
-def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    if application_id == APPLICATION_ID:
-        return
-    # A file without a table is new: a start that was killed before its first commit leaves one.
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if application_id or tables:
-        raise InputError(
-            str(path), "this is a database of another program, not a store", OTHER_FILE
-        )
-
-
-def _newer(path: Path, what: str) -> InputError:
-    known = len(migrations.MIGRATIONS)
-    return InputError(
-        str(path),
-        f"a newer version of this program made the store ({what}, this program knows "
-        f"version {known})",
-        "install the newer version, or name another file with --store; this one was not touched",
-    )
-
-
-def _uri(path: Path, options: str) -> str:
-    name = path.as_posix()
-    # Two slashes and an empty host, so that a Windows share's own two are not taken for a host.
-    slash = "" if name.startswith("/") else "/"
-    return f"file://{slash}{quote(os.fsencode(name), safe='/:')}?{options}"
 
 
 def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
@@ -236,32 +204,23 @@ def _pending(connection: sqlite3.Connection, path: Path) -> list[str]:
     applied = migrations.applied_names(connection)
     unknown = migrations.unknown_names(applied)
     if unknown:
-        raise _newer(path, f"its schema has the step {unknown[0]}")
+        raise newer(path, f"its schema has the step {unknown[0]}")
     return migrations.pending_names(applied)
 
 
 def _back_up(path: Path, backup: Path) -> None:
     """Copy the store; a copy from an earlier attempt at the same step is replaced.
 
-    The caller holds the write lock, so nothing is committed in between. It can't be the source
-    itself: SQLite copies nothing from a connection that may write.
+    The caller holds the write lock, so nothing is committed in between.
 
     Raises:
         HostError: the copy cannot be written; the store is then not migrated.
     """
-    partial = backup.with_name(f"{backup.name}.partial")
     try:
-        partial.unlink(missing_ok=True)
-        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(partial)) as copy:
-            # Without a journal a kill leaves one partial file and nothing beside it.
-            copy.execute("PRAGMA journal_mode = OFF")
-            source.backup(copy)
-        partial.replace(backup)
-    except (OSError, sqlite3.OperationalError) as error:
-        meaning = explain(error, backup) if isinstance(error, sqlite3.Error) else None
+        write_copy(path, backup)
+    except HostError as error:
         raise HostError(
             str(backup),
-            f"the backup before the upgrade of the store could not be written "
-            f"({meaning.reason if meaning else error})",
+            f"the backup before the upgrade of the store could not be written ({error.reason})",
             "free some space or make the folder writable, and start again",
         ) from error

@@ -1,4 +1,4 @@
-"""What the store holds, and whether it is sound."""
+"""What the store holds, and whether it is sound; one of an earlier schema as it is."""
 
 from __future__ import annotations
 
@@ -18,21 +18,35 @@ TABLES = (
     "measurements",
     "signatures",
     "predictions",
+    "prediction_marks",
     "reports",
     "settings",
 )
+# Columns whose text is a JSON document.
+_DOCUMENTS = {
+    "devices": ("description",),
+    "probe_sessions": ("plan", "facts"),
+    "probes": ("outcome",),
+    "signatures": ("facts",),
+    "predictions": ("flagged_operators", "settings"),
+    "prediction_marks": ("tags",),
+    "settings": ("value",),
+}
 
 
 def info(database: Database) -> dict[str, object]:
     """Return path, size in bytes with the log, schema, journal and records of each table."""
     with database.reading() as connection:
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+        known = _columns(connection)
         return {
             "path": str(database.path),
             "size_bytes": _size_bytes(database),
-            "schema": migrations.applied_names(connection)[-1],
+            "schema": (migrations.applied_names(connection) or [""])[-1],
             "journal": journal,
-            "records": {table: _count(connection, table) for table in TABLES},
+            "records": {
+                table: _count(connection, table) if table in known else 0 for table in TABLES
+            },
         }
 
 
@@ -40,7 +54,13 @@ def problems(database: Database) -> list[str]:
     """Return what SQLite's own checks and the references find, one sentence each."""
     with database.reading() as connection:
         try:
-            return [*_damage(connection), *_dangling(connection), *_empty_signatures(connection)]
+            return [
+                *_damage(connection),
+                *_dangling(connection),
+                *_empty_signatures(connection),
+                *_withdrawn_in_use(connection),
+                *_wrong_documents(connection),
+            ]
         except sqlite3.DatabaseError as error:
             # Some damage is found by the check, some keeps the check itself from running.
             if not has_code(error, sqlite3.SQLITE_CORRUPT):
@@ -56,6 +76,16 @@ def _size_bytes(database: Database) -> int:
 def _count(connection: sqlite3.Connection, table: str) -> int:
     (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - our own names
     return int(count)
+
+
+def _columns(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    """Return the columns of each table that this store's schema has."""
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
+    return {
+        table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        for table in TABLES
+        if table in tables
+    }
 
 
 def _damage(connection: sqlite3.Connection) -> list[str]:
@@ -76,3 +106,30 @@ def _empty_signatures(connection: sqlite3.Connection) -> list[str]:
         " WHERE id NOT IN (SELECT signature_id FROM signature_measurements) ORDER BY id"
     )
     return [f"Signature {identity} has no measurement." for (identity,) in rows]
+
+
+def _withdrawn_in_use(connection: sqlite3.Connection) -> list[str]:
+    if "withdrawn_ns" not in _columns(connection)["measurements"]:
+        return []
+    rows = connection.execute(
+        "SELECT signatures.id, measurements.id FROM signatures"
+        " JOIN signature_measurements ON signature_id = signatures.id"
+        " JOIN measurements ON measurements.id = measurement_id"
+        " WHERE deleted_ns IS NULL AND withdrawn_ns IS NOT NULL"
+    )
+    return [
+        f"Signature {name} uses measurement {used}, which was withdrawn." for name, used in rows
+    ]
+
+
+def _wrong_documents(connection: sqlite3.Connection) -> list[str]:
+    known = _columns(connection)
+    return [
+        f"Column {column} of row {row} of {table} is not JSON."
+        for table, columns in _DOCUMENTS.items()
+        for column in columns
+        if column in known.get(table, ())
+        for (row,) in connection.execute(
+            f"SELECT rowid FROM {table} WHERE NOT json_valid({column})"  # noqa: S608 - our own names
+        )
+    ]

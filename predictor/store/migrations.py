@@ -213,7 +213,33 @@ _PROBES = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _PROBES)
+_HISTORY = Migration(
+    "0003_history",
+    (
+        # What the user says of a prediction stands apart from it: a prediction is never changed.
+        """
+        CREATE TABLE prediction_marks (
+            prediction_id TEXT NOT NULL PRIMARY KEY
+                REFERENCES predictions (id) ON DELETE CASCADE,
+            tags TEXT NOT NULL,
+            note TEXT NOT NULL
+        )
+        """,
+        # What it was made with besides engine, target and signature, as a JSON object.
+        "ALTER TABLE predictions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}'",
+        # Both can be taken back; a deleted prediction goes for good after a while.
+        "ALTER TABLE predictions ADD COLUMN deleted_ns INTEGER",
+        "ALTER TABLE measurements ADD COLUMN withdrawn_ns INTEGER",
+        # The prediction that a measured latency was recorded for.
+        """
+        ALTER TABLE measurements ADD COLUMN prediction_id TEXT
+            REFERENCES predictions (id) ON DELETE SET NULL
+        """,
+        "CREATE INDEX measurements_prediction ON measurements (prediction_id)",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _PROBES, _HISTORY)
 
 
 def applied_names(connection: sqlite3.Connection) -> list[str]:

@@ -1,11 +1,15 @@
-"""Predictions as they were made: each one a record, never changed and never merged."""
+"""Predictions as they were made: each one a record, never changed and never merged.
+
+What the user says of one (tags, a note) stands apart from it. A deleted one is kept for a while
+and can be restored.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +29,9 @@ class StoredPrediction:
         path: of the model's file, empty where it is not known.
         settings_hash: SHA-256 (hex) of what it was made with, besides model and device.
         prediction: the record.
+        settings: what it was made with and no field of it tells, as a JSON object.
+        tags: the user's words for it, in order.
+        note: the user's remark.
     """
 
     id: str
@@ -32,15 +39,19 @@ class StoredPrediction:
     path: str
     settings_hash: str
     prediction: Prediction
+    settings: str = "{}"
+    tags: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NewPrediction:
-    """A prediction to be stored, the row id of its model's file and the hash of its settings."""
+    """A prediction to be stored, the row id of its model's file, and what it was made with."""
 
     prediction: Prediction
     file_id: int | None
     settings_hash: str
+    settings: str = "{}"
 
 
 _COLUMNS = (
@@ -48,15 +59,17 @@ _COLUMNS = (
     " bound_ms, fits_memory, problem, out_of_distribution, signature_id, flagged_operators"
 )
 _INSERT = (
-    f"INSERT INTO predictions (id, target_id, file_id, settings_hash, created_ns, {_COLUMNS})"  # noqa: S608 - our own words
-    f" VALUES ({', '.join('?' * 20)})"
+    "INSERT INTO predictions"  # noqa: S608 - our own words
+    f" (id, target_id, file_id, settings_hash, settings, created_ns, {_COLUMNS})"
+    f" VALUES ({', '.join('?' * 21)})"
 )
 _SELECT = (
-    "SELECT predictions.id, predictions.created_ns, model_files.path, settings_hash,"  # noqa: S608 - our own words
-    f" {targets.COLUMNS}, {_COLUMNS.replace('fingerprint', 'predictions.fingerprint')}"
+    "SELECT predictions.id, predictions.created_ns, model_files.path, settings_hash, settings,"  # noqa: S608 - our own words
+    f" tags, note, {targets.COLUMNS},"
+    f" {_COLUMNS.replace('fingerprint', 'predictions.fingerprint')}"
     " FROM predictions JOIN targets ON targets.id = target_id"
     " LEFT JOIN model_files ON model_files.id = file_id"
-    " ORDER BY predictions.created_ns DESC, predictions.rowid DESC LIMIT ?"
+    " LEFT JOIN prediction_marks ON prediction_id = predictions.id"
 )
 
 
@@ -65,30 +78,99 @@ def add(connection: sqlite3.Connection, predictions: Iterable[NewPrediction]) ->
     now_ns = time.time_ns()
     rows = [(new_id(), new) for new in predictions]
     connection.executemany(
-        _INSERT,
-        (
-            (
-                identity,
-                targets.put(connection, new.prediction.device_id, new.prediction.configuration),
-                new.file_id,
-                new.settings_hash,
-                now_ns,
-                *_values(new.prediction),
-            )
-            for identity, new in rows
-        ),
+        _INSERT, (_row(connection, identity, new, now_ns) for identity, new in rows)
     )
     return [identity for identity, _ in rows]
 
 
+def insert(connection: sqlite3.Connection, stored: StoredPrediction) -> None:
+    """Store a prediction under its own id and time, with its marks; inside a transaction."""
+    new = NewPrediction(stored.prediction, None, stored.settings_hash, stored.settings)
+    connection.execute(_INSERT, _row(connection, stored.id, new, stored.created_ns))
+    mark(connection, stored.id, stored.tags, stored.note)
+
+
 def recent(database: Database, limit: int) -> list[StoredPrediction]:
-    """Return the last ``limit`` predictions, the newest first."""
+    """Return the last ``limit`` predictions that were not deleted, the newest first."""
     with database.reading() as connection:
-        return [_stored(row) for row in connection.execute(_SELECT, (limit,))]
+        rows = connection.execute(
+            f"{_SELECT} WHERE deleted_ns IS NULL"
+            " ORDER BY predictions.created_ns DESC, predictions.rowid DESC LIMIT ?",
+            (limit,),
+        )
+        return [_stored(row) for row in rows]
 
 
-def _values(prediction: Prediction) -> tuple[Any, ...]:
+def by_id(connection: sqlite3.Connection, prediction_id: str) -> StoredPrediction | None:
+    """Return one prediction, deleted or not; None where there is none of this id."""
+    row = connection.execute(f"{_SELECT} WHERE predictions.id = ?", (prediction_id,)).fetchone()
+    return None if row is None else _stored(row)
+
+
+def count(database: Database) -> int:
+    """Return how many predictions there are that were not deleted."""
+    with database.reading() as connection:
+        (number,) = connection.execute(
+            "SELECT count(*) FROM predictions WHERE deleted_ns IS NULL"
+        ).fetchone()
+        return int(number)
+
+
+def mark(
+    connection: sqlite3.Connection, prediction_id: str, tags: Sequence[str], note: str
+) -> None:
+    """Set a prediction's tags and note; neither takes its mark away. Inside a transaction."""
+    if not tags and not note:
+        connection.execute("DELETE FROM prediction_marks WHERE prediction_id = ?", (prediction_id,))
+        return
+    connection.execute(
+        "INSERT INTO prediction_marks (prediction_id, tags, note) VALUES (?, ?, ?)"
+        " ON CONFLICT (prediction_id) DO UPDATE SET tags = excluded.tags, note = excluded.note",
+        (prediction_id, json.dumps(list(tags)), text_in(note)),
+    )
+
+
+def delete(database: Database, ids: Sequence[str]) -> None:
+    """Delete predictions, which ``restore`` undoes until they are purged."""
+    now_ns = time.time_ns()
+    with database.transaction() as connection:
+        connection.executemany(
+            "UPDATE predictions SET deleted_ns = ? WHERE id = ?", [(now_ns, i) for i in ids]
+        )
+
+
+def restore(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Undo a deletion; inside a transaction."""
+    connection.executemany(
+        "UPDATE predictions SET deleted_ns = NULL WHERE id = ?", [(i,) for i in ids]
+    )
+
+
+def purge(database: Database, before_ns: int) -> None:
+    """Remove for good what was deleted before a time, and the graphs that only those had."""
+    with database.transaction() as connection:
+        gone = connection.execute(
+            "DELETE FROM predictions WHERE deleted_ns < ?", (before_ns,)
+        ).rowcount
+        if gone:
+            connection.execute(
+                "DELETE FROM models"
+                " WHERE fingerprint NOT IN (SELECT fingerprint FROM predictions)"
+                " AND fingerprint NOT IN (SELECT fingerprint FROM measurements)"
+            )
+
+
+def _row(
+    connection: sqlite3.Connection, identity: str, new: NewPrediction, created_ns: int
+) -> tuple[Any, ...]:
+    prediction = new.prediction
     return (
+        identity,
+        targets.put(connection, prediction.device_id, prediction.configuration),
+        new.file_id,
+        new.settings_hash,
+        new.settings,
+        created_ns,
         text_in(prediction.model),
         prediction.fingerprint,
         prediction.engine,
@@ -108,12 +190,25 @@ def _values(prediction: Prediction) -> tuple[Any, ...]:
 
 
 def _stored(row: tuple[Any, ...]) -> StoredPrediction:
-    identity, created_ns, path, settings_hash = row[:4]
-    device_id, configuration = targets.from_columns(row[4:9])
-    model, fingerprint, engine, basis = row[9:13]
-    latency_ms, low80_ms, high80_ms, low95_ms, high95_ms, bound_ms = row[13:19]
-    fits_memory, problem, out_of_distribution, signature, flagged_operators = row[19:]
-    prediction = Prediction(
+    identity, created_ns, path, settings_hash, settings, tags, note = row[:7]
+    return StoredPrediction(
+        identity,
+        created_ns,
+        "" if path is None else text_out(path),
+        settings_hash,
+        _prediction(row[7:]),
+        settings,
+        () if tags is None else tuple(json.loads(tags)),
+        "" if note is None else text_out(note),
+    )
+
+
+def _prediction(row: tuple[Any, ...]) -> Prediction:
+    device_id, configuration = targets.from_columns(row[:5])
+    model, fingerprint, engine, basis = row[5:9]
+    latency_ms, low80_ms, high80_ms, low95_ms, high95_ms, bound_ms = row[9:15]
+    fits_memory, problem, out_of_distribution, signature, flagged_operators = row[15:]
+    return Prediction(
         model=text_out(model),
         fingerprint=fingerprint,
         device_id=device_id,
@@ -131,7 +226,4 @@ def _stored(row: tuple[Any, ...]) -> StoredPrediction:
         out_of_distribution=text_out(out_of_distribution),
         signature=signature,
         flagged_operators=tuple(json.loads(flagged_operators)),
-    )
-    return StoredPrediction(
-        identity, created_ns, "" if path is None else text_out(path), settings_hash, prediction
     )

@@ -38,9 +38,9 @@ from predictor.store.probe_sessions import ProbeState, SessionState, StoredProbe
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 SAMPLES = sorted(GOLDEN.glob("*.sqlite"))
 
-NEXT = Migration("0003_next", ("ALTER TABLE reports ADD COLUMN note TEXT NOT NULL DEFAULT ''",))
+NEXT = Migration("9998_next", ("ALTER TABLE reports ADD COLUMN note TEXT NOT NULL DEFAULT ''",))
 FAILING = Migration(
-    "0004_failing", ("CREATE TABLE half (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
+    "9999_failing", ("CREATE TABLE half (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
 )
 
 
@@ -140,6 +140,27 @@ def test_probe_sessions_of_every_schema_that_has_them_open(tmp_path: Path, sampl
     opened.close()
 
 
+@pytest.mark.parametrize("sample", SAMPLES[2:], ids=lambda s: s.stem)
+def test_marks_and_truth_of_every_schema_that_has_them_open(tmp_path: Path, sample: Path) -> None:
+    path = tmp_path / sample.name
+    shutil.copy(sample, path)
+    opened = open_database(path)
+
+    (kept,) = predictions.recent(opened, 10)
+    assert (kept.tags, kept.note) == (("release 2", "rpi"), "before the new cooler")
+    (measured,) = [m for m in measurements.every(opened) if m.measurement.device_id == "tesla-t4"]
+    assert (measured.measurement.id, measured.measurement.value_ms) == ("7" + "0" * 31, 2.25)
+    with opened.transaction() as connection:
+        assert measured.prediction_id is not None
+        predictions.restore(connection, [measured.prediction_id])
+        measurements.reinstate(connection, "8" + "0" * 31)
+    restored = predictions.recent(opened, 10)[0]
+    assert restored.id == measured.prediction_id
+    assert restored.settings == '{"program": "0.1.0", "dimensions": {"batch": 1}}'
+    assert [m.measurement.value_ms for m in measurements.of_predicted(opened)][-1] == 225.0
+    opened.close()
+
+
 def test_a_store_of_a_newer_program_is_refused_as_it_is(
     filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,14 +184,14 @@ def test_a_store_is_copied_before_it_is_migrated(
     assert opened.connection.execute("SELECT note FROM reports").fetchall() == []
     assert settings.every(opened) == {"unit": "ms"}
     opened.close()
-    assert schema(filled)[1] == 3
-    backup = backup_path(filled, "0003_next")
+    assert schema(filled)[1] == len(migrations.MIGRATIONS)
+    backup = backup_path(filled, "9998_next")
     assert schema(backup) == before
     assert {f.name for f in filled.parent.iterdir()} == {filled.name, backup.name}
     # The copy is a store itself: put in place, it opens and migrates.
     backup.replace(filled)
     open_database(filled).close()
-    assert schema(filled)[1] == 3
+    assert schema(filled)[1] == len(migrations.MIGRATIONS)
 
 
 def test_a_new_store_needs_no_copy(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +231,7 @@ def test_a_store_that_cannot_be_copied_is_not_migrated(
 ) -> None:
     before = schema(filled)
     # A folder where the copy would stand: it can't be replaced by a file.
-    (backup_path(filled, "0003_next") / "in the way").mkdir(parents=True)
+    (backup_path(filled, "9998_next") / "in the way").mkdir(parents=True)
     with monkeypatch.context() as newer:
         with_steps(newer, NEXT)
         with pytest.raises(HostError, match="the backup before the upgrade"):

@@ -1,0 +1,139 @@
+"""Whole copies of a store: backups, and putting one back.
+
+SQLite's backup interface copies the state between two commits, whoever else has the store open. A
+copy that becomes a file is there whole or not at all; one that goes into a store is one
+transaction there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from predictor.core.errors import HostError
+from predictor.store.failures import explain, has_code
+from predictor.store.reading import BUSY_TIMEOUT_MS, connect_read_only
+
+_SIDE_FILES = ("-wal", "-shm")
+
+
+def write_copy(store: Path, copy: Path) -> None:
+    """Write the store at ``store`` into the file ``copy``, which is replaced where it is there.
+
+    Raises:
+        HostError: the store cannot be read or the copy cannot be written; ``copy`` is as it was.
+    """
+    partial = copy.with_name(f"{copy.name}.{os.getpid()}.partial")
+    try:
+        with closing(connect_read_only(store)) as origin, closing(sqlite3.connect(partial)) as new:
+            # Without a journal a kill leaves one partial file and nothing beside it.
+            new.execute("PRAGMA journal_mode = OFF")
+            _copy_pages(origin, new)
+        _sync(partial)
+        partial.replace(copy)
+        _sync(copy.parent)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise _not_written(copy, error) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def put_back(copy: Path, store: Path) -> None:
+    """Make the store at ``store`` what ``copy`` is: killed at any time, it is the old or the new.
+
+    Other processes may have the store open: they see the new content at their next step.
+
+    Args:
+        copy: a sound store that nobody else uses.
+        store: a store, also a damaged one; it need not exist.
+
+    Raises:
+        HostError: another program holds the store, or the disk fails; it is as it was.
+    """
+    try:
+        if store.exists():
+            _into_store(copy, store)
+        else:
+            _into_place(copy, store)
+    except sqlite3.DatabaseError as error:
+        damaged = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+        if not any(has_code(error, code) for code in damaged):
+            raise _not_written(store, error) from error
+        _into_place(copy, store)
+    except OSError as error:
+        raise _not_written(store, error) from error
+
+
+def keep_aside(store: Path, aside: Path) -> None:
+    """Copy a store before it is replaced; a damaged one byte by byte, with its log.
+
+    Raises:
+        HostError: the copy cannot be written.
+    """
+    try:
+        write_copy(store, aside)
+    except sqlite3.DatabaseError:
+        try:
+            for ending in ("", *_SIDE_FILES):
+                part = store.with_name(f"{store.name}{ending}")
+                if part.exists():
+                    shutil.copyfile(part, aside.with_name(f"{aside.name}{ending}"))
+        except OSError as error:
+            raise _not_written(aside, error) from error
+
+
+def _into_store(copy: Path, store: Path) -> None:
+    with closing(sqlite3.connect(copy)) as origin, closing(sqlite3.connect(store)) as target:
+        target.execute("PRAGMA synchronous = FULL")
+        _copy_pages(origin, target)
+
+
+def _into_place(copy: Path, store: Path) -> None:
+    # A log of the damaged store would be taken for one of the new.
+    for ending in _SIDE_FILES:
+        store.with_name(f"{store.name}{ending}").unlink(missing_ok=True)
+    copy.replace(store)
+    _sync(store.parent)
+
+
+def _copy_pages(origin: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    origin.backup(target, pages=-1, progress=_patience(), sleep=0.05)
+
+
+def _patience() -> Callable[[int, int, int], None]:
+    """Return what ends a copy that another process keeps waiting: Python tries for ever."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1e3
+
+    def watch(status: int, _remaining: int, _total: int) -> None:
+        if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} and time.monotonic() > deadline:
+            busy = sqlite3.OperationalError("database is locked")
+            busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise busy
+
+    return watch
+
+
+def _sync(path: Path) -> None:
+    """Wait until the disk has a file, or a folder's entries where the system can."""
+    if path.is_dir() and os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _not_written(path: Path, error: OSError | sqlite3.Error) -> HostError:
+    meaning = explain(error, path) if isinstance(error, sqlite3.Error) else None
+    reason = meaning.reason if meaning else getattr(error, "strerror", None) or str(error)
+    return HostError(
+        str(path),
+        f"it could not be written ({reason})",
+        "free some space, or choose a folder that you may write to",
+    )

@@ -1,0 +1,68 @@
+"""Whether a file is a store of ours, and one that this program knows."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from predictor.core.errors import InputError
+from predictor.store import migrations
+from predictor.store.failures import OTHER_FILE, has_code
+from predictor.store.reading import uri
+
+APPLICATION_ID = 0x43544D31  # "CTM1" in the file's header
+
+
+def refuse_foreign_file(path: Path) -> None:
+    """Look at an existing file without writing a byte, a lock or a file beside it.
+
+    SQLite reads it, not ``open``: closing a plain file handle would drop the locks that another
+    connection of this process has on the same file (https://www.sqlite.org/howtocorrupt.html,
+    2.2). ``immutable`` ignores what stands in the write-ahead log; the real connection sees it.
+
+    Raises:
+        InputError: it is no store, or a newer program's.
+    """
+    if not path.exists():
+        return
+    with closing(sqlite3.connect(uri(path, "mode=ro&immutable=1"), uri=True)) as connection:
+        try:
+            refuse_foreign(connection, path)
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.DatabaseError as error:
+            # A process that copies its log into the file, or was killed at it, leaves the file
+            # alone inconsistent: with its log, the real connection reads it.
+            if has_code(error, sqlite3.SQLITE_CORRUPT):
+                return
+            raise
+    if version > len(migrations.MIGRATIONS):
+        raise newer(path, f"its schema has version {version}")
+
+
+def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that has tables and not our id.
+
+    Raises:
+        InputError: it is another program's.
+    """
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    if application_id == APPLICATION_ID:
+        return
+    # A file without a table is new: a start that was killed before its first commit leaves one.
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application_id or tables:
+        raise InputError(
+            str(path), "this is a database of another program, not a store", OTHER_FILE
+        )
+
+
+def newer(path: Path, what: str) -> InputError:
+    """Return the error about a store of a newer program."""
+    known = len(migrations.MIGRATIONS)
+    return InputError(
+        str(path),
+        f"a newer version of this program made the store ({what}, this program knows "
+        f"version {known})",
+        "install the newer version, or name another file with --store; this one was not touched",
+    )
