@@ -8,11 +8,12 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor
 
 from ctm_gui.models.grid_model import GridModel, Index
-from ctm_gui.presenters.comparison import Verdict, details, verdict
+from ctm_gui.presenters.comparison import details
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import ComparisonGrid
 from ctm_gui.theme import LIGHT, Theme
 from predictor.core.units import LatencyUnit
+from predictor.core.verdict import Verdict, verdict
 
 
 class ComparisonModel(GridModel):

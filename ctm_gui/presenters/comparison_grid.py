@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from ctm_gui.presenters.comparison import ComparisonRow, verdict_text
+from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
@@ -22,6 +22,7 @@ from ctm_gui.presenters.wording import (
 )
 from predictor.core.records import Prediction
 from predictor.core.units import LatencyUnit
+from predictor.core.verdict import verdict_text
 
 # Columns whose order turns round between a time and a rate.
 TIME_COLUMNS = frozenset({"latency", "rate", "bound"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ctm_gui.presenters.device_wording import metric_label
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
 from ctm_gui.presenters.wording import NOTHING, plain_number, shown
+from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRICS, Family, Metric
 from predictor.core.records import Device
 from predictor.core.text import shortened

@@ -8,9 +8,10 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from ctm_gui.presenters.device_wording import in_words, metric_label
+from ctm_gui.presenters.device_wording import in_words
 from ctm_gui.presenters.devices import DeviceEntry, DeviceLibrary
 from ctm_gui.presenters.wording import shown
+from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
 from predictor.services.device_form import (

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ctm_gui.presenters.device_wording import applies, metric_label, metric_text
+from ctm_gui.presenters.device_wording import applies
+from predictor.core.metric_labels import metric_label, metric_text
 from predictor.core.metrics import METRICS
 from predictor.core.records import Device
 from predictor.core.units import significant

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctm_gui.presenters.device_wording import FAMILY_WORDS
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
 from ctm_gui.presenters.wording import shown
+from predictor.core.metric_labels import FAMILY_WORDS
 
 
 class DevicesGrid(Grid):

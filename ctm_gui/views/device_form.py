@@ -15,11 +15,12 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.device_form import DeviceForm
-from ctm_gui.presenters.device_wording import FAMILY_WORDS, applies
+from ctm_gui.presenters.device_wording import applies
 from ctm_gui.views.clusters_editor import ClustersEditor
 from ctm_gui.views.configurations_editor import ConfigurationsEditor
 from ctm_gui.views.fields import FormLineEdit, FormTextEdit
 from ctm_gui.views.metric_field import MetricField, note_label, show_note
+from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
 from predictor.services.device_form import CLUSTERS, CONFIGURATIONS
 

@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLabel, QStyleOptionGraphicsItem, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
-from ctm_gui.presenters.device_wording import FAMILY_WORDS
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.plots import PixelItem, RowPlot
+from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
 
 _ROW_PX = 24

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.comparison import Verdict, details, is_over, verdict, verdict_text
+from ctm_gui.presenters.comparison import details
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import GroupOrder, TargetGroups, target_groups
 from ctm_gui.presenters.comparison_summary import summary
 from predictor.core.units import LatencyUnit
+from predictor.core.verdict import Verdict, is_over, verdict, verdict_text
 
 
 def members(groups: TargetGroups) -> list[list[int]]:

@@ -1,0 +1,122 @@
+"""How latencies, intervals, configurations and names from files are written for people."""
+
+from __future__ import annotations
+
+import math
+
+from predictor.core.records import Configuration, Prediction
+from predictor.core.text import printable
+from predictor.core.units import LatencyUnit, significant
+
+NOTHING = "—"
+_LONGEST_SHOWN = 240
+# Under this a rate or a latency has no digits left that mean anything.
+_LARGEST_WRITTEN = 1e15
+
+
+def shown(text: str) -> str:
+    """Return a name from a file as it is shown: escaped, the middle of a very long one left out.
+
+    It is cut before it is escaped: a name may be megabytes long and is asked for at every paint.
+    """
+    if len(text) > _LONGEST_SHOWN:
+        half = _LONGEST_SHOWN // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return printable(text)
+
+
+def number(value: float | None) -> str:
+    """Write a number with three significant digits, a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    if abs(value) >= _LARGEST_WRITTEN:
+        return f"{value:.2e}"
+    return significant(value)
+
+
+def plain_number(value: float | None) -> str:
+    """Write a number for another program: six significant digits, empty where there is none."""
+    if value is None or not math.isfinite(value):
+        return ""
+    return f"{value:.6g}"
+
+
+def batch_of(configuration: Configuration) -> int:
+    """Return the batch that a rate counts; one that is not resolved counts as one."""
+    return max(configuration.batch, 1)
+
+
+def in_unit(latency_ms: float | None, unit: LatencyUnit, batch: int) -> float | None:
+    """Return a latency in ``unit``; None where there is none or it has no finite value there."""
+    if latency_ms is None:
+        return None
+    value = unit.from_ms(latency_ms, batch)
+    return value if math.isfinite(value) else None
+
+
+def latency_text(latency_ms: float | None, unit: LatencyUnit, batch: int = 1) -> str:
+    """Write a latency with its unit: ``12.3 ms``, ``81.3 FPS``."""
+    value = in_unit(latency_ms, unit, batch)
+    return NOTHING if value is None else f"{number(value)} {unit}"
+
+
+def interval_in_unit(
+    prediction: Prediction, unit: LatencyUnit, percent: int = 80
+) -> tuple[float | None, float | None]:
+    """Return the 80 or 95 % interval in ``unit``, the smaller end first.
+
+    A rate turns its ends round.
+    """
+    batch = batch_of(prediction.configuration)
+    ends_ms = (
+        (prediction.low95_ms, prediction.high95_ms)
+        if percent == 95
+        else (prediction.low80_ms, prediction.high80_ms)
+    )
+    low, high = (in_unit(end_ms, unit, batch) for end_ms in ends_ms)
+    return (high, low) if unit is LatencyUnit.FPS else (low, high)
+
+
+def interval_text(prediction: Prediction, unit: LatencyUnit, percent: int = 80) -> str:
+    """Write the 80 or 95 % interval without its unit: ``10.1 – 15.2``, else a dash."""
+    low, high = interval_in_unit(prediction, unit, percent)
+    if low is None or high is None:
+        return NOTHING
+    return f"{number(low)} – {number(high)}"
+
+
+def threads_text(threads: int) -> str:
+    """Write a count of threads; 0 is that of a device where threads mean nothing, a GPU."""
+    return NOTHING if threads == 0 else str(threads)
+
+
+def batch_text(batch: int) -> str:
+    """Write a batch; 0 means the model's own."""
+    return "own" if batch == 0 else str(batch)
+
+
+def configuration_text(configuration: Configuration) -> str:
+    """Write a configuration in a few words: ``onnxruntime, fp32, 4 threads, batch 8``.
+
+    What is not known or usual is left out: runtime ``unknown``, all cores, batch 1.
+    """
+    c = configuration
+    words = [] if c.runtime == "unknown" else [c.runtime]
+    words.append(c.precision.value)
+    if c.threads:
+        words.append(f"{c.threads} thread{'s' if c.threads > 1 else ''}")
+    if c.batch > 1:
+        words.append(f"batch {c.batch}")
+    return ", ".join(words)
+
+
+def memory_text(fits: bool | None) -> str:
+    """Say in words whether the model fits in the target's memory."""
+    if fits is None:
+        return "not known"
+    return "fits" if fits else "does not fit"
+
+
+def basis_text(prediction: Prediction) -> str:
+    """Name what a number rests on; a dash where there is no number."""
+    return NOTHING if prediction.basis is None else prediction.basis.value
