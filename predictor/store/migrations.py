@@ -227,6 +227,8 @@ _HISTORY = Migration(
         """,
         # What it was made with besides engine, target and signature, as a JSON object.
         "ALTER TABLE predictions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}'",
+        # What the engine says where the latency itself was measured.
+        "ALTER TABLE predictions ADD COLUMN predicted_ms REAL CHECK (predicted_ms >= 0)",
         # Both can be taken back; a deleted prediction goes for good after a while.
         "ALTER TABLE predictions ADD COLUMN deleted_ns INTEGER",
         "ALTER TABLE measurements ADD COLUMN withdrawn_ns INTEGER",

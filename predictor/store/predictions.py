@@ -56,12 +56,13 @@ class NewPrediction:
 
 _COLUMNS = (
     "model, fingerprint, engine, basis, latency_ms, low80_ms, high80_ms, low95_ms, high95_ms,"
-    " bound_ms, fits_memory, problem, out_of_distribution, signature_id, flagged_operators"
+    " predicted_ms, bound_ms, fits_memory, problem, out_of_distribution, signature_id,"
+    " flagged_operators"
 )
 _INSERT = (
     "INSERT INTO predictions"  # noqa: S608 - our own words
     f" (id, target_id, file_id, settings_hash, settings, created_ns, {_COLUMNS})"
-    f" VALUES ({', '.join('?' * 21)})"
+    f" VALUES ({', '.join('?' * 22)})"
 )
 _SELECT = (
     "SELECT predictions.id, predictions.created_ns, model_files.path, settings_hash, settings,"  # noqa: S608 - our own words
@@ -180,6 +181,7 @@ def _row(
         prediction.high80_ms,
         prediction.low95_ms,
         prediction.high95_ms,
+        prediction.predicted_ms,
         prediction.bound_ms,
         prediction.fits_memory,
         text_in(prediction.problem),
@@ -206,8 +208,9 @@ def _stored(row: tuple[Any, ...]) -> StoredPrediction:
 def _prediction(row: tuple[Any, ...]) -> Prediction:
     device_id, configuration = targets.from_columns(row[:5])
     model, fingerprint, engine, basis = row[5:9]
-    latency_ms, low80_ms, high80_ms, low95_ms, high95_ms, bound_ms = row[9:15]
-    fits_memory, problem, out_of_distribution, signature, flagged_operators = row[15:]
+    latency_ms, low80_ms, high80_ms, low95_ms, high95_ms = row[9:14]
+    predicted_ms, bound_ms, fits_memory, problem = row[14:18]
+    out_of_distribution, signature, flagged_operators = row[18:]
     return Prediction(
         model=text_out(model),
         fingerprint=fingerprint,
@@ -221,6 +224,7 @@ def _prediction(row: tuple[Any, ...]) -> Prediction:
         low95_ms=low95_ms,
         high95_ms=high95_ms,
         bound_ms=bound_ms,
+        predicted_ms=predicted_ms,
         fits_memory=None if fits_memory is None else bool(fits_memory),
         problem=text_out(problem),
         out_of_distribution=text_out(out_of_distribution),

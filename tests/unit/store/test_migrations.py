@@ -156,6 +156,7 @@ def test_marks_and_truth_of_every_schema_that_has_them_open(tmp_path: Path, samp
         measurements.reinstate(connection, "8" + "0" * 31)
     restored = predictions.recent(opened, 10)[0]
     assert restored.id == measured.prediction_id
+    assert restored.prediction.predicted_ms == 1.25
     assert restored.settings == '{"program": "0.1.0", "dimensions": {"batch": 1}}'
     assert [m.measurement.value_ms for m in measurements.of_predicted(opened)][-1] == 225.0
     opened.close()
