@@ -131,6 +131,12 @@ def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -
     )
     parser.add_argument("--engine", default="roofline", metavar="NAME", help="roofline")
     parser.add_argument("--operators", action="store_true", help="where the time goes")
+    parser.add_argument(
+        "--node-data",
+        metavar="FILE.json",
+        help="write latency by operator as node data of Model Explorer, and the shares beside it "
+        "in FILE.share.json (one model, one device)",
+    )
     json_option(parser)
 
 

@@ -18,7 +18,8 @@ from predictor.services.catalogue import Catalogue, load_catalogue
 from predictor.services.comparison import default_devices
 from predictor.services.history import History, open_history
 from predictor.services.inspection import Model
-from predictor.services.prediction import predict, resolve_targets
+from predictor.services.node_data import write_node_data
+from predictor.services.prediction import explain, predict, resolve_targets
 from predictor.services.user_devices import user_devices_of
 
 _DONE = 0
@@ -38,6 +39,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     fails; both are said on stderr and decide the exit code.
     """
     targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
+    _check_node_data(options, targets)
     store = _Store(options.store)
     try:
         models, code = _read(readings, console)
@@ -45,11 +47,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             return code
         predictions = predict(models, targets, options.engine)
         _print(options, console, models, targets, predictions)
-        return (
-            store.record(models, predictions, console)
-            or code
-            or _budget_code(predictions, options.budget_ms)
-        )
+        stored = store.record(models, predictions, console)
+        _write_node_data(options, console, models, targets)
+        return stored or code or _budget_code(predictions, options.budget_ms)
     finally:
         store.close()
 
@@ -109,6 +109,33 @@ def _print(
         console.result(prediction_text(options, models, targets, predictions))
     if any(p.device_id == _THIS_MACHINE and p.problem for p in predictions):
         console.note(_MEASURE_THIS)
+
+
+def _check_node_data(options: argparse.Namespace, targets: Sequence[Target]) -> None:
+    """Refuse node data of several pairs before anything is predicted.
+
+    Raises:
+        InputError: there is not one model and one device.
+    """
+    pairs = len(options.models) * len(targets)
+    if options.node_data is not None and pairs != 1:
+        raise InputError(
+            "--node-data",
+            f"a file holds one model on one device, and {pairs} pairs were asked for",
+            "give one MODEL.onnx and one --device",
+        )
+
+
+def _write_node_data(
+    options: argparse.Namespace,
+    console: Console,
+    models: Sequence[Model],
+    targets: Sequence[Target],
+) -> None:
+    if options.node_data is not None:
+        table = explain(models[0], targets[0], options.engine)
+        files = write_node_data(table, Path(options.node_data))
+        console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
 
 
 def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> int:

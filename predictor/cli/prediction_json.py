@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from predictor.core.records import Prediction, Target
+from predictor.services.attention import operators_gaze
 from predictor.services.inspection import Model
 from predictor.services.prediction import OperatorTable, budget_probability, explain
 
@@ -90,7 +91,18 @@ def _operators(table: OperatorTable) -> list[dict[str, object]]:
         "launch_ms": table.launch_ms.tolist(),
         "bound_type": table.bound_type,
         "flags": table.flags,
+        **_top_metrics(table),
     }
     return [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
+
+
+def _top_metrics(table: OperatorTable) -> dict[str, Sequence[object]]:
+    """Return the metric that each operator attended to most; null without attention."""
+    gaze = operators_gaze(table.attention)
+    if gaze is None or table.attention is None:
+        nothing = [None] * len(table.names)
+        return {"top_metric": nothing, "top_metric_share": nothing}
+    names = [table.attention.metrics[at] for at in gaze.at.tolist()]
+    return {"top_metric": names, "top_metric_share": gaze.share.tolist()}

@@ -10,15 +10,18 @@ import numpy as np
 
 from predictor.cli.model_text import NAME_COLUMNS, describe, dims_text
 from predictor.cli.tables import render_table
-from predictor.core.records import Prediction, Target
+from predictor.core.metric_labels import metric_label
+from predictor.core.records import Device, Prediction, Target
 from predictor.core.text import printable, shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
+from predictor.services.attention import operators_gaze
 from predictor.services.inspection import Model
 from predictor.services.prediction import OperatorTable, explain
 
 _NOTHING = "—"
 _OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")
 _OPERATOR_RIGHT = "   rrrrr"
+_LOOKS = "Looks mostly at"
 
 
 def prediction_text(
@@ -140,14 +143,15 @@ def _operator_tables(
         title = (
             f"{shortened(target.device.name, NAME_COLUMNS)}, {_number(prediction.latency_ms)} ms"
         )
-        yield f"{title}\n{_operator_table(explain(model, target, engine))}"
+        yield f"{title}\n{_operator_table(explain(model, target, engine), target.device)}"
 
 
-def _operator_table(table: OperatorTable) -> str:
+def _operator_table(table: OperatorTable, device: Device) -> str:
     """Write the operators that take time, the slowest first, with their cumulative share."""
     order = np.argsort(-table.latency_ms, kind="stable")
     order = order[table.latency_ms[order] > 0]
     cumulative = np.cumsum(table.share[order])
+    looks = _looks(table, device)
     rows = [
         (
             shortened(table.names[i], NAME_COLUMNS),
@@ -159,7 +163,21 @@ def _operator_table(table: OperatorTable) -> str:
             f"{table.share[i]:.1%}",
             f"{reached:.1%}",
             table.bound_type[i],
+            *looks[i : i + 1],
         )
         for i, reached in zip(order.tolist(), cumulative.tolist(), strict=True)
     ]
-    return render_table(_OPERATOR_HEADERS, rows, _OPERATOR_RIGHT)
+    headers = (*_OPERATOR_HEADERS, *([_LOOKS] if looks else []))
+    return render_table(headers, rows, _OPERATOR_RIGHT)
+
+
+def _looks(table: OperatorTable, device: Device) -> list[str]:
+    """Return what each operator looks mostly at in words; empty without attention."""
+    gaze = operators_gaze(table.attention)
+    if gaze is None or table.attention is None:
+        return []
+    labels = [metric_label(name, device.family) for name in table.attention.metrics]
+    return [
+        f"{labels[at]} ({share:.0%})"
+        for at, share in zip(gaze.at.tolist(), gaze.share.tolist(), strict=True)
+    ]

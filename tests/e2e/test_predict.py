@@ -246,3 +246,21 @@ def test_quiet_leaves_errors_only(ctm: Run, distilbert: Path, board: Path) -> No
     assert "sequence = 128" in ctm(*arguments).stderr
     assert ctm(*arguments, "--quiet").stderr == ""
     assert ctm("predict", "none.onnx", "--quiet").stderr != ""
+
+
+def test_node_data_is_written_for_one_pair_and_refused_for_several(
+    ctm: Run, mobilenet: Path, board: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "net.json"
+
+    refused = ctm("predict", mobilenet, "--device", board, "--device", "rpi5", "--node-data", file)
+    done = ctm("predict", mobilenet, "--device", board, "--node-data", file, "--json")
+
+    assert refused.returncode == 2
+    assert "2 pairs were asked for" in refused.stderr
+    assert refused.stdout == ""
+    (entry,) = predictions(done)
+    results = json.loads(file.read_text())["results"]
+    total_ms = sum(cell["value"] for cell in results.values())
+    assert total_ms == pytest.approx(entry["latency_ms"], rel=1e-4)
+    assert (tmp_path / "net.share.json").exists()
