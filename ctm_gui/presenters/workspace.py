@@ -16,13 +16,13 @@ from ctm_gui.presenters.recorder import Recorder
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.presenters.this_machine import ThisMachine
-from ctm_gui.tasks.files import FoundFiles, find_model_files
 from ctm_gui.tasks.serial import SerialWorker, Task
 from predictor.core.errors import CtmError
 from predictor.core.records import Precision
 from predictor.services.catalogue import Catalogue
 from predictor.services.history import History
 from predictor.services.ingestion import IngestionWorker
+from predictor.services.model_files import FoundFiles, absolute, find_model_files
 
 DEVICE_SUFFIX = ".json"
 # A burst of changes (the check boxes of a group) makes one run.
@@ -186,8 +186,9 @@ class Workspace(QObject):
         for problem in found.problems:
             self.messages.error(problem)
         if found.paths:
-            self.shelf.add(found.paths)
-            self.opened.emit(found.paths)
+            paths = [absolute(path) for path in found.paths]
+            self.shelf.add(paths)
+            self.opened.emit(paths)
         self.activity_changed.emit()
 
     def _on_read(self, entry: ModelEntry) -> None:

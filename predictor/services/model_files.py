@@ -1,7 +1,8 @@
-"""Finding the model files in what a user drops: files as they are, folders searched through."""
+"""Finding the model files that a user names: files, folders searched through, patterns."""
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,11 +24,20 @@ class FoundFiles:
     problems: tuple[CtmError, ...]
 
 
-def find_model_files(paths: Sequence[str], token: CancelToken) -> FoundFiles:
-    """Return the model files among ``paths`` and in the folders among them, at any depth.
+def find_model_files(
+    paths: Sequence[str], token: CancelToken, *, any_name: bool = False
+) -> FoundFiles:
+    """Return the model files among ``paths``, and in the folders among them at any depth.
 
     A folder that is met again through a symbolic link is not searched again. At most
-    ``MAX_MODELS`` files are returned and ``MAX_ENTRIES`` directory entries looked at.
+    ``MAX_MODELS`` files are returned and ``MAX_ENTRIES`` directory entries looked at. A pattern
+    (``models/*.onnx``, ``**`` for any depth) stands for the .onnx files that it matches. A file is
+    returned once, as it was first named.
+
+    Args:
+        paths: files, folders and patterns.
+        token: stops the search.
+        any_name: take a file that is named itself whatever its ending.
 
     Raises:
         CancelledError: the token was set.
@@ -36,30 +46,40 @@ def find_model_files(paths: Sequence[str], token: CancelToken) -> FoundFiles:
     problems: list[CtmError] = []
     for path in paths:
         if Path(path).is_dir():
-            known = len(problems)
-            inside = _in_folder(path, MAX_MODELS - len(found), token, problems)
-            if not inside and len(problems) == known:
-                problems.append(
-                    InputError(path, "the folder has no .onnx file", "choose another folder")
-                )
-            found.extend(inside)
-        elif path.lower().endswith(MODEL_SUFFIX) or not Path(path).exists():
+            found += _in_folder(path, MAX_MODELS - len(found), token, problems)
+        elif glob.has_magic(path) and not Path(path).exists():
+            found += _matching(path, problems)
+        elif any_name or path.lower().endswith(MODEL_SUFFIX) or not Path(path).exists():
             # A path that is not there is passed on: reading it gives the row its error.
             found.append(path)
         else:
             problems.append(
                 InputError(path, "it is not an .onnx file", "export the model to ONNX first")
             )
-    return FoundFiles(tuple(dict.fromkeys(map(_absolute, found))), tuple(problems))
+    once: dict[str, str] = {}
+    for path in found:
+        once.setdefault(absolute(path), path)
+    return FoundFiles(tuple(once.values()), tuple(problems))
 
 
-def _absolute(path: str) -> str:
-    # Not resolved: a symbolic link is shown under the name that the user gave it.
+def absolute(path: str) -> str:
+    """Return the absolute path; a symbolic link keeps the name that the user gave it."""
     return os.path.abspath(path)  # noqa: PTH100 - Path.absolute keeps "..", this does not
+
+
+def _matching(pattern: str, problems: list[CtmError]) -> list[str]:
+    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - Path.glob takes no ".."
+    found = [path for path in matches if path.lower().endswith(MODEL_SUFFIX)]
+    if not found:
+        problems.append(
+            InputError(pattern, "no .onnx file matches this pattern", "check its spelling")
+        )
+    return found
 
 
 def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmError]) -> list[str]:
     found: list[str] = []
+    known = len(problems)
     for path in _walk(folder, token, problems):
         if len(found) >= limit:
             problems.append(
@@ -71,6 +91,8 @@ def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmEr
             )
             break
         found.append(path)
+    if not found and len(problems) == known:
+        problems.append(InputError(folder, "the folder has no .onnx file", "choose another folder"))
     return found
 
 

@@ -1,0 +1,162 @@
+"""Which operators of two operator graphs are the same one.
+
+Operators are matched by name where names tell them apart, as exporters write them from the modules
+of a network (``/features/conv/Conv``). Running numbers (``Conv_12``) shift with the first operator
+that is added, so they say nothing. The others are matched between these by the longest common
+subsequence in topological order: those with equal type, shape, attributes and work first, then with
+equal type and shape, then with equal type.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+from predictor.graph.alignment import Pairs, common_subsequence
+from predictor.graph.operator_graph import OperatorGraph
+
+_MATRIX_PRODUCTS: Final = frozenset(
+    {"DynamicQuantizeMatMul", "MatMulInteger16", "MatMulIntegerToFloat", "TransposeMatMul"}
+    | {"FusedMatMulActivation", "MatMulNBits", "MatMulBnb4", "MatMulFpQ4"}
+)
+_PREFIXES: Final = ("Nhwc", "Fused", "QLinear", "Q")
+_SUFFIX: Final = "Integer"
+_QUANTISED_NAME: Final = "_quant"  # what ONNX Runtime's quantiser appends
+
+
+def match_operators(first: OperatorGraph, second: OperatorGraph) -> Pairs:
+    """Return index pairs of matching operators, by the index in ``second``.
+
+    Exchanging the graphs exchanges the indices and changes nothing else.
+    """
+    if _rank(first) > _rank(second):
+        swapped = _matched(_Side.of(second), _Side.of(first))
+        pairs = [(i, j) for j, i in swapped]
+    else:
+        pairs = _matched(_Side.of(first), _Side.of(second))
+    return sorted(pairs, key=lambda pair: pair[1])
+
+
+def _rank(graph: OperatorGraph) -> tuple[int, str, tuple[str, ...], tuple[str, ...]]:
+    return len(graph), graph.fingerprint, graph.names, graph.attributes
+
+
+@cache
+def kind(op_type: str) -> str:
+    """Return what an operator does whatever it computes with: ``Conv`` for ``QLinearConv``."""
+    name = op_type.rpartition("::")[2]
+    if name in _MATRIX_PRODUCTS:
+        return "MatMul"
+    for prefix in _PREFIXES:
+        rest = name.removeprefix(prefix)
+        if rest != name and rest[:1].isupper():
+            name = rest
+    return name.removesuffix(_SUFFIX)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One graph as the matching sees it: names that tell, and keys from strict to loose."""
+
+    names: tuple[str, ...]
+    keys: tuple[Sequence[Hashable], ...]
+
+    @classmethod
+    def of(cls, graph: OperatorGraph) -> _Side:
+        kinds = [kind(op_type) for op_type in graph.op_types]
+        shapes = [graph.output_shape(index) for index in range(len(graph))]
+        exact = list(zip(kinds, shapes, graph.attributes, graph.macs.tolist(), strict=True))
+        return cls(
+            tuple(name.removesuffix(_QUANTISED_NAME) for name in graph.names),
+            (exact, list(zip(kinds, shapes, strict=True)), kinds),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def telling_names(self) -> dict[tuple[str, Hashable], int]:
+        """Return operators by name and kind, as far as one operator alone has this name."""
+        counts = Counter(self.names)
+        return {
+            (name, self.keys[-1][index]): index
+            for index, name in enumerate(self.names)
+            if counts[name] == 1 and _is_telling(name)
+        }
+
+
+def _is_telling(name: str) -> bool:
+    return any(separator in name.strip("/.") for separator in "/.")
+
+
+def _matched(first: _Side, second: _Side) -> Pairs:
+    by_name = _by_name(first, second)
+    ways = [_filled(first, second, by_name, level) for level in range(len(first.keys))]
+    return max(ways, key=lambda pairs: _score(first, second, pairs))
+
+
+def _by_name(first: _Side, second: _Side) -> Pairs:
+    theirs = second.telling_names()
+    return sorted(
+        (index, theirs[key]) for key, index in first.telling_names().items() if key in theirs
+    )
+
+
+def _score(first: _Side, second: _Side, pairs: Pairs) -> int:
+    """Return how well pairs match: a point for each level of keys that is equal."""
+    return sum(
+        one[i] == other[j]
+        for one, other in zip(first.keys, second.keys, strict=True)
+        for i, j in pairs
+    )
+
+
+def _filled(first: _Side, second: _Side, pairs: Pairs, level: int) -> Pairs:
+    """Match what is left between the pairs by the keys from ``level`` on."""
+    for strictness in range(level, len(first.keys)):
+        taken = {i for i, _ in pairs}, {j for _, j in pairs}
+        found: Pairs = []
+        for mine, theirs in _gaps(pairs, len(first), len(second)):
+            left = [i for i in mine if i not in taken[0]]
+            right = [j for j in theirs if j not in taken[1]]
+            if left and right:
+                keys, others = first.keys[strictness], second.keys[strictness]
+                common = common_subsequence([keys[i] for i in left], [others[j] for j in right])
+                found += [(left[i], right[j]) for i, j in common]
+        pairs = sorted([*pairs, *found])
+    return pairs
+
+
+def _gaps(pairs: Pairs, first: int, second: int) -> list[tuple[range, range]]:
+    """Return the ranges between pairs that keep their order on both sides."""
+    edges = [(-1, -1), *_ascending(pairs), (first, second)]
+    return [
+        (range(i + 1, next_i), range(j + 1, next_j))
+        for (i, j), (next_i, next_j) in pairwise(edges)
+        if next_i > i + 1 and next_j > j + 1
+    ]
+
+
+def _ascending(pairs: Pairs) -> Pairs:
+    """Return a longest run of pairs whose second indices ascend; the first ones do already."""
+    ends: list[int] = []
+    best: list[int] = []
+    before: list[int] = []
+    for place, (_, j) in enumerate(pairs):
+        length = bisect_left(ends, j)
+        before.append(best[length - 1] if length else -1)
+        if length == len(ends):
+            ends.append(j)
+            best.append(place)
+        else:
+            ends[length], best[length] = j, place
+    chain: Pairs = []
+    place = best[-1] if best else -1
+    while place >= 0:
+        chain.append(pairs[place])
+        place = before[place]
+    return chain[::-1]

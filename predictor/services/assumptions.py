@@ -1,0 +1,42 @@
+"""What a number assumes about a model that its file does not say."""
+
+from __future__ import annotations
+
+from predictor.core.records import Basis, Precision, Prediction
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorFlag
+
+# Where next to all multiplications are integer ones, the file is quantised.
+_QUANTISED_SHARE = 0.95
+_NO_SHARE = 0.005
+_FLOAT_FILE = (
+    "INT8 assumes that the whole model is quantised; its file is in floating point, so quantise it "
+    "before you measure."
+)
+_PARTLY_QUANTISED = (
+    "INT8 assumes that the whole model is quantised; in its file {share:.0%} of the "
+    "multiplications are, and a runtime keeps the others in floating point."
+)
+
+
+def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
+    """Return what the number of ``prediction`` takes for granted, in whole sentences."""
+    if prediction.latency_ms is None or prediction.basis is Basis.MEASURED:
+        return ()
+    if prediction.configuration.precision is not Precision.INT8:
+        return ()
+    share = quantised_share(model)
+    if share is None or share >= _QUANTISED_SHARE:
+        return ()
+    if share < _NO_SHARE:
+        return (_FLOAT_FILE,)
+    return (_PARTLY_QUANTISED.format(share=share),)
+
+
+def quantised_share(model: Model) -> float | None:
+    """Return which part of the multiplications the file has in integers; None without any."""
+    graph = model.graph
+    total = int(graph.macs.sum())
+    if not total:
+        return None
+    return float(graph.macs[graph.has_flag(OperatorFlag.QUANTISED)].sum()) / total
