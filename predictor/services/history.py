@@ -16,6 +16,7 @@ from predictor import __version__
 from predictor.core.records import Prediction
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.services.past_predictions import PastPredictions
 from predictor.services.user_devices import UserDevices
 from predictor.store import maintenance
 from predictor.store import models as model_records
@@ -35,11 +36,13 @@ class History:
 
     Attributes:
         devices: the devices that the user described.
+        past: the stored predictions, and what was measured of them.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.devices = UserDevices(database)
+        self.past = PastPredictions(database)
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> list[str]:
         """Store predictions and the models that they are about, all or nothing.

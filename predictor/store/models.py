@@ -35,18 +35,14 @@ def put(connection: sqlite3.Connection, model: StoredModel) -> int:
 
     The graph of a fingerprint is stored once, a file once for each path, size and time.
     """
-    now_ns = time.time_ns()
-    connection.execute(
-        "INSERT OR IGNORE INTO models (fingerprint, graph, created_ns) VALUES (?, ?, ?)",
-        (model.fingerprint, model.graph, now_ns),
-    )
+    put_graph(connection, model.fingerprint, model.graph)
     identity = (model.fingerprint, text_in(model.path), model.size_bytes, model.modified_ns)
     connection.execute(
         "INSERT INTO model_files (fingerprint, path, size_bytes, modified_ns, seen_ns)"
         " VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (fingerprint, path, size_bytes, modified_ns)"
         " DO UPDATE SET seen_ns = excluded.seen_ns",
-        (*identity, now_ns),
+        (*identity, time.time_ns()),
     )
     (file_id,) = connection.execute(
         "SELECT id FROM model_files"
@@ -60,3 +56,20 @@ def graphs(database: Database) -> Iterator[tuple[str, bytes]]:
     """Give the fingerprint and graph bytes of every model, one at a time."""
     with database.reading() as connection:
         yield from connection.execute("SELECT fingerprint, graph FROM models ORDER BY fingerprint")
+
+
+def graph_of(database: Database, fingerprint: str) -> bytes:
+    """Return the graph bytes of a model; none where the store does not know it."""
+    with database.reading() as connection:
+        found = connection.execute(
+            "SELECT graph FROM models WHERE fingerprint = ?", (fingerprint,)
+        ).fetchone()
+        return b"" if found is None else bytes(found[0])
+
+
+def put_graph(connection: sqlite3.Connection, fingerprint: str, graph: bytes) -> None:
+    """Store the graph of a model of which no file is known; inside a transaction."""
+    connection.execute(
+        "INSERT OR IGNORE INTO models (fingerprint, graph, created_ns) VALUES (?, ?, ?)",
+        (fingerprint, graph, time.time_ns()),
+    )

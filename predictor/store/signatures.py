@@ -91,6 +91,17 @@ def stored(database: Database) -> list[StoredSignature]:
         ]
 
 
+def members(database: Database) -> dict[str, frozenset[str]]:
+    """Return by signature id the ids of its measurements, of deleted signatures too."""
+    found: dict[str, set[str]] = {}
+    with database.reading() as connection:
+        for signature_id, measurement_id in connection.execute(
+            "SELECT signature_id, measurement_id FROM signature_measurements"
+        ):
+            found.setdefault(signature_id, set()).add(measurement_id)
+    return {identity: frozenset(ids) for identity, ids in found.items()}
+
+
 def activate(database: Database, signature_id: str) -> None:
     """Let a signature be the one that its target's predictions use.
 

@@ -1,0 +1,231 @@
+"""Predicted against measured: which prediction a measured latency tells about, and how well it did.
+
+A measurement is held against one prediction of each engine and basis for the same graph on the
+same target: the one that it was recorded for, else the last one made before it, else the first
+one after. What was made from the measurement itself tells nothing and is left out: a prediction
+whose signature holds it, and a latency that is a measured one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.core.records import Basis, Configuration, Measurement, Prediction
+from predictor.store.measurements import StoredMeasurement
+from predictor.store.predictions import StoredPrediction
+
+__all__ = ["Pair", "StoredMeasurement", "Surprise", "TargetErrors", "errors_by_target", "pairs"]
+
+# A wrong alarm in at most one of a hundred targets whose intervals are right.
+CHANCE = 0.01
+# What is looked at for a warning: older errors were of another driver, another cooler.
+RECENT = 20
+_OUTSIDE_80 = 0.2
+
+_Target = tuple[str, str, str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A measured latency and the prediction that it is held against."""
+
+    predicted: StoredPrediction
+    measured: StoredMeasurement
+
+    @property
+    def predicted_ms(self) -> float:
+        """What the engine said."""
+        said = self.predicted.prediction.latency_ms
+        assert said is not None  # noqa: S101 - pairs are made of predictions with a number
+        return said
+
+    @property
+    def measured_ms(self) -> float:
+        """What was measured."""
+        return self.measured.measurement.value_ms
+
+    @property
+    def error(self) -> float:
+        """The prediction's error as a part of the measured latency: 0.1 is 10 % too slow."""
+        return self.predicted_ms / self.measured_ms - 1.0
+
+    @property
+    def inside80(self) -> bool | None:
+        """Whether the measured latency lies in the 80 % interval; None without one."""
+        p = self.predicted.prediction
+        return _inside(p.low80_ms, p.high80_ms, self.measured_ms)
+
+    @property
+    def inside95(self) -> bool | None:
+        """Whether the measured latency lies in the 95 % interval; None without one."""
+        p = self.predicted.prediction
+        return _inside(p.low95_ms, p.high95_ms, self.measured_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """More measurements outside the 80 % interval than chance allows.
+
+    Attributes:
+        outside: how many of the last ones lie outside.
+        count: how many the last ones are.
+        probability: of as many or more, were the intervals right.
+    """
+
+    outside: int
+    count: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class TargetErrors:
+    """How well one engine did on one target, its predictions of one basis.
+
+    Attributes:
+        device_id: id of the device.
+        configuration: runtime, precision and threads; batch 0, as each graph has its own.
+        engine: name and version.
+        basis: of the predictions.
+        count: measurements that it is held against.
+        median_error: median of the errors' sizes, 0.1 is 10 %.
+        bias: median of the errors, over 0 where predictions are too slow.
+        with_interval: how many of the predictions have an 80 % interval.
+        inside80: how many of those measurements lie in it.
+        inside95: how many lie in the 95 % interval.
+        surprise: what is wrong with the intervals; None where nothing shows.
+    """
+
+    device_id: str
+    configuration: Configuration
+    engine: str
+    basis: Basis
+    count: int
+    median_error: float
+    bias: float
+    with_interval: int
+    inside80: int
+    inside95: int
+    surprise: Surprise | None
+
+
+def pairs(
+    predictions: Iterable[StoredPrediction],
+    measurements: Iterable[StoredMeasurement],
+    members: Mapping[str, Container[str]] | None = None,
+) -> list[Pair]:
+    """Hold each measurement against predictions; see the module for which.
+
+    Args:
+        predictions: in any order.
+        measurements: the oldest first.
+        members: ids of the measurements of each signature, by its id.
+
+    Returns:
+        The pairs, in the order of the measurements.
+    """
+    known = members or {}
+    by_target: dict[_Target, dict[tuple[str, Basis], list[StoredPrediction]]] = {}
+    for stored in sorted(predictions, key=lambda p: p.created_ns):
+        prediction = stored.prediction
+        if prediction.basis not in {None, Basis.MEASURED} and prediction.latency_ms:
+            kinds = by_target.setdefault(_target(prediction), {})
+            kinds.setdefault((prediction.engine, prediction.basis), []).append(stored)
+    return [
+        Pair(chosen, measured)
+        for measured in measurements
+        for candidates in by_target.get(_target(measured.measurement), {}).values()
+        if (chosen := _chosen(candidates, measured, known)) is not None
+    ]
+
+
+def errors_by_target(found: Sequence[Pair]) -> list[TargetErrors]:
+    """Return the errors of each target, engine and basis, the most measured first.
+
+    Args:
+        found: pairs, the oldest measurement first.
+    """
+    groups: dict[tuple[str, Configuration, str, Basis], list[Pair]] = {}
+    for pair in found:
+        prediction = pair.predicted.prediction
+        c = prediction.configuration
+        configuration = Configuration(c.runtime, c.precision, c.threads, 0)
+        assert prediction.basis is not None  # noqa: S101 - as above
+        key = (prediction.device_id, configuration, prediction.engine, prediction.basis)
+        groups.setdefault(key, []).append(pair)
+    errors = [_errors(*key, group) for key, group in groups.items()]
+    return sorted(errors, key=lambda e: -e.count)
+
+
+def surprise(found: Sequence[Pair]) -> Surprise | None:
+    """Return whether the last measurements leave the 80 % interval more often than by chance.
+
+    Intervals that are right are left by each measurement with probability 0.2, so their number
+    among n is binomial.
+
+    Args:
+        found: pairs of one target, the oldest first; those without an interval do not count.
+    """
+    inside = [pair.inside80 for pair in found if pair.inside80 is not None][-RECENT:]
+    outside = inside.count(False)
+    probability = binomial_tail(outside, len(inside), _OUTSIDE_80)
+    return Surprise(outside, len(inside), probability) if probability <= CHANCE else None
+
+
+def binomial_tail(least: int, count: int, probability: float) -> float:
+    """Return how likely ``least`` or more of ``count`` are, each with ``probability``."""
+    return math.fsum(
+        math.comb(count, k) * probability**k * (1 - probability) ** (count - k)
+        for k in range(least, count + 1)
+    )
+
+
+def _chosen(
+    candidates: Sequence[StoredPrediction],
+    measured: StoredMeasurement,
+    members: Mapping[str, Container[str]],
+) -> StoredPrediction | None:
+    """Return which of one engine's predictions, the oldest first, a measurement tells about."""
+    identity = measured.measurement.id
+    free = [
+        stored
+        for stored in candidates
+        if identity not in members.get(stored.prediction.signature or "", ())
+    ]
+    linked = [stored for stored in free if stored.id == measured.prediction_id]
+    before = [stored for stored in free if stored.created_ns <= measured.created_ns]
+    return next(iter([*linked, *reversed(before), *free]), None)
+
+
+def _errors(
+    device_id: str, configuration: Configuration, engine: str, basis: Basis, group: Sequence[Pair]
+) -> TargetErrors:
+    errors = [pair.error for pair in group]
+    return TargetErrors(
+        device_id,
+        configuration,
+        engine,
+        basis,
+        len(group),
+        float(np.median(np.abs(errors))),
+        float(np.median(errors)),
+        sum(pair.inside80 is not None for pair in group),
+        sum(pair.inside80 is True for pair in group),
+        sum(pair.inside95 is True for pair in group),
+        surprise(group),
+    )
+
+
+def _target(record: Prediction | Measurement) -> _Target:
+    """Return what a latency is of; the graph's shapes hold the batch."""
+    c = record.configuration
+    return record.fingerprint, record.device_id, c.runtime, c.precision, c.threads
+
+
+def _inside(low_ms: float | None, high_ms: float | None, value_ms: float) -> bool | None:
+    if low_ms is None or high_ms is None:
+        return None
+    return low_ms <= value_ms <= high_ms
