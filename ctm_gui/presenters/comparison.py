@@ -32,6 +32,7 @@ class ComparisonRow:
         vendor: maker of the device.
         family: kind of compute unit, as in ``Family``.
         model_label: the model's name in the window, unique among the loaded models.
+        notes: what the number assumes about the model, in whole sentences.
     """
 
     prediction: Prediction
@@ -39,6 +40,7 @@ class ComparisonRow:
     vendor: str
     family: str
     model_label: str
+    notes: tuple[str, ...] = ()
 
 
 def details(row: ComparisonRow, unit: LatencyUnit, budget_ms: float | None) -> str:
@@ -55,6 +57,7 @@ def details(row: ComparisonRow, unit: LatencyUnit, budget_ms: float | None) -> s
     if prediction.bound_ms is not None:
         lines.append(f"Bound: {latency_text(prediction.bound_ms, unit, batch)}")
     lines += _standing(prediction, budget_ms)
+    lines += row.notes
     lines.append(f"Configuration: {configuration_text(prediction.configuration)}")
     lines.append(f"Basis: {basis_text(prediction)}, engine {shown(prediction.engine)}")
     return "\n".join(lines)

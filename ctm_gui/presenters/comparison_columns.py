@@ -92,10 +92,7 @@ class ComparisonColumns:
     @cached_property
     def is_flagged(self) -> npt.NDArray[np.bool_]:
         """Which rows have words of warning beside their number, bool [N]."""
-        return np.array(
-            [p.fits_memory is False or bool(p.out_of_distribution) for p in self._predictions],
-            dtype=np.bool_,
-        )
+        return np.array([_is_flagged(row) for row in self.rows], dtype=np.bool_)
 
     @cached_property
     def letters(self) -> IndexArray:
@@ -168,6 +165,11 @@ class ComparisonColumns:
         ]
         coded = [self._coded_configurations, *(_codes(texts) for texts in words)]
         return [(codes, [shown(str(text)).casefold() for text in texts]) for codes, texts in coded]
+
+
+def _is_flagged(row: ComparisonRow) -> bool:
+    prediction = row.prediction
+    return prediction.fits_memory is False or bool(prediction.out_of_distribution or row.notes)
 
 
 def _codes(values: Sequence[Hashable]) -> tuple[IndexArray, tuple[Hashable, ...]]:

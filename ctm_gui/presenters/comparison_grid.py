@@ -68,7 +68,7 @@ class _Columns:
             self._text("memory", "Memory fit", lambda row: memory_text(row.prediction.fits_memory)),
             self._text("basis", "Basis", lambda row: basis_text(row.prediction)),
             self._text("verdict", "Budget", lambda row: verdict_text(row.prediction, budget)),
-            self._text("problem", "Problem", lambda row: _problem(row.prediction)),
+            self._text("remarks", "Remarks", _remarks),
         ]
 
     def _titled(self, word: str) -> str:
@@ -135,9 +135,10 @@ def _precision(prediction: Prediction) -> str:
     return prediction.configuration.precision.value
 
 
-def _problem(prediction: Prediction) -> str:
-    """Join what is wrong with a prediction: no number, an unknown model, memory."""
-    facts = [prediction.problem]
+def _remarks(row: ComparisonRow) -> str:
+    """Join what a number does not say itself: why there is none, what it assumes, doubts."""
+    prediction = row.prediction
+    facts = [prediction.problem, *row.notes]
     if prediction.out_of_distribution:
         facts.append(f"outside what the engine knows: {prediction.out_of_distribution}")
     if prediction.flagged_operators:

@@ -16,12 +16,15 @@ _MODELS_NAMED = 3
 def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUnit) -> str:
     """Say in one line how many targets meet the budget and which is the fastest.
 
-    For example ``3 of 12 targets meet 30 ms; fastest: RTX 4090 (1.2 ms)``.
+    For example ``3 of 12 targets meet 30 ms; fastest: RTX 4090 (1.2 ms)``. What numbers assume
+    follows, a sentence a line.
     """
     if not len(columns):
         return ""
     parts = [_counts(columns, budget_ms), _fastest(columns, unit), _without_number(columns)]
-    return "; ".join(part for part in parts if part)
+    said = "; ".join(part for part in parts if part)
+    notes = dict.fromkeys(note for row in columns.rows for note in row.notes)
+    return "\n".join([said, *notes])
 
 
 def _counts(columns: ComparisonColumns, budget_ms: float | None) -> str:

@@ -234,6 +234,8 @@ def _label(row: ComparisonRow, value: float | None, unit: LatencyUnit, *, over: 
         words.append("over")
     if prediction.fits_memory is False:
         words.append("exceeds memory")
+    if row.notes:
+        words.append("if quantised")
     if prediction.out_of_distribution:
         words.append("uncertain")
     return " · ".join(words)

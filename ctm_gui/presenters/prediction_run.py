@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ctm_gui.presenters.comparison import ComparisonRow
 from predictor.core.records import Device, Precision, Prediction, Target
+from predictor.services.assumptions import assumptions
 from predictor.services.ingestion import Model
 from predictor.services.prediction import predict, resolve_targets
+
+_PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +64,61 @@ class Comparison:
 
 
 def compare(
-    models: Sequence[ComparedModel], devices: Sequence[Device], what_if: WhatIf
+    models: Sequence[ComparedModel],
+    devices: Sequence[Device],
+    what_if: WhatIf,
+    part: Callable[[Comparison], None] = lambda _: None,
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.
+
+    Args:
+        models: the models.
+        devices: each in the configuration that is asked for.
+        what_if: what is asked for.
+        part: gets the comparison of the first models, a few times a second while the rest is
+            predicted; may raise CancelledError.
 
     Raises:
         InputError: the configuration asked for makes no sense.
     """
     started = time.perf_counter()
     targets = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
+    rows: list[ComparisonRow] = []
+    done = predicted = 0
+    while done < len(models) and targets:
+        share_s = time.perf_counter() - started
+        # The first run tells the pace: one model, then as many as fit in the time of a part.
+        count = max(1, int(done * _PART_S / share_s)) if done else 1
+        some = models[done : done + count]
+        rows += _rows(some, targets)
+        done += len(some)
+        predicted += sum(not compared.problem for compared in some) * len(targets)
+        if done < len(models) and time.perf_counter() - started > _PART_S:
+            part(Comparison(tuple(models[:done]), targets, tuple(rows), predicted))
+    seconds = time.perf_counter() - started
+    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds)
+
+
+def _rows(models: Sequence[ComparedModel], targets: Sequence[Target]) -> Iterator[ComparisonRow]:
+    """Give the rows of some models, model by model."""
     good = [compared.model for compared in models if not compared.problem]
-    predictions = iter(predict(good, targets) if good and targets else ())
-    rows = tuple(
-        ComparisonRow(
-            prediction=_unavailable(compared, target) if compared.problem else next(predictions),
-            device_name=target.device.name,
-            vendor=target.device.vendor,
-            family=target.device.family.value,
-            model_label=compared.label,
+    predictions = iter(predict(good, targets) if good else ())
+    for compared in models:
+        own = (
+            [_unavailable(compared, target) for target in targets]
+            if compared.problem
+            else list(islice(predictions, len(targets)))
         )
-        for compared in models
-        for target in targets
-    )
-    return Comparison(
-        tuple(models), targets, rows, len(good) * len(targets), time.perf_counter() - started
-    )
+        notes = assumptions(compared.model, own)
+        for target, prediction, assumed in zip(targets, own, notes, strict=True):
+            yield ComparisonRow(
+                prediction=prediction,
+                device_name=target.device.name,
+                vendor=target.device.vendor,
+                family=target.device.family.value,
+                model_label=compared.label,
+                notes=assumed,
+            )
 
 
 def _unavailable(compared: ComparedModel, target: Target) -> Prediction:

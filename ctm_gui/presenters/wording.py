@@ -5,6 +5,7 @@ from predictor.core.wording import (
     basis_text,
     batch_of,
     batch_text,
+    change_text,
     configuration_text,
     in_unit,
     interval_in_unit,
@@ -14,6 +15,7 @@ from predictor.core.wording import (
     number,
     plain_number,
     shown,
+    signed,
     threads_text,
 )
 
@@ -22,6 +24,7 @@ __all__ = [
     "basis_text",
     "batch_of",
     "batch_text",
+    "change_text",
     "configuration_text",
     "in_unit",
     "interval_in_unit",
@@ -31,5 +34,6 @@ __all__ = [
     "number",
     "plain_number",
     "shown",
+    "signed",
     "threads_text",
 ]

@@ -16,7 +16,7 @@ from ctm_gui.presenters.recorder import Recorder
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.presenters.this_machine import ThisMachine
-from ctm_gui.tasks.serial import SerialWorker, Task
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.records import Precision
 from predictor.services.catalogue import Catalogue
@@ -209,7 +209,10 @@ class Workspace(QObject):
             self._prediction.cancel()
         work = partial(compare, self._compared_models(), self.selection.selected, self._what_if)
         self._prediction = self.predictor.submit(
-            lambda _: work(), on_result=self._on_compared, on_error=self._on_not_compared
+            lambda context: work(partial(_tell_part, context)),
+            on_result=self._on_compared,
+            on_error=self._on_not_compared,
+            on_part=self._on_part,
         )
 
     def _compared_models(self) -> tuple[ComparedModel, ...]:
@@ -219,6 +222,12 @@ class Workspace(QObject):
             for entry in self.shelf.entries
             if entry.model is not None
         )
+
+    def _on_part(self, comparison: Comparison) -> None:
+        # Models that are shown already stay until they are all predicted again.
+        if len(comparison.models) > len(self._comparison.models):
+            self._comparison = comparison
+            self.comparison_changed.emit()
 
     def _on_compared(self, comparison: Comparison) -> None:
         self._show(comparison)
@@ -235,6 +244,11 @@ class Workspace(QObject):
         self.selection.set_badges(_badges(comparison))
         self.comparison_changed.emit()
         self.activity_changed.emit()
+
+
+def _tell_part(context: TaskContext, comparison: Comparison) -> None:
+    context.token.check()
+    context.part(comparison)
 
 
 def _problem(entry: ModelEntry) -> str:

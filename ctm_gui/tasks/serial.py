@@ -11,22 +11,29 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from predictor.core.errors import CtmError
-from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """What work gets: the token that asks it to stop, and where it reports how far it is."""
+    """What work gets.
+
+    Attributes:
+        token: asks it to stop.
+        report: takes how far it is.
+        part: takes what it has found so far.
+    """
 
     token: CancelToken
     report: ProgressCallback
+    part: Callable[[Any], None]
 
 
 class Task:
@@ -103,6 +110,7 @@ class SerialWorker(QObject):
         on_result: Callable[[T], None],
         on_error: Callable[[CtmError], None],
         on_progress: ProgressCallback = no_progress,
+        on_part: Callable[[T], None] = lambda _: None,
     ) -> Task:
         """Run ``work`` after what was submitted before it.
 
@@ -112,10 +120,11 @@ class SerialWorker(QObject):
             on_error: called on the window's thread with a CtmError that ``work`` raised. Any other
                 exception is a defect and is raised on the window's thread.
             on_progress: called on the window's thread with what ``work`` reports.
+            on_part: called on the window's thread with what ``work`` has found so far.
         """
         task = Task()
-        report = partial(self._report, task, on_progress)
-        future = self._executor.submit(work, TaskContext(task.token, report))
+        report, part = (partial(self._report, task, call) for call in (on_progress, on_part))
+        future = self._executor.submit(work, TaskContext(task.token, report, part))
         task._attach(future)  # type: ignore[arg-type]  # noqa: SLF001 - one subject, two classes
         self._tasks.add(task)
         future.add_done_callback(
@@ -148,13 +157,13 @@ class SerialWorker(QObject):
             self._executor.submit(last).result()
         self._executor.shutdown(wait=True)
 
-    def _report(self, task: Task, on_progress: ProgressCallback, progress: Progress) -> None:
-        self._posted.emit(partial(self._progress, task, on_progress, progress))
+    def _report(self, task: Task, call: Callable[[Any], None], what: object) -> None:
+        self._posted.emit(partial(self._tell, task, call, what))
 
     @staticmethod
-    def _progress(task: Task, on_progress: ProgressCallback, progress: Progress) -> None:
+    def _tell(task: Task, call: Callable[[Any], None], what: object) -> None:
         if task.active:
-            on_progress(progress)
+            call(what)
 
     def _deliver(
         self,

@@ -120,3 +120,18 @@ def memory_text(fits: bool | None) -> str:
 def basis_text(prediction: Prediction) -> str:
     """Name what a number rests on; a dash where there is no number."""
     return NOTHING if prediction.basis is None else prediction.basis.value
+
+
+def signed(value: float | None) -> str:
+    """Write a difference with three significant digits and its sign: ``−3.7``, ``+12``, ``0``."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    text = number(abs(value))
+    return text if text == "0" else f"{'+' if value > 0 else '−'}{text}"
+
+
+def change_text(ratio: float | None) -> str:
+    """Write how a time compares with another: ``−23.4 %``, ``+8 %``, ``12×`` from tenfold on."""
+    if ratio is None or not math.isfinite(ratio):
+        return NOTHING
+    return f"{number(ratio)}×" if ratio >= 10 else f"{signed((ratio - 1) * 100)} %"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from predictor.core.records import Basis, Precision, Prediction
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
@@ -19,18 +21,26 @@ _PARTLY_QUANTISED = (
 )
 
 
-def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
-    """Return what the number of ``prediction`` takes for granted, in whole sentences."""
-    if prediction.latency_ms is None or prediction.basis is Basis.MEASURED:
-        return ()
-    if prediction.configuration.precision is not Precision.INT8:
-        return ()
-    share = quantised_share(model)
+def assumptions(model: Model, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
+    """Return what each number of a model takes for granted, in whole sentences."""
+    if not any(map(_assumes, predictions)):
+        return [()] * len(predictions)
+    notes = _notes(quantised_share(model))
+    return [notes if _assumes(prediction) else () for prediction in predictions]
+
+
+def _assumes(prediction: Prediction) -> bool:
+    return (
+        prediction.configuration.precision is Precision.INT8
+        and prediction.latency_ms is not None
+        and prediction.basis is not Basis.MEASURED
+    )
+
+
+def _notes(share: float | None) -> tuple[str, ...]:
     if share is None or share >= _QUANTISED_SHARE:
         return ()
-    if share < _NO_SHARE:
-        return (_FLOAT_FILE,)
-    return (_PARTLY_QUANTISED.format(share=share),)
+    return (_FLOAT_FILE if share < _NO_SHARE else _PARTLY_QUANTISED.format(share=share),)
 
 
 def quantised_share(model: Model) -> float | None:

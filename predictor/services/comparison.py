@@ -1,4 +1,4 @@
-"""Comparing: where to start, how far two models differ on one target, which is the fastest.
+"""Comparing: where to start, and how far two models differ on one target.
 
 Two models on one target err alike: the target is faster or slower than the engine thinks for both.
 So the difference of their latencies is known better than either of them. With latencies that are
@@ -10,7 +10,6 @@ those of a fixed set of points that fills the plane of the two errors evenly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -118,19 +117,6 @@ def differences(
             low80_ratio=ratio * np.exp(-reach),
             high80_ratio=ratio * np.exp(reach),
         )
-
-
-def fastest_within(predictions: Sequence[Prediction], budget_ms: float | None) -> Prediction | None:
-    """Return the fastest of the predictions of one target, if its P50 meets the budget."""
-    known = [p for p in predictions if p.latency_ms is not None]
-    fastest = min(known, key=_latency_ms, default=None)
-    if fastest is None or (budget_ms is not None and _latency_ms(fastest) > budget_ms):
-        return None
-    return fastest
-
-
-def _latency_ms(prediction: Prediction) -> float:
-    return math.inf if prediction.latency_ms is None else prediction.latency_ms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

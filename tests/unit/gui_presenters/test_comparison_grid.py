@@ -32,7 +32,7 @@ def test_a_row_shows_the_facts_of_its_prediction(make_row):
         "memory": "fits",
         "basis": "analytic",
         "verdict": "over (1.5×)",
-        "problem": "",
+        "remarks": "",
     }
 
 
@@ -68,7 +68,7 @@ def test_the_problem_names_all_that_is_wrong(make_row):
         out_of_distribution="wide",
         flagged_operators=("x", "y"),
     )
-    assert cells(ComparisonGrid(ComparisonColumns([row]), LatencyUnit.MS, None), 0)["problem"] == (
+    assert cells(ComparisonGrid(ComparisonColumns([row]), LatencyUnit.MS, None), 0)["remarks"] == (
         "missing metric dram_bw_gbps; outside what the engine knows: wide; 2 flagged operators"
     )
 

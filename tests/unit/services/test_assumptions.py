@@ -31,13 +31,13 @@ def partly_quantised(flags: list[int]) -> Model:
 
 
 def test_a_float_file_is_said_to_be_taken_as_quantised() -> None:
-    (note,) = assumptions(partly_quantised([0, 0]), INT8)
+    ((note,),) = assumptions(partly_quantised([0, 0]), [INT8])
     assert "assumes that the whole model is quantised" in note
     assert "floating point" in note
 
 
 def test_a_part_is_told_in_percent() -> None:
-    (note,) = assumptions(partly_quantised([QUANTISED, 0, 0, 0]), INT8)
+    ((note,),) = assumptions(partly_quantised([QUANTISED, 0, 0, 0]), [INT8])
     assert "25% of the multiplications" in note
 
 
@@ -50,10 +50,13 @@ def test_a_part_is_told_in_percent() -> None:
     ],
 )
 def test_other_numbers_assume_nothing(prediction: Prediction) -> None:
-    assert assumptions(partly_quantised([0, 0]), prediction) == ()
+    alone, beside = assumptions(partly_quantised([0, 0]), [prediction, INT8])
+    assert alone == ()
+    assert len(beside) == 1
+    assert assumptions(partly_quantised([0, 0]), [prediction]) == [()]
 
 
 def test_a_quantised_file_and_one_without_products_assume_nothing() -> None:
-    assert assumptions(partly_quantised([QUANTISED, QUANTISED]), INT8) == ()
-    assert assumptions(model_of([Named("Relu", macs=0)]), INT8) == ()
+    assert assumptions(partly_quantised([QUANTISED, QUANTISED]), [INT8]) == [()]
+    assert assumptions(model_of([Named("Relu", macs=0)]), [INT8]) == [()]
     assert quantised_share(model_of([])) is None

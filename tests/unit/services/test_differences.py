@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from predictor.calibration.posterior import Z80
 from predictor.core.records import Basis, Configuration, Prediction
-from predictor.services.comparison import differences, fastest_within
+from predictor.services.comparison import differences
 
 SPREADS = st.floats(0.01, 0.8)
 LATENCIES = st.floats(0.01, 1000.0)
@@ -112,12 +112,3 @@ def test_many_cells_are_worked_in_parts_alike(monkeypatch: pytest.MonkeyPatch) -
     whole = differences(*pairs)
     monkeypatch.setattr("predictor.services.comparison._CELLS_AT_A_TIME", 2)
     assert differences(*pairs).low80_ms.tolist() == whole.low80_ms.tolist()
-
-
-def test_the_fastest_that_meets_a_budget() -> None:
-    slow, fast, none = prediction(30.0), prediction(20.0, name="b"), prediction(None, name="c")
-    assert fastest_within([slow, fast, none], 25.0) is fast
-    assert fastest_within([slow, fast, none], 20.0) is fast
-    assert fastest_within([slow, fast, none], 19.0) is None
-    assert fastest_within([slow, none], None) is slow
-    assert fastest_within([none], None) is None
