@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.presenters.ordering import FloatArray, IndexArray, stable_order
-from ctm_gui.presenters.tabular import to_csv, to_markdown
+from ctm_gui.presenters.tabular import to_csv
+from predictor.core.markdown import markdown_table
 from ctm_gui.presenters.wording import NOTHING
 
 
@@ -49,10 +50,14 @@ class Grid:
     Args:
         count: N.
         columns: all columns, in the order in which they are shown.
+        copied: columns that only a copy holds, after the others.
     """
 
-    def __init__(self, count: int, columns: Sequence[Column]) -> None:
+    def __init__(
+        self, count: int, columns: Sequence[Column], copied: Sequence[Column] = ()
+    ) -> None:
         self.columns = tuple(columns)
+        self.copied_columns = (*columns, *copied)
         self.count = count
         self.sort_column: int | None = None
         self.descending = False
@@ -92,18 +97,18 @@ class Grid:
 
     def as_markdown(self, rows: Sequence[int] | IndexArray, *, titled: bool = True) -> str:
         """Write ``rows`` of the data, in the order given, as Markdown, with its header or not."""
-        return to_markdown(self._titles() if titled else [], self._copied(rows), self._numeric())
+        return markdown_table(self._titles() if titled else [], self._copied(rows), self._numeric())
 
     def _titles(self) -> list[str]:
-        return [column.title for column in self.columns]
+        return [column.title for column in self.copied_columns]
 
     def _numeric(self) -> list[bool]:
-        return [column.numeric for column in self.columns]
+        return [column.numeric for column in self.copied_columns]
 
     def _copied(self, rows: Sequence[int] | IndexArray) -> list[Sequence[str]]:
         """Return the cells to copy, column by column."""
         wanted = np.asarray(rows, dtype=np.intp).tolist()
-        return [column.copied_cells(wanted) for column in self.columns]
+        return [column.copied_cells(wanted) for column in self.copied_columns]
 
     def _sort_keys(self, column: int) -> FloatArray:
         if column not in self._keys:

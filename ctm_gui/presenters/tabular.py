@@ -1,4 +1,4 @@
-"""Tables as text for other programs: CSV and Markdown.
+"""Tables as CSV for other programs.
 
 A spreadsheet runs a cell that starts with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return as
 a formula, and names in a model's file are a stranger's. Such a *text* cell gets an apostrophe in
@@ -14,8 +14,6 @@ from collections.abc import Sequence
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-# Characters that Markdown would take as markup inside a cell.
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~])")
 
 
 def guarded(cell: str) -> str:
@@ -46,30 +44,3 @@ def to_csv(header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Seq
         writer.writerow(header)
     writer.writerows(zip(*safe, strict=True))
     return text.getvalue()
-
-
-def to_markdown(
-    header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Sequence[bool]
-) -> str:
-    """Write a table as a GitHub-flavoured Markdown table, numbers set to the right.
-
-    Args:
-        header: names of the C columns; empty for the lines alone, which go on with a table.
-        columns: C lists of N cells; white space in them becomes single blanks, markup is escaped.
-        numeric: for each column whether it holds numbers.
-
-    Returns:
-        The table, each line ended by a line feed.
-    """
-    safe = [
-        cells if is_number else [_markdown_cell(cell) for cell in cells]
-        for cells, is_number in zip(columns, numeric, strict=True)
-    ]
-    rule = ["---:" if is_number else "---" for is_number in numeric]
-    head = [[_markdown_cell(name) for name in header], rule] if header else []
-    lines = [*head, *zip(*safe, strict=True)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
-def _markdown_cell(cell: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", " ".join(cell.split()))

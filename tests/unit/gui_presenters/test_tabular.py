@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.tabular import guarded, to_csv, to_markdown
+from ctm_gui.presenters.tabular import guarded, to_csv
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 
@@ -43,8 +43,3 @@ def test_formulas_become_text(formula):
 def test_csv_follows_rfc_4180():
     text = to_csv(["Name", "ms"], [['a,"b"', "two\nlines"], ["1.5", "-2"]], [False, True])
     assert text == 'Name,ms\r\n"a,""b""",1.5\r\n"two\nlines",-2\r\n'
-
-
-def test_markdown_aligns_numbers_and_escapes_markup():
-    text = to_markdown(["Name", "ms"], [["a|b_c", "<i>\n x"], ["1.5", "-2"]], [False, True])
-    assert text == ("| Name | ms |\n| --- | ---: |\n| a\\|b\\_c | 1.5 |\n| \\<i\\> x | -2 |\n")

@@ -1,0 +1,219 @@
+"""A report as data: sections of headings, paragraphs, tables, charts and heat maps.
+
+It knows no format: PDF, Markdown and JSON are written from the same record, so they say the same.
+Every text in it is printable; names from files are escaped and shortened before they get here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class SectionId(StrEnum):
+    """The sections of a report, in their order; a user may leave some out."""
+
+    SUMMARY = "summary"
+    COMPARISON = "comparison"
+    MODELS = "models"
+    OPERATORS = "operators"
+    ATTENTION = "attention"
+    DEVICES = "devices"
+    PROBING = "probing"
+    SETTINGS = "settings"
+    METHODS = "methods"
+    VERSIONS = "versions"
+
+
+class Tone(StrEnum):
+    """What a text says of itself, which a writer may show by colour; never by colour alone."""
+
+    PLAIN = "plain"
+    MUTED = "muted"
+    GOOD = "good"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text, with the value that it was written from where it is a figure.
+
+    Attributes:
+        text: what people read.
+        value: the number behind it, in the unit of its column; None for words.
+        tone: how it is meant.
+    """
+
+    text: str
+    value: float | None = None
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: a stable key, its title, and whether it holds figures."""
+
+    key: str
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell a column, and a remark on the whole row that stands below it."""
+
+    cells: tuple[Cell, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a head that is repeated on every page."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Begins a part of a section; a detail stands beside it in smaller letters."""
+
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Sentences."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with their values, one a line."""
+
+    rows: tuple[tuple[str, Cell], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Lines to be typed into a shell."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A figure of a chart; every number is in the chart's unit, None where there is none.
+
+    Attributes:
+        label: what it is about.
+        detail: more on that, in smaller letters.
+        series: index of its series.
+        value: its length; None for a bar that is only words.
+        text: the value in words, or why there is none.
+        over: whether it is on the wrong side of the budget.
+        low80, high80, low95, high95: intervals, the smaller end first.
+        bound: the limit that nothing passes.
+    """
+
+    label: str
+    detail: str
+    series: int
+    value: float | None
+    text: str
+    over: bool = False
+    low80: float | None = None
+    high80: float | None = None
+    low95: float | None = None
+    high95: float | None = None
+    bound: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Horizontal bars; those with the same label and detail in a row belong together.
+
+    Attributes:
+        axis: title of the axis, with the unit.
+        series: names of the series, one where the chart has only one.
+        bars: from the top down.
+        logarithmic: whether the axis is.
+        budget: where the budget's line stands, None without one.
+        budget_text: what stands at that line.
+        note: how to read it.
+    """
+
+    axis: str
+    series: tuple[str, ...]
+    bars: tuple[Bar, ...]
+    logarithmic: bool = False
+    budget: float | None = None
+    budget_text: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A matrix of shares in colours, each cell with its percentage.
+
+    Attributes:
+        title: what it says, in a line.
+        row_title: what the rows are.
+        rows: R labels.
+        columns: C labels.
+        values: R rows of C shares, 0 to 1.
+    """
+
+    title: str
+    row_title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+Block = Heading | Paragraph | Bullets | Facts | Commands | Table | BarChart | HeatMap
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section with its title and its blocks, from the top down."""
+
+    id: SectionId
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole report.
+
+    Attributes:
+        title: what it is about.
+        subtitle: the same in more words.
+        created: when it was made, ISO 8601 with the zone.
+        program: name and version of the program that made it.
+        sections: those that have something to say.
+    """
+
+    title: str
+    subtitle: str
+    created: str
+    program: str
+    sections: tuple[Section, ...]
+
+    def only(self, chosen: Collection[SectionId]) -> Report:
+        """Return the report with the chosen sections alone, in their order."""
+        return replace(self, sections=tuple(s for s in self.sections if s.id in chosen))

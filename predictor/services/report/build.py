@@ -1,0 +1,100 @@
+"""The whole report from a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.core.report import Report, Section, SectionId
+from predictor.core.wording import number, shown
+from predictor.services.report.attention import attention_section
+from predictor.services.report.comparison import comparison_section
+from predictor.services.report.devices import devices_section
+from predictor.services.report.methods import methods_section
+from predictor.services.report.models import models_section
+from predictor.services.report.operators import Explained, explained_pairs, operators_section
+from predictor.services.report.probing import probing_section
+from predictor.services.report.request import ReportRequest
+from predictor.services.report.settings import settings_section
+from predictor.services.report.summary import summary_section
+from predictor.services.report.versions import PROGRAM, versions_section
+from predictor.services.report.words import plural
+
+EVERY_SECTION = tuple(SectionId)
+
+_PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
+    SectionId.SUMMARY: summary_section,
+    SectionId.COMPARISON: comparison_section,
+    SectionId.MODELS: models_section,
+    SectionId.DEVICES: devices_section,
+    SectionId.PROBING: probing_section,
+    SectionId.SETTINGS: settings_section,
+    SectionId.METHODS: methods_section,
+    SectionId.VERSIONS: versions_section,
+}
+_EXPLAINED: dict[SectionId, Callable[[ReportRequest, Sequence[Explained]], Section]] = {
+    SectionId.OPERATORS: operators_section,
+    SectionId.ATTENTION: attention_section,
+}
+
+
+def build_report(
+    request: ReportRequest,
+    sections: Collection[SectionId] = EVERY_SECTION,
+    cancel: CancelToken | None = None,
+    report: ProgressCallback = no_progress,
+) -> Report:
+    """Make a report; a section with nothing to say is left out.
+
+    Args:
+        request: what it is about.
+        sections: those that are wanted.
+        cancel: asks to stop.
+        report: told of each pair that is explained.
+
+    Raises:
+        InputError: a pair that has a number cannot be explained.
+        CancelledError: a stop was asked for.
+    """
+    token = cancel or CancelToken()
+    explained: Sequence[Explained] = ()
+    if any(section in _EXPLAINED for section in sections):
+        explained = explained_pairs(request, token, report)
+    made = tuple(_sections(request, sections, explained, token))
+    report(Progress(1, 1, "Writing"))
+    title = shown(request.title.strip()) or _title(request)
+    created = request.created.isoformat(timespec="seconds")
+    return Report(title, _subtitle(request), created, PROGRAM, made)
+
+
+def _sections(
+    request: ReportRequest,
+    wanted: Collection[SectionId],
+    explained: Sequence[Explained],
+    token: CancelToken,
+) -> Iterator[Section]:
+    for identity in EVERY_SECTION:
+        token.check()
+        if identity not in wanted:
+            continue
+        if identity in _EXPLAINED:
+            section = _EXPLAINED[identity](request, explained)
+        else:
+            section = _PLAIN[identity](request)
+        if section.blocks:
+            yield section
+
+
+def _title(request: ReportRequest) -> str:
+    if len(request.models) == 1:
+        return f"Latency of {shown(request.models[0].label)}"
+    return f"Latency of {len(request.models)} models"
+
+
+def _subtitle(request: ReportRequest) -> str:
+    if len(request.targets) == 1:
+        targets = shown(request.targets[0].device.name)
+    else:
+        targets = plural(len(request.targets), "target")
+    budget = "" if request.budget_ms is None else f", budget {number(request.budget_ms)} ms"
+    return f"Predicted on {targets}{budget}"

@@ -1,0 +1,75 @@
+"""How the numbers come about, and what they do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from predictor.core.records import Basis
+from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId
+from predictor.services.report.request import ReportRequest
+
+_ANALYTIC = (
+    "The roofline engine reads the operators of the model and the facts of the device. It needs no "
+    "measurement. For each operator it takes the larger of arithmetic (MACs / rate of the "
+    "precision) and traffic (bytes read and written / memory bandwidth), adds the overhead of "
+    "starting the operator, and sums over the operators."
+)
+_LEARNED = (
+    "The closertome engine is a network that learned from published measurements how much of its "
+    "peaks a device reaches on which operators. It reads the operator graph, the facts of the "
+    "device and, where there is one, the target's signature: reference networks that were measured "
+    "on it. A Bayesian posterior over the target's own measurements gives the intervals."
+)
+_BOUND = (
+    "The bound adds up the arithmetic at the highest rate of any precision that the run may use, "
+    "with fast algorithms allowed for, and the traffic that no cache can spare. No run can be "
+    "faster. A measurement below it would prove that the bound or a fact of the device is wrong."
+)
+_LIMITS = (
+    (
+        "The latency is that of one run of the network itself, after warm-up: loading the model, "
+        "preparing the input, copies from and to the host and what an application adds are not "
+        "in it."
+    ),
+    "P50 is the median. Heat, power limits and other programs make single runs slower.",
+    (
+        "Facts of devices are as their sources state them; no fact is assumed. One that is missing "
+        "leaves out what needs it."
+    ),
+    "FPS is batch / latency, one run after the other.",
+    (
+        "Operators that are unknown or lie in a loop of unknown length are counted as far as the "
+        "file tells."
+    ),
+)
+_LIMITS_OF_PEAKS = (
+    (
+        "Peaks are taken as reached: how well a runtime's kernels use the hardware is not in the "
+        "number. Real runs are usually slower, often by a factor of 1 to 4, on some runtimes by "
+        "more."
+    ),
+    (
+        "Between two operators the result is taken to go through memory. A compiler that keeps it "
+        "on the chip can be faster than the estimate, never than the bound."
+    ),
+)
+
+
+def methods_section(request: ReportRequest) -> Section:
+    """Return the methods of the bases that occur, and the limits."""
+    bases = {prediction.basis for prediction in request.predictions}
+    return Section(SectionId.METHODS, "Methods and limits", tuple(_blocks(bases)))
+
+
+def _blocks(bases: set[Basis | None]) -> Iterator[Block]:
+    if bases & {Basis.MEASURED, Basis.PROBED, Basis.ZERO_SHOT}:
+        yield Heading("The learned estimate")
+        yield Paragraph(_LEARNED)
+    if Basis.ANALYTIC in bases:
+        yield Heading("The analytic estimate")
+        yield Paragraph(_ANALYTIC)
+    yield Heading("The bound")
+    yield Paragraph(_BOUND)
+    yield Heading("Limits")
+    limits = _LIMITS + (_LIMITS_OF_PEAKS if Basis.ANALYTIC in bases else ())
+    yield Bullets(tuple(map(Cell, limits)))

@@ -1,0 +1,142 @@
+"""What was measured on the targets: signatures, how and when they were measured, on what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from predictor.core.percentiles import coefficient_of_variation
+from predictor.core.records import Measurement
+from predictor.core.report import (
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    Paragraph,
+    Row,
+    Section,
+    SectionId,
+    Table,
+)
+from predictor.core.units import significant
+from predictor.core.wording import NOTHING, configuration_text, shown
+from predictor.services.report.request import KnownSignature, ReportRequest
+from predictor.services.report.words import figures, listed, plural, text, words
+from predictor.services.signatures import Signatures
+
+_COLUMNS = (
+    words("network", "Reference network"),
+    figures("latency_ms", "Median ms"),
+    figures("least_ms", "Least ms"),
+    figures("variation", "Variation"),
+    figures("runs", "Runs"),
+    words("statistic", "Statistic"),
+)
+_HOST_FACTS = (
+    ("processor", "Machine"),
+    ("system", "System"),
+    ("onnxruntime", "ONNX Runtime"),
+    ("python", "Python"),
+)
+
+
+def known_signatures(
+    signatures: Signatures, device_ids: Sequence[str], used: Sequence[str]
+) -> tuple[KnownSignature, ...]:
+    """Return the signatures that are in use for devices, and those that predictions used.
+
+    Raises:
+        HostError: the store cannot be read.
+    """
+    return tuple(
+        KnownSignature(stored, tuple(signatures.measurements(stored.signature.id)))
+        for stored in signatures.every()
+        if stored.signature.id in used
+        or (stored.signature.active and stored.signature.device_id in device_ids)
+    )
+
+
+def probing_section(request: ReportRequest) -> Section:
+    """Return a part a signature, and say which targets have none."""
+    used = {prediction.signature for prediction in request.predictions}
+    names = {target.device.id: target.device.name for target in request.targets}
+    blocks: list[Block] = []
+    for known in request.signatures:
+        name = names.get(known.stored.signature.device_id)
+        if name is not None:
+            blocks += _part(known, shown(name), known.stored.signature.id in used)
+    probed = {known.stored.signature.device_id for known in request.signatures}
+    without = [shown(name) for identity, name in names.items() if identity not in probed]
+    if without:
+        blocks.append(Paragraph(f"Nothing was measured on {listed(without, 20)}."))
+    return Section(SectionId.PROBING, "Probing", tuple(blocks))
+
+
+def _part(known: KnownSignature, name: str, used: bool) -> Iterator[Block]:
+    signature, facts = known.stored.signature, json.loads(known.stored.facts)
+    yield Heading(name, configuration_text(signature.configuration))
+    if not used:
+        yield Paragraph("The numbers in this report do not rest on this signature.")
+    yield Facts(tuple(_facts(known, facts)))
+    rows = tuple(_row(measurement) for measurement in known.measurements)
+    if rows:
+        yield Table(_COLUMNS, rows)
+
+
+def _facts(known: KnownSignature, facts: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
+    yield "Signature", text(known.stored.signature.id)
+    day = datetime.fromtimestamp(known.stored.created_ns / 1e9, UTC).date().isoformat()
+    yield "Date", text(day)
+    protocol = facts.get("protocol") or _only({m.protocol for m in known.measurements})
+    if protocol:
+        yield "Protocol", text(shown(str(protocol)))
+    settings = facts.get("settings")
+    if isinstance(settings, Mapping):
+        yield "How", text(_how(settings))
+    if facts.get("selector"):
+        yield "Networks chosen by", text(shown(str(facts["selector"])))
+    host = facts.get("host")
+    for key, title in _HOST_FACTS:
+        if isinstance(host, Mapping) and host.get(key):
+            yield title, text(shown(str(host[key])))
+    drift = facts.get("drift")
+    if isinstance(drift, int | float):
+        yield "Drift of the machine", Cell(f"{drift:.1%}", float(drift))
+
+
+def _how(settings: Mapping[str, Any]) -> str:
+    """Say the measuring protocol in a sentence, as far as its settings are known."""
+    try:
+        return (
+            f"At least {plural(int(settings['warm_up_runs']), 'run')} and "
+            f"{settings['warm_up_s']:g} s of warm-up; then blocks of at least "
+            f"{plural(int(settings['least_runs']), 'run')} and {settings['least_s']:g} s, each in "
+            f"a fresh process, until the 95 % interval of the median is within "
+            f"{settings['interval']:.0%} of it; at most {settings['cap_s']:g} s a network."
+        )
+    except (KeyError, TypeError, ValueError):
+        return "as noted with the signature"
+
+
+def _only(values: set[str]) -> str:
+    return listed(sorted(values), 4)
+
+
+def _row(measurement: Measurement) -> Row:
+    samples = measurement.samples_ns
+    provenance = json.loads(measurement.provenance)
+    name = str(provenance.get("network") or measurement.fingerprint[:12])
+    least_ms = min(samples) / 1e6 if samples else None
+    variation = coefficient_of_variation(samples) if samples else None
+    return Row(
+        (
+            text(shown(name)),
+            Cell(significant(measurement.value_ms, 4), measurement.value_ms),
+            Cell(NOTHING if least_ms is None else significant(least_ms, 4), least_ms),
+            Cell(NOTHING if variation is None else f"{variation:.1%}", variation),
+            Cell(str(len(samples)), float(len(samples))),
+            text(shown(measurement.statistic)),
+        )
+    )

@@ -1,0 +1,111 @@
+"""What a report is made of: predictions and all that explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from predictor.core.records import Measurement, Precision, Prediction, Target
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import configuration_text, shown
+from predictor.graph.model import Model
+from predictor.services.prediction import OperatorTable
+from predictor.services.signatures import StoredSignature
+
+OPERATORS_LISTED = 15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportedModel:
+    """A model and its name in the report, unique among the models."""
+
+    label: str
+    model: Model
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for instead of what is usual; None stands for the usual."""
+
+    runtime: str | None = None
+    precision: Precision | None = None
+    threads: int | None = None
+    batch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSignature:
+    """A signature in the store with its measurements, the oldest first."""
+
+    stored: StoredSignature
+    measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """One model on one target."""
+
+    model: ReportedModel
+    target: Target
+    prediction: Prediction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportRequest:
+    """What a report is to be about.
+
+    Attributes:
+        models: at least one.
+        targets: at least one.
+        predictions: one a pair, all targets of the first model first.
+        explain: says where the time of one model goes on one target.
+        created: now, with its zone.
+        budget_ms: the latency that the user allows, None without one.
+        unit: of the latencies in tables and charts; a budget is always in ms.
+        asked: the what-ifs.
+        signatures: those of the targets' devices in the store.
+        commands: command lines that make this report again.
+        title: the user's own, empty for one that says what it is about.
+        operators: how many of each pair's slowest operators are listed.
+    """
+
+    models: tuple[ReportedModel, ...]
+    targets: tuple[Target, ...]
+    predictions: tuple[Prediction, ...]
+    explain: Callable[[Model, Target], OperatorTable]
+    created: datetime
+    budget_ms: float | None = None
+    unit: LatencyUnit = LatencyUnit.MS
+    asked: Asked = Asked()
+    signatures: tuple[KnownSignature, ...] = ()
+    commands: tuple[str, ...] = ()
+    title: str = ""
+    operators: int = OPERATORS_LISTED
+
+    def target_name(self, target: Target) -> str:
+        """Return the name of a target's device as it is shown.
+
+        Its configuration follows where several targets are on devices of that name.
+        """
+        name = shown(target.device.name)
+        if sum(other.device.name == target.device.name for other in self.targets) == 1:
+            return name
+        return f"{name}, {configuration_text(target.configuration)}"
+
+    def pairs(self) -> Iterator[Pair]:
+        """Yield every pair, all targets of the first model first."""
+        predictions = iter(self.predictions)
+        for model in self.models:
+            for target in self.targets:
+                yield Pair(model, target, next(predictions))
+
+    def pairs_of(self, model: ReportedModel) -> list[Pair]:
+        """Return the pairs of one model, the fastest first, those without a number last."""
+        found = [pair for pair in self.pairs() if pair.model is model]
+        return sorted(found, key=_latency)
+
+
+def _latency(pair: Pair) -> float:
+    latency_ms = pair.prediction.latency_ms
+    return float("inf") if latency_ms is None else latency_ms

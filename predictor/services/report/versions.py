@@ -1,0 +1,97 @@
+"""What made the report, and the commands that make it again."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from predictor import __version__
+from predictor.core.report import (
+    Block,
+    Cell,
+    Commands,
+    Facts,
+    Paragraph,
+    Row,
+    Section,
+    SectionId,
+    Table,
+)
+from predictor.core.wording import shown
+from predictor.services.report.request import Asked, ReportRequest
+from predictor.services.report.words import text, words
+
+PROGRAM = f"CloserToMe {__version__}"
+_PACKAGES = ("numpy", "onnx", "onnxruntime", "PySide6-Essentials")
+_MODEL_COLUMNS = (words("model", "Model"), words("fingerprint", "Fingerprint (SHA-256)"))
+
+
+def versions_section(request: ReportRequest) -> Section:
+    """Return versions, fingerprints and the commands."""
+    rows = tuple(
+        Row((text(shown(model.label)), text(model.model.graph.fingerprint)))
+        for model in request.models
+    )
+    blocks: list[Block] = [Facts(tuple(_facts(request))), Table(_MODEL_COLUMNS, rows)]
+    if request.commands:
+        blocks += [Paragraph("The same again, in a shell:"), Commands(request.commands)]
+    return Section(SectionId.VERSIONS, "Versions and how to repeat this", tuple(blocks))
+
+
+def command_line(
+    models: Sequence[str],
+    devices: Sequence[str],
+    asked: Asked,
+    *,
+    budget_ms: float | None = None,
+    dimensions: Sequence[tuple[str, int]] = (),
+    shapes: Sequence[tuple[str, Sequence[int]]] = (),
+    engine: str = "",
+    output: str = "report.pdf",
+) -> str:
+    """Return a ``ctm report`` line for a POSIX shell.
+
+    Args:
+        models: paths or names of the files.
+        devices: ids, or paths of device files.
+        asked: the what-ifs.
+        budget_ms: the budget.
+        dimensions: open dimensions that were set.
+        shapes: inputs whose shape was set.
+        engine: its name, empty for the usual one.
+        output: the file to write.
+    """
+    options = [("--device", device) for device in devices]
+    options += [("--dim", f"{name}={value}") for name, value in dimensions]
+    options += [("--shape", f"{name}={','.join(map(str, dims))}") for name, dims in shapes]
+    single = {
+        "--batch": asked.batch,
+        "--runtime": asked.runtime,
+        "--precision": asked.precision,
+        "--threads": asked.threads,
+        "--budget-ms": None if budget_ms is None else f"{budget_ms:g}",
+        "--engine": engine or None,
+    }
+    options += [(name, str(value)) for name, value in single.items() if value is not None]
+    words_of_line = ["ctm", "report", *models, *(word for pair in options for word in pair)]
+    return shlex.join([*map(shown, words_of_line), "-o", output])
+
+
+def _facts(request: ReportRequest) -> Iterator[tuple[str, Cell]]:
+    yield "Made", text(request.created.isoformat(sep=" ", timespec="seconds"))
+    yield "Program", text(PROGRAM)
+    engines = sorted({p.engine for p in request.predictions if p.engine})
+    yield "Engine", text(shown(", ".join(engines)))
+    yield "Python", text(platform.python_version())
+    yield "System", text(f"{platform.system()} {platform.release()} {platform.machine()}")
+    yield "Libraries", text(", ".join(_libraries()))
+
+
+def _libraries() -> Iterator[str]:
+    for package in _PACKAGES:
+        try:
+            yield f"{package} {version(package)}"
+        except PackageNotFoundError:
+            yield f"{package} unknown"
