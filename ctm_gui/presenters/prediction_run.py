@@ -9,7 +9,7 @@ from itertools import islice
 
 from ctm_gui.presenters.comparison import ComparisonRow
 from predictor.core.records import Device, Precision, Prediction, Target
-from predictor.services.assumptions import assumptions
+from predictor.services.assumptions import assumptions_of_each
 from predictor.services.ingestion import Model
 from predictor.services.prediction import predict, resolve_targets
 
@@ -109,7 +109,7 @@ def _rows(models: Sequence[ComparedModel], targets: Sequence[Target]) -> Iterato
             if compared.problem
             else list(islice(predictions, len(targets)))
         )
-        notes = assumptions(compared.model, own)
+        notes = assumptions_of_each(compared.model, own)
         for target, prediction, assumed in zip(targets, own, notes, strict=True):
             yield ComparisonRow(
                 prediction=prediction,

@@ -21,8 +21,13 @@ _PARTLY_QUANTISED = (
 )
 
 
-def assumptions(model: Model, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-    """Return what each number of a model takes for granted, in whole sentences."""
+def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
+    """Return what one number of a model takes for granted, in whole sentences."""
+    return assumptions_of_each(model, [prediction])[0]
+
+
+def assumptions_of_each(model: Model, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
+    """Return what each number of a model takes for granted."""
     if not any(map(_assumes, predictions)):
         return [()] * len(predictions)
     notes = _notes(quantised_share(model))
