@@ -15,8 +15,8 @@ from typing import Self
 from predictor import __version__
 from predictor.core.records import Prediction
 from predictor.graph.model import Model
-from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.past_predictions import PastPredictions
+from predictor.services.store_files import problems
 from predictor.services.user_devices import UserDevices
 from predictor.store import maintenance
 from predictor.store import models as model_records
@@ -87,13 +87,7 @@ class History:
 
     def check(self) -> list[str]:
         """Return what is wrong with the store, one sentence each; nothing when it is sound."""
-        problems = maintenance.problems(self._database)
-        # What is damaged as a file can't be read record by record.
-        return problems or [
-            f"The operator graph of model {fingerprint} cannot be read."
-            for fingerprint, graph in model_records.graphs(self._database)
-            if not _is_graph_of(fingerprint, graph)
-        ]
+        return problems(self._database)
 
     def close(self) -> None:
         """Close the store; the history can't be used any more."""
@@ -160,10 +154,3 @@ def _stored(model: Model) -> StoredModel:
         model.size_bytes,
         model.modified_ns,
     )
-
-
-def _is_graph_of(fingerprint: str, data: bytes) -> bool:
-    try:
-        return OperatorGraph.from_bytes(data).fingerprint == fingerprint
-    except (ValueError, KeyError, TypeError):
-        return False

@@ -22,8 +22,13 @@ from predictor.store.reading import BUSY_TIMEOUT_MS, connect_read_only
 _SIDE_FILES = ("-wal", "-shm")
 
 
-def write_copy(store: Path, copy: Path) -> None:
+def write_copy(store: Path, copy: Path, accept: Callable[[Path], None] | None = None) -> None:
     """Write the store at ``store`` into the file ``copy``, which is replaced where it is there.
+
+    Args:
+        store: the file to copy.
+        copy: the file to write.
+        accept: looks at the finished copy before it gets its name, and raises where it is wrong.
 
     Raises:
         HostError: the store cannot be read or the copy cannot be written; ``copy`` is as it was.
@@ -34,6 +39,8 @@ def write_copy(store: Path, copy: Path) -> None:
             # Without a journal a kill leaves one partial file and nothing beside it.
             new.execute("PRAGMA journal_mode = OFF")
             _copy_pages(origin, new)
+        if accept is not None:
+            accept(partial)
         _sync(partial)
         partial.replace(copy)
         _sync(copy.parent)
@@ -61,8 +68,7 @@ def put_back(copy: Path, store: Path) -> None:
         else:
             _into_place(copy, store)
     except sqlite3.DatabaseError as error:
-        damaged = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-        if not any(has_code(error, code) for code in damaged):
+        if not has_code(error, sqlite3.SQLITE_CORRUPT):
             raise _not_written(store, error) from error
         _into_place(copy, store)
     except OSError as error:
@@ -90,7 +96,17 @@ def keep_aside(store: Path, aside: Path) -> None:
 def _into_store(copy: Path, store: Path) -> None:
     with closing(sqlite3.connect(copy)) as origin, closing(sqlite3.connect(store)) as target:
         target.execute("PRAGMA synchronous = FULL")
+        _match_pages(origin, target)
         _copy_pages(origin, target)
+
+
+def _match_pages(origin: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """Give the copy pages of the store's size: a store with a log takes no other."""
+    (wanted,) = target.execute("PRAGMA page_size").fetchone()
+    if origin.execute("PRAGMA page_size").fetchone() != (wanted,):
+        origin.execute("PRAGMA journal_mode = DELETE")
+        origin.execute(f"PRAGMA page_size = {wanted}")
+        origin.execute("VACUUM")
 
 
 def _into_place(copy: Path, store: Path) -> None:

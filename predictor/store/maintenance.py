@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 from predictor.store import migrations
 from predictor.store.database import Database
@@ -50,12 +51,19 @@ def info(database: Database) -> dict[str, object]:
         }
 
 
+def info_of_none(path: Path) -> dict[str, object]:
+    """Return what ``info`` tells of a store that is not there yet."""
+    records = dict.fromkeys(TABLES, 0)
+    return {"path": str(path), "size_bytes": 0, "schema": "", "journal": "", "records": records}
+
+
 def problems(database: Database) -> list[str]:
     """Return what SQLite's own checks and the references find, one sentence each."""
     with database.reading() as connection:
         try:
             return [
                 *_damage(connection),
+                *_foreign_objects(connection),
                 *_dangling(connection),
                 *_empty_signatures(connection),
                 *_withdrawn_in_use(connection),
@@ -91,6 +99,13 @@ def _columns(connection: sqlite3.Connection) -> dict[str, set[str]]:
 def _damage(connection: sqlite3.Connection) -> list[str]:
     rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
     return [] if rows == ["ok"] else [f"The file is damaged: {row}." for row in rows]
+
+
+def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
+    rows = connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name"
+    )
+    return [f"It has the {kind} {name}, which this program does not make." for kind, name in rows]
 
 
 def _dangling(connection: sqlite3.Connection) -> list[str]:

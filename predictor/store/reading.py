@@ -26,19 +26,26 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         HostError: the log holds something and cannot be read.
         sqlite3.Error: the file cannot be read.
     """
-    connection = _connect(path, "mode=ro")
+    # Not "ro": such a connection leaves the files of the log behind when it is the last.
+    connection = _connect(path, "mode=rw")
     try:
+        connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError as error:
         connection.close()
         if not any(has_code(error, code) for code in _READ_ONLY_PLACE):
             raise
         _refuse_log(path, error)
-        return _connect(path, "mode=ro&immutable=1")
+        return connect_immutable(path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def connect_immutable(path: Path) -> sqlite3.Connection:
+    """Return a connection to a file that nobody writes: no lock, no file beside it, no log."""
+    return _connect(path, "mode=ro&immutable=1")
 
 
 def uri(path: Path, options: str) -> str:

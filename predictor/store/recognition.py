@@ -8,8 +8,8 @@ from pathlib import Path
 
 from predictor.core.errors import InputError
 from predictor.store import migrations
-from predictor.store.failures import OTHER_FILE, has_code
-from predictor.store.reading import uri
+from predictor.store.failures import OTHER_FILE, explained, has_code
+from predictor.store.reading import connect_immutable
 
 APPLICATION_ID = 0x43544D31  # "CTM1" in the file's header
 
@@ -26,7 +26,7 @@ def refuse_foreign_file(path: Path) -> None:
     """
     if not path.exists():
         return
-    with closing(sqlite3.connect(uri(path, "mode=ro&immutable=1"), uri=True)) as connection:
+    with closing(connect_immutable(path)) as connection:
         try:
             refuse_foreign(connection, path)
             (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -38,6 +38,20 @@ def refuse_foreign_file(path: Path) -> None:
             raise
     if version > len(migrations.MIGRATIONS):
         raise newer(path, f"its schema has version {version}")
+
+
+def refuse_other_program(path: Path) -> None:
+    """Refuse a file that is no store; a damaged or a newer one is a store.
+
+    Raises:
+        InputError: it is no database, or another program's.
+    """
+    with explained(path), closing(connect_immutable(path)) as connection:
+        try:
+            refuse_foreign(connection, path)
+        except sqlite3.DatabaseError as error:
+            if not has_code(error, sqlite3.SQLITE_CORRUPT):
+                raise
 
 
 def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:

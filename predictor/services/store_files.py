@@ -1,0 +1,202 @@
+"""The store as a file: what it holds, whether it is sound, backups and putting one back."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from predictor.core.errors import CtmError, HostError, InputError
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.store import maintenance
+from predictor.store import models as model_records
+from predictor.store.copies import keep_aside, put_back, write_copy
+from predictor.store.database import Database, open_read_only, store_path
+from predictor.store.recognition import refuse_other_program
+
+__all__ = ["Restored", "back_up", "restore", "store_info", "store_problems"]
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A store that was put back, and where the one before it is kept; None where there was none."""
+
+    path: Path
+    kept: Path | None
+
+
+def store_info(path: Path | None = None) -> dict[str, object]:
+    """Return path, size in bytes, schema and number of records, as JSON-able values.
+
+    Nothing is made or changed; a read-only store will do, and one that is not there yet is empty.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: it cannot be read.
+    """
+    if not _is_there(path):
+        return maintenance.info_of_none(store_path(path))
+    with closing(open_read_only(path)) as database:
+        return maintenance.info(database)
+
+
+def store_problems(path: Path | None = None) -> list[str]:
+    """Return what is wrong with a store, one sentence each; nothing when it is sound.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: it cannot be read.
+    """
+    if not _is_there(path):
+        return []
+    with closing(open_read_only(path)) as database:
+        return problems(database)
+
+
+def problems(database: Database) -> list[str]:
+    """Return what is wrong with an open store, one sentence each."""
+    # What is damaged as a file can't be read record by record.
+    return maintenance.problems(database) or [
+        f"The operator graph of model {fingerprint} cannot be read."
+        for fingerprint, graph in model_records.graphs(database)
+        if not _is_graph_of(fingerprint, graph)
+    ]
+
+
+def back_up(target: Path, path: Path | None = None, *, replacing: bool = False) -> int:
+    """Copy the store as it stands between two commits, whoever else has it open.
+
+    Args:
+        target: the file to write; it is there whole or not at all.
+        path: the store's file; None for the usual one.
+        replacing: whether a file that is there may be replaced.
+
+    Returns:
+        The size of the copy in bytes.
+
+    Raises:
+        InputError: there is no store, or ``target`` cannot be used.
+        HostError: the store is damaged, or the copy cannot be written.
+    """
+    location = store_path(path)
+    if not _is_there(location):
+        raise InputError(str(location), "there is no store yet", "name its file with --store")
+    _check_target(target, location, replacing=replacing)
+    open_read_only(location).close()
+    write_copy(location, target, partial(_accept_copy, location))
+    return target.stat().st_size
+
+
+def restore(source: Path, path: Path | None = None) -> Restored:
+    """Put a backup in the store's place; the store that is there is kept beside it.
+
+    Killed at any time, the store is the old one or the new one. Windows and commands that have it
+    open go on with what is in it then.
+
+    Args:
+        source: a backup, or any store of this program; it is only read.
+        path: the store's file; None for the usual one.
+
+    Raises:
+        InputError: the backup is damaged, no store, or a newer program's; or the present file is
+            another program's.
+        HostError: the disk fails, or another program holds the store.
+    """
+    location = store_path(path)
+    if not source.is_file():
+        raise InputError(str(source), "there is no such file", "name a backup of a store")
+    if _same(source, location):
+        raise InputError(str(source), "it is the store itself", "name a backup of it")
+    _prepare(location)
+    staged = location.with_name(f"{location.name}.{os.getpid()}.restoring")
+    try:
+        _stage(source, staged)
+        kept = _keep(location)
+        put_back(staged, location)
+    finally:
+        staged.unlink(missing_ok=True)
+    return Restored(location, kept)
+
+
+def _is_there(path: Path | None) -> bool:
+    return os.path.exists(store_path(path))  # noqa: PTH110  # Path's raises where a name is too long
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _check_target(target: Path, store: Path, *, replacing: bool) -> None:
+    if target.is_dir():
+        raise InputError(str(target), "this is a folder", "name a file in it")
+    if _same(target, store):
+        raise InputError(str(target), "this is the store itself", "name another file")
+    if target.exists() and not replacing:
+        raise InputError(str(target), "the file is there already", "name another, or add --replace")
+
+
+def _accept_copy(store: Path, copy: Path) -> None:
+    found = _problems_of_copy(copy)
+    if found:
+        raise HostError(
+            str(store),
+            f"the store is damaged ({found[0]})",
+            "see `ctm store check`; nothing was copied",
+        )
+
+
+def _problems_of_copy(copy: Path) -> list[str]:
+    # Graphs are left alone: those of another version of the program can be made again.
+    with closing(open_read_only(copy)) as database:
+        return maintenance.problems(database)
+
+
+def _prepare(location: Path) -> None:
+    """Make the store's folder, and refuse a file there that is no store of this program."""
+    try:
+        location.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(
+            str(location),
+            f"its folder cannot be made ({error.strerror})",
+            "make the folder writable for you, or name another file with --store",
+        ) from error
+    if location.is_dir():
+        raise InputError(str(location), "this is a folder", "name a file with --store")
+    if location.exists() and location.stat().st_size:
+        refuse_other_program(location)
+
+
+def _stage(source: Path, staged: Path) -> None:
+    """Copy a backup beside the store and look at the copy; its name stands in each error."""
+    try:
+        open_read_only(source).close()
+        write_copy(source, staged)
+        found = _problems_of_copy(staged)
+    except CtmError as error:
+        raise InputError(
+            str(source), error.reason, "name a sound backup; nothing was changed"
+        ) from error
+    if found:
+        raise InputError(
+            str(source), f"it is damaged ({found[0]})", "name a sound backup; nothing was changed"
+        )
+
+
+def _keep(location: Path) -> Path | None:
+    if not location.exists() or not location.stat().st_size:
+        return None
+    time = datetime.now().astimezone()
+    kept = location.with_name(f"{location.name}.before-restore-{time:%Y%m%d-%H%M%S-%f}.backup")
+    keep_aside(location, kept)
+    return kept
+
+
+def _is_graph_of(fingerprint: str, data: bytes) -> bool:
+    try:
+        return OperatorGraph.from_bytes(data).fingerprint == fingerprint
+    except (ValueError, KeyError, TypeError):
+        return False
