@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFontDatabase, QIcon
@@ -15,18 +16,21 @@ from PySide6.QtWidgets import QApplication
 from ctm_gui import settings as table
 from ctm_gui.garbage import GarbageTimer
 from ctm_gui.interrupt import InterruptWatch
-from ctm_gui.presenters.probing import ProbingDesk
+from ctm_gui.later import Later
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
 from ctm_gui.views.crash import CrashHandler
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.services.catalogue import load_catalogue
 from predictor.services.history import open_history
 from predictor.services.ingestion import IngestionWorker
+
+if TYPE_CHECKING:
+    from ctm_gui.presenters.probing import ProbingDesk
+    from ctm_gui.wizard.window import ProbingWizard
 
 _SWITCH_INTERVAL_S = 0.0005
 
@@ -53,7 +57,9 @@ class Application:
             partial(open_history, store),
         )
         self.window = MainWindow(self.workspace, self.settings)
-        self.probing = ProbingDesk(store, self.workspace)
+        self._store = store
+        self._later = Later(self.window)
+        self._probing: ProbingDesk | None = None
         self.wizard: ProbingWizard | None = None
         self._theme = LIGHT
         self.window.theme_chosen.connect(self.use_theme)
@@ -76,7 +82,9 @@ class Application:
 
     def close(self) -> None:
         """Stop all work; the store is closed and the child process has ended afterwards."""
-        self.probing.close()
+        self._later.close()
+        if self._probing is not None:
+            self._probing.close()
         self.workspace.close()
         self._ingestion.close()
 
@@ -101,7 +109,12 @@ class Application:
     def open_wizard(self) -> ProbingWizard:
         """Show the probing wizard beside the window; it is built when it is first asked for."""
         if self.wizard is None:
-            self.wizard = ProbingWizard(self.probing, self.window)
+            # Loaded since the first frame, see ctm_gui.later.
+            from ctm_gui.presenters.probing import ProbingDesk  # noqa: PLC0415
+            from ctm_gui.wizard.window import ProbingWizard  # noqa: PLC0415
+
+            self._probing = ProbingDesk(self._store, self.workspace)
+            self.wizard = ProbingWizard(self._probing, self.window)
             self.wizard.set_theme(self._theme)
         self.wizard.show()
         self.wizard.activateWindow()
@@ -109,6 +122,7 @@ class Application:
 
     def _start_work(self, models: Sequence[str]) -> None:
         self.workspace.start()
+        self._later.start()
         try:
             self.settings.check_writable()
         except HostError as error:

@@ -29,13 +29,13 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton,
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.widths import shared_widths
+from ctm_gui.theme import CELL_PADDING_PX
 from ctm_gui.views.plots import as_tooltip
 from ctm_gui.views.turns import in_turns
 
 _SAMPLED_ROWS = 64
 _WIDEST_COLUMN_PX = 360.0
 _NARROWEST_TEXT_PX = 140.0
-_CELL_PADDING_PX = 6
 _ROWS_A_TURN = 1000  # about 12 ms of writing
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
 
@@ -76,8 +76,6 @@ class GridView(QTableView):
         self.setShowGrid(False)
         self.setAlternatingRowColors(True)
         self.setTabKeyNavigation(False)
-        self.setProperty("frame", "quiet")
-        self.setStyleSheet(f"QTableView::item {{ padding: 0 {_CELL_PADDING_PX}px; }}")
         self._set_headers()
         self.copy_csv = self._action("Copy as CSV", self.copy_as_csv)
         self.copy_csv.setShortcut(QKeySequence.StandardKey.Copy)
@@ -121,7 +119,7 @@ class GridView(QTableView):
         model, metrics = self._grid_model, self.fontMetrics()
         step = max(1, model.rowCount() // _SAMPLED_ROWS)
         sample = [model.grid.source(place) for place in range(0, model.rowCount(), step)]
-        margin_px = 2 * _CELL_PADDING_PX + metrics.horizontalAdvance("m")
+        margin_px = 2 * CELL_PADDING_PX + metrics.horizontalAdvance("m")
         widths = []
         for number, column in enumerate(model.grid.columns):
             if self.isColumnHidden(number):

@@ -22,7 +22,7 @@ class MeasurePage(QWidget):
 
     go_on_requested = Signal()
 
-    def __init__(self, run: ProbeRun) -> None:
+    def __init__(self, run: ProbeRun, plot: SamplesPlot) -> None:
         super().__init__()
         self._run = run
         self._shown_rows: object = None
@@ -33,7 +33,7 @@ class MeasurePage(QWidget):
         self.error = label(role="bad")
         self.drift = label(role="muted")
         self.table = Table("Networks of the session", several=True)
-        self.plot = SamplesPlot()
+        self.plot = plot
         self.pause_button = _button("&Pause", "Measure nothing after the block that runs")
         self.skip_button = _button("S&kip", "Leave the network that is being measured")
         self.repeat_button = _button("&Repeat", "Measure the selected networks again")

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.theme import Theme
 from ctm_gui.views.tables import GridView
 
 MARGIN_PX = 12
-
-
-# Fusion draws both in lines that vanish on a dark background.
-_SHEET = """
-QRadioButton::indicator {{
-    width: 13px; height: 13px; border: 1px solid {outline}; border-radius: 7px;
-    background: {surface}; }}
-QRadioButton::indicator:focus {{ border-color: {accent}; }}
-QRadioButton::indicator:checked {{
-    width: 7px; height: 7px; border: 4px solid {accent}; background: {on_accent}; }}
-QPlainTextEdit {{ border: 1px solid {outline}; border-radius: 3px; }}
-"""
-
-
-def form_sheet(theme: Theme) -> str:
-    """Return the outlines of fields that the window's own sheet does not have."""
-    return _SHEET.format(**asdict(theme))
 
 
 def label(text: str = "", role: str = "") -> QLabel:

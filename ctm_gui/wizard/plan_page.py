@@ -25,7 +25,7 @@ class PlanPage(QWidget):
 
     changed = Signal()
 
-    def __init__(self, planner: ProbePlanner) -> None:
+    def __init__(self, planner: ProbePlanner, plot: CoveragePlot) -> None:
         super().__init__()
         self._planner = planner
         self._choice = TargetChoice()
@@ -38,7 +38,7 @@ class PlanPage(QWidget):
         self.summary = label()
         self.problem = label(role="bad")
         self.table = Table("Planned networks")
-        self.plot = CoveragePlot()
+        self.plot = plot
         layout = column(self)
         layout.addLayout(self._build_wish())
         layout.addWidget(self.summary)

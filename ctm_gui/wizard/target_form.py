@@ -27,6 +27,7 @@ _DETECTED = "This machine, as detected"
 _MEASURED_RUNTIME = "onnxruntime"
 _MOST_THREADS = 1024
 _TYPED_LINES = 5
+_NAME_LETTERS = 60
 _SOURCES = {
     Source.KIT: "Results of a kit",
     Source.TOOL: "A file of another benchmark tool",
@@ -43,6 +44,9 @@ class DeviceBox(QComboBox):
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setAccessibleName("Device")
+        # Its width is not that of the longest name: all of them would be measured, 40 ms.
+        self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(_NAME_LETTERS)
         edit = QLineEdit(placeholderText="Type a part of its name")
         self.setLineEdit(edit)
         completer = QCompleter(self.model(), self)

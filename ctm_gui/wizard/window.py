@@ -28,8 +28,9 @@ from ctm_gui.views.turns import in_turns
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.measure_page import MeasurePage
 from ctm_gui.wizard.names_page import NamesPage
-from ctm_gui.wizard.parts import MARGIN_PX, form_sheet, label, show_words
+from ctm_gui.wizard.parts import MARGIN_PX, label, show_words
 from ctm_gui.wizard.plan_page import PlanPage
+from ctm_gui.wizard.plots import CoveragePlot, SamplesPlot
 from ctm_gui.wizard.result_page import ResultPage
 from ctm_gui.wizard.target_page import TargetPage
 from predictor.core.errors import CtmError
@@ -86,7 +87,6 @@ class ProbingWizard(QDialog):
         self._theme = theme
         if not self.is_built:
             return
-        self.target_page.setStyleSheet(form_sheet(theme))
         self.plan_page.set_theme(theme)
         self.measure_page.set_theme(theme)
 
@@ -133,26 +133,31 @@ class ProbingWizard(QDialog):
     def _build(self) -> Iterator[None]:
         """Make the pages one by one: all at once would stall the window."""
         self.target_page = TargetPage(self.desk)
+        yield from self._add(self.target_page, _scrolled)
+        coverage = CoveragePlot()
         yield
-        self.pages.addWidget(_scrolled(self.target_page))
-        yield
-        self.plan_page = PlanPage(self.desk.planner)
-        self.pages.addWidget(self.plan_page)
-        yield
+        self.plan_page = PlanPage(self.desk.planner, coverage)
+        yield from self._add(self.plan_page)
         self.names_page = NamesPage()
-        self.pages.addWidget(self.names_page)
+        yield from self._add(self.names_page)
+        samples = SamplesPlot()
         yield
-        self.measure_page = MeasurePage(self.desk.run)
-        self.pages.addWidget(self.measure_page)
-        yield
+        self.measure_page = MeasurePage(self.desk.run, samples)
+        yield from self._add(self.measure_page)
         self.result_page = ResultPage(self.desk.shelf)
-        self.pages.addWidget(self.result_page)
-        yield
+        yield from self._add(self.result_page)
         self._connect()
         self.is_built = True
         self.set_theme(self._theme)
         self._on_page()
         self.built.emit()
+
+    def _add(
+        self, page: QWidget, framed: Callable[[QWidget], QWidget] = lambda page: page
+    ) -> Iterator[None]:
+        yield
+        self.pages.addWidget(framed(page))
+        yield
 
     def _arrange(self) -> None:
         layout = QVBoxLayout(self)
@@ -345,6 +350,6 @@ def _button(text: str, call: Callable[[], object]) -> QPushButton:
 def _scrolled(page: QWidget) -> QScrollArea:
     area = QScrollArea(widgetResizable=True)
     area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setStyleSheet("QScrollArea { border: none; }")
+    area.setProperty("role", "page")
     area.setWidget(page)
     return area

@@ -77,8 +77,44 @@ def test_a_command_can_start_its_worker_before_it_loads_numpy() -> None:
     assert loaded.isdisjoint({"numpy", "sqlite_utils"})
 
 
+FIRST_FRAME = """
+import os, sys
+from PySide6.QtCore import QEvent, QObject
+from ctm_gui.application import Application
+
+class Painted(QObject):
+    def eventFilter(self, _, event):
+        if event.type() is QEvent.Type.UpdateRequest:
+            print("\\n" + " ".join(sys.modules), file=sys.stderr, flush=True)
+            os._exit(0)
+        return False
+
+application = Application()
+watch = Painted()
+application.window.installEventFilter(watch)
+application.start()
+application.qt.exec()
+"""
+
+
+def test_the_first_frame_needs_no_network_no_onnx_and_no_wizard(tmp_path: Path) -> None:
+    """What takes long to load comes after the window is on the screen."""
+    done = run_python(
+        FIRST_FRAME,
+        QT_QPA_PLATFORM="offscreen",
+        CTM_STORE=str(tmp_path / "store.db"),
+        CTM_SETTINGS=str(tmp_path / "window.ini"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "ctm_gui.views.main_window" in loaded
+    late = {"predictor.services.probing", "ctm_gui.wizard.window", "sqlite_utils", "asyncssh"}
+    assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", *late})
+
+
 def test_the_window_loads_no_torch() -> None:
-    assert "torch" not in modules_after("import ctm_gui.application")
+    assert "torch" not in modules_after("import ctm_gui.application, ctm_gui.wizard.window")
 
 
 @pytest.fixture
