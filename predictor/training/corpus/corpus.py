@@ -18,7 +18,7 @@ from predictor.network.graph_table import GraphTable
 from predictor.network.hcv import find_devices
 from predictor.training.corpus.analytic import TargetRates, pair_times, table_times
 from predictor.training.corpus.packing import CostRows
-from predictor.training.corpus.silicon import silicon_key, silicon_key_of_unlisted
+from predictor.training.corpus.silicon import silicon_key
 from predictor.training.nas.packed import PackedGraphs
 from predictor.training.sources.graph_files import at_batch
 from predictor.training.sources.samples import Statistic
@@ -128,9 +128,7 @@ class CorpusTarget:
     @property
     def silicon(self) -> str:
         """Key of its silicon, the same in all sources."""
-        if self.is_listed:
-            return silicon_key(self.device_id)
-        return silicon_key_of_unlisted(self.source, self.device)
+        return silicon_key(self.device_id) if self.is_listed else f"{self.source}/{self.device}"
 
     def target(self, devices: Mapping[str, Device]) -> Target:
         """Return it with its device of the catalogue, or with one without any metric.

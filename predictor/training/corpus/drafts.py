@@ -36,10 +36,6 @@ _FAMILIES: Mapping[str, Family] = {
     "nas": Family.GPU,
 }
 
-# Cards of the search spaces whose names stand for several devices of the catalogue.
-_UNLISTED_GPUS = frozenset({"titanx", "v100"})
-
-
 # The space whose networks were run edge by edge, also where an edge has no effect on the output.
 _EAGER = ("nasbench201", "nasbench201-eager")
 # Devices of that space with a compiler. Removing every edge without effect is not what it did:
@@ -263,27 +259,18 @@ def _add_space(drafts: Drafts, space: nas.SearchSpace, sizes: Sizes) -> None:
 
 def _space_draft(space: nas.SearchSpace, source: str, architecture: int, index: int) -> Draft:
     column = space.columns[index]
-    device, batch = _device_and_batch(column)
     return Draft(
         graph=SpaceNetwork(space, architecture),
-        factor=batch,
-        batch=batch,
+        factor=column.batch,
+        batch=column.batch,
         network=f"{space.name} {architecture}",
         family=architectures.family_of_space(space.name),
-        target=_target(nas.NAME, column.device_id, device, column.configuration),
+        target=_target(nas.NAME, column.device_id, column.name, column.configuration),
         latency_ms=float(space.latency_ms[architecture, index]),
         statistic=Statistic.STATED,
         source=source,
         provenance=f"HayeonLee/HELP, {space.name}, {column.name}",
     )
-
-
-def _device_and_batch(column: nas.Column) -> tuple[str, int]:
-    """Return name and batch; a column's name ends in its batch where the catalogue lacks it too."""
-    stem, _, number = column.name.rpartition("_")
-    if stem in _UNLISTED_GPUS and number.isdigit():
-        return stem, int(number)
-    return column.name, column.batch
 
 
 def _drawn(count: int, wanted: int, seed: int) -> list[int]:

@@ -21,16 +21,18 @@ from types import MappingProxyType
 _MEMBERS: Mapping[str, str] = MappingProxyType(
     {
         # Processors of phones and boards, by their fastest cores.
-        "cortex-a53": "coral-dev-board-cpu orange-pi-zero-2 rpi-zero-2-w rpi3b rpi3b-plus "
-        "snapdragon-410",
-        "cortex-a55": "avaota-a1-cpu radxa-zero-3w-cpu rk3566-cpu rk3568-cpu",
+        "cortex-a7": "allwinner-h2-plus ax620a-cpu imx7d",
+        "cortex-a17": "hi3519v101 rk3288-cpu",
+        "cortex-a53": "ax630c-cpu coral-dev-board-cpu orange-pi-zero-2 qrb2210-cpu rdk-x3-cpu "
+        "rk3228h-cpu rk3328-cpu rpi-zero-2-w rpi3b rpi3b-plus snapdragon-410",
+        "cortex-a55": "avaota-a1-cpu radxa-zero-3w-cpu rk3566-cpu rk3568-cpu rzg2l-cpu",
         "cortex-a57": "jetson-nano-cpu snapdragon-810",
         "cortex-a72": "rk3399-cpu rpi4",
         "cortex-a73": "essential-ph-1 hikey960-cpu khadas-vim3-cpu mate-10-pro-cpu pixel-2 "
         "samsung-a50 snapdragon-660 snapdragon-835",
         "cortex-a75": "pixel-3 snapdragon-845",
-        "cortex-a76": "rk3588-cpu rpi5 snapdragon-675 snapdragon-765g snapdragon-855 "
-        "snapdragon-855-plus",
+        "cortex-a76": "rk3588-cpu rpi5 rpi5-overclocked snapdragon-675 snapdragon-765g "
+        "snapdragon-855 snapdragon-855-plus",
         "cortex-a78": "jetson-agx-orin-cpu jetson-orin-nano-cpu jetson-orin-nx-16gb-cpu",
         "cortex-x4": "dimensity-9300 snapdragon-8-gen-3",
         "cortex-a720": "orion-o6-cpu",
@@ -42,7 +44,8 @@ _MEMBERS: Mapping[str, str] = MappingProxyType(
         "haswell": "xeon-e5-1650-v3 xeon-e5-2650-v3",
         "skylake-client": "core-i7-7700k core-i7-9750h",
         "skylake-server": "core-i9-10940x xeon-gold-6226 xeon-gold-6240 xeon-gold-6248 "
-        "xeon-platinum-8124m xeon-platinum-8276 xeon-platinum-8280 xeon-platinum-9282 "
+        "xeon-gold-6248-x2 xeon-platinum-8124m xeon-platinum-8255c-x4 xeon-platinum-8276 "
+        "xeon-platinum-8276-x2 xeon-platinum-8280 xeon-platinum-9282 xeon-platinum-9282-x2 "
         "xeon-silver-4114 xeon-silver-4210r",
         "sunny-cove": "core-i3-1005g1 core-i7-1165g7 core-i7-11800h xeon-platinum-8380",
         "golden-cove": "azure-d64s-v6 core-i9-12900k core-i9-13900k xeon-platinum-8480-plus",
@@ -52,13 +55,14 @@ _MEMBERS: Mapping[str, str] = MappingProxyType(
         "zen5": "epyc-9v45 ryzen-7-9700x ryzen-9-9950x",
         "neoverse-n1": "ampere-altra-q80-30 graviton2",
         "taishan-v110": "kunpeng-920-2251k kunpeng-920-3211k kunpeng-920-7260",
-        "ftc66x": "phytium-ft2000-4 phytium-ft2000-plus-64",
-        "spacemit-x60": "spacemit-k1-cpu",
+        "ftc66x": "phytium-e2000q phytium-ft2000-4 phytium-ft2000-plus-64",
+        "sw64": "sunway-sw421 sunway-sw831",
+        "spacemit-x60": "spacemit-k1-cpu spacemit-m1-cpu",
         # GPUs, by die. A10G and A10 are cut from the one of RTX 3090.
         "gm20b": "jetson-nano-gpu",
-        "gp102": "gtx1080-ti tesla-p40 titan-x-pascal titan-xp",
+        "gp102": "gtx1080-ti tesla-p40 titan-x titan-x-pascal titan-xp",
         "gp104": "gtx1080 tesla-p4",
-        "gv100": "tesla-v100-pcie-16gb tesla-v100-pcie-32gb tesla-v100-sxm2-16gb "
+        "gv100": "tesla-v100 tesla-v100-pcie-16gb tesla-v100-pcie-32gb tesla-v100-sxm2-16gb "
         "tesla-v100-sxm2-32gb",
         "gv11b": "jetson-agx-xavier-gpu jetson-xavier-nx-gpu",
         "tu102": "quadro-rtx-8000 rtx2080-ti titan-rtx",
@@ -81,59 +85,30 @@ _MEMBERS: Mapping[str, str] = MappingProxyType(
         "cdna2": "mi210 mi250 mi250x",
         "cdna3": "mi300x mi325x",
         "apple-m1-gpu": "apple-m1-gpu apple-m1-max-gpu apple-m1-pro-gpu apple-m1-ultra-gpu",
+        "apple-m3-gpu": "apple-m3-gpu macbook-air-13-m3-gpu",
         "xe-lp": "iris-xe-i7-1165g7 uhd-xe-i7-11800h",
-        "mali-g720": "orion-o6-mali",
+        "adreno-500": "snapdragon-660-gpu snapdragon-835-gpu",
+        "adreno-600": "snapdragon-765g-gpu snapdragon-855-plus-gpu snapdragon-888-gpu",
+        "powervr-b-series": "spacemit-m1-gpu th1520-gpu visionfive-2-gpu",
+        "rpi5-videocore": "rpi5-overclocked-videocore rpi5-videocore",
+        "mali-g52": "khadas-vim3-mali rk3566-mali",
+        "mali-g720": "dimensity-9300-mali orion-o6-mali",
         # Accelerators.
         "edge-tpu": "coral-dev-board-edgetpu coral-m2-accelerator coral-usb-accelerator",
         "hailo-8": "hailo-8 hailo-8l",
         "hailo-10": "hailo-10h hailo-15h hailo-15l",
-        "hexagon-iq": "iq-8275-npu iq-9075-npu",
+        "hexagon-iq": "iq-8275-npu iq-9075-npu sa8775p-npu",
         "rockchip-rv11": "rv1109-npu rv1126-npu",
         "dpu-zynq": "ultra96-dpu zcu102-dpu zcu104-dpu",
         "dpu-alveo-v1": "alveo-u200-dpu alveo-u250-dpu",
     }
 )
 
-# The same of devices that the catalogue lacks, by source and the source's name.
-_UNLISTED: Mapping[str, str] = MappingProxyType(
-    {
-        "apple-m3-cpu": "ncnn/macbookair13_m3 cpu",
-        "apple-m3-gpu": "ncnn/macbookair13_m3 vulkan",
-        "cortex-a7": "ncnn/axera_ax620a cpu,ncnn/bananapi_m2zero_h2plus cpu,ncnn/imx7d cpu",
-        "cortex-a17": "ncnn/hi3519v101 cpu,ncnn/rk3288 cpu",
-        "cortex-a53": "ncnn/arduino_uno_q_qrb2210 cpu,ncnn/axera_ax630c cpu,"
-        "ncnn/eaidk310_rk3228h cpu,ncnn/nanopi_r2s_rk3328 cpu,ncnn/rdk_x3 cpu",
-        "cortex-a55": "ncnn/myir_remipi_rzg2l cpu",
-        "cortex-a76": "ncnn/rpi5_bcm2712_oc cpu,mlperf_inference_v05/Qualcomm SDM855",
-        "rpi5-videocore": "ncnn/rpi5_bcm2712_oc vulkan",
-        "mali-g52": "ncnn/khadas_vim3_a311d vulkan,ncnn/station_m2_rk3566 vulkan",
-        "mali-g720": "ncnn/dimensity9300_mt6989 vulkan",
-        "spacemit-x60": "ncnn/musepipro_spacemit_m1 cpu",
-        "powervr-b-series": "ncnn/beaglev_ahead_th1520 vulkan,ncnn/musepipro_spacemit_m1 vulkan",
-        "sw64": "ncnn/sunway_sw421 cpu,ncnn/sunway_sw831 cpu",
-        "skylake-server": "mlperf_inference_v05/Intel clx-9282-2s_pytorch-caffe2,"
-        "mlperf_inference_v05/Tencent clx-8255c-4s_pytorch-caffe2",
-        "hexagon-iq": "aihub/SA8775P ADP",
-        # The search spaces' "titanx" is the name of two cards; the newer one has this die.
-        "gp102": "nas/titanx",
-        "gv100": "nas/v100",
-    }
-)
-
 _OF_DEVICE: Mapping[str, str] = MappingProxyType(
     {device: key for key, members in _MEMBERS.items() for device in members.split()}
-)
-_OF_NAME: Mapping[str, str] = MappingProxyType(
-    {name: key for key, members in _UNLISTED.items() for name in members.split(",")}
 )
 
 
 def silicon_key(device_id: str) -> str:
     """Return the silicon of a device of the catalogue."""
     return _OF_DEVICE.get(device_id, device_id)
-
-
-def silicon_key_of_unlisted(source: str, device: str) -> str:
-    """Return the silicon of a device that the catalogue lacks, by source and name there."""
-    name = f"{source}/{device}"
-    return _OF_NAME.get(name, name)

@@ -24,10 +24,13 @@ _COLUMNS = (
 # The NPU of each device. A proxy is other hardware with the same chip family.
 DEVICES: dict[str, str] = {
     "Dragonwing IQ-9075 EVK": "iq-9075-npu",
+    "Dragonwing Q-6690 MTP": "qcm6690-npu",
     "Dragonwing RB3 Gen 2 Vision Kit": "qcs6490-npu",
     "QCS8275 (Proxy)": "iq-8275-npu",
+    "QCS8450 (Proxy)": "qcs8450-npu",
     "QCS8550 (Proxy)": "qcs8550-npu",
     "SA7255P ADP": "iq-8275-npu",  # its jobs are also published as those of QCS8275 (Proxy)
+    "SA8775P ADP": "sa8775p-npu",
     "Samsung Galaxy S24": "snapdragon-8-gen-3-npu",
     "Samsung Galaxy S25": "snapdragon-8-elite-npu",
 }

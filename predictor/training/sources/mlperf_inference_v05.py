@@ -30,16 +30,25 @@ class System:
     runtime: str
 
 
-# A system with several processors is not here: they are no device of the catalogue together.
 SYSTEMS: dict[str, System] = {
+    "0": System("centaur-ncore", "tflite"),
+    "DELLEMC_R740xd6248_openvino-linux": System("xeon-gold-6248-x2", "openvino"),
+    "DELLEMC_R740xd8276_openvino-linux": System("xeon-platinum-8276-x2", "openvino"),
+    "Goya_1": System("habana-goya", "unknown"),
     "Hailo8": System("hailo-8", "hailort"),
     "ICL-I3-1005G1_OpenVINO-Windows": System("core-i3-1005g1", "openvino"),
+    "SDM855": System("snapdragon-855-hvx", "qnn"),
     "T4x8": System("tesla-t4", "tensorrt"),
     "TitanRTXx4": System("titan-rtx", "tensorrt"),
     "Xavier": System("jetson-agx-xavier-gpu", "tensorrt"),
+    "alibaba_HanGuang": System("hanguang-800", "unknown"),
+    "clx-8255c-4s_pytorch-caffe2": System("xeon-platinum-8255c-x4", "pytorch"),
+    "clx-9282-2s_pytorch-caffe2": System("xeon-platinum-9282-x2", "pytorch"),
+    "clx_9282-2s_openvino-linux": System("xeon-platinum-9282-x2", "openvino"),
     "firefly-armnn-v19.08-neon": System("rk3399-cpu", "unknown"),
     "firefly-armnn-v19.08-opencl": System("rk3399-mali", "unknown"),
     "firefly-tflite-v1.15": System("rk3399-cpu", "tflite"),
+    "furiosa-single-fpga": System("furiosa-renegade-u250", "unknown"),
     "hikey960-armnn-v19.08-neon": System("hikey960-cpu", "unknown"),
     "hikey960-armnn-v19.08-opencl": System("hikey960-mali", "unknown"),
     "hikey960-tflite-v1.15": System("hikey960-cpu", "tflite"),

@@ -43,7 +43,7 @@ _CAVEATS: Mapping[str, str] = MappingProxyType(
     {"ofa": "the width of the networks is not stated: the bound is that of the smaller of two"}
 )
 
-# Catalogue ids by the name of a device without its batch. "titanx" is the name of two cards.
+# Catalogue ids by the name of a device without its batch.
 DEVICES: dict[str, str] = {
     "1080ti": "gtx1080-ti",
     "2080ti": "rtx2080-ti",
@@ -61,7 +61,9 @@ DEVICES: dict[str, str] = {
     "silver_4210r": "xeon-silver-4210r",
     "titan_rtx": "titan-rtx",
     "titan_xp": "titan-xp",
+    "titanx": "titan-x",  # the name of two cards
     "titanxp": "titan-xp",
+    "v100": "tesla-v100",  # the name of four
 }
 
 

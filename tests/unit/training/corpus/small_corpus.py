@@ -44,7 +44,7 @@ _NCNN = [
         {"num_threads": 1, "min_ms": 170.5},
         {"device_id": "rock5b_rk3588", "min_ms": 41.25},
         {"device_id": "orangepi5_rk3588s", "min_ms": 44.5},
-        {"device_id": "rpi5_bcm2712_oc", "min_ms": 39.75},
+        {"device_id": "new_board", "min_ms": 39.75},
         {"device_id": "rtx3090", "backend": "vulkan", "min_ms": 2.5},
     )
     for model in ("resnet50", "mobilenet_v2")
@@ -91,7 +91,7 @@ OPERATORS = (
     "Tesla_T4,conv,,,,,,,1,4,8,3,10,1,1,0.05",
     "Tesla_T4,ln,,,,,64,128,,,,,,,,0.01",
 )
-NAS_DEVICES = np.array(["1080ti_32", "titanx_32", "raspi4", "eyeriss"])
+NAS_DEVICES = np.array(["1080ti_32", "new_card", "raspi4", "eyeriss"])
 
 
 def network(*channels: int) -> onnx.ModelProto:
