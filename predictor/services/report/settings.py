@@ -7,7 +7,7 @@ from itertools import chain
 
 from predictor.core.report import Block, Bullets, Cell, Facts, Row, Section, SectionId, Table, Tone
 from predictor.core.wording import NOTHING, number, shown, threads_text
-from predictor.services.assumptions import assumptions
+from predictor.services.assumptions import assumptions_of_each
 from predictor.services.prediction import resolve_targets
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import figures, text, words
@@ -73,5 +73,5 @@ def _assumed(request: ReportRequest) -> Iterator[str]:
     several = len(request.models) > 1
     for model in request.models:
         predictions = [pair.prediction for pair in request.pairs_of(model)]
-        for sentence in chain.from_iterable(assumptions(model.model, predictions)):
+        for sentence in chain.from_iterable(assumptions_of_each(model.model, predictions)):
             yield f"{shown(model.label)}: {sentence}" if several else sentence
