@@ -7,12 +7,14 @@ import json
 import os
 import platform
 import sys
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from predictor import __version__
 from predictor.cli.console import Console
+from predictor.cli.durations import duration
 from predictor.core.errors import HostError, InputError
 from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.text import shortened
@@ -29,25 +31,31 @@ _LINE = 100
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Do what ``ctm evaluate`` was asked for; 1 when its limit is not kept."""
-    if options.subject == "nas":
-        from predictor.cli.evaluate_nas import run as run_nas  # noqa: PLC0415
+    match options.subject:
+        case "nas":
+            from predictor.cli.evaluate_nas import run as run_nas  # noqa: PLC0415
 
-        return run_nas(options, console)
-    return _run_bound(options, console)
+            return run_nas(options, console)
+        case "measurements":
+            from predictor.cli.evaluate_measurements import run as run_measurements  # noqa: PLC0415
+
+            return run_measurements(options, console)
+        case _:
+            return _run_bound(options, console)
 
 
 def _run_bound(options: argparse.Namespace, console: Console) -> int:
     output = Path(options.output) if options.output else None
     if output is not None:
-        _check_output(output)
+        check_output(output)
     progress = progress_on(console)
     check = check_bound(Path(options.data), load_catalogue().by_id, progress)
-    environment = _environment(options)
+    environment = environment_of("ctm evaluate bound --data DIR --output OUT.json")
     found = {**environment, **document(check)}
-    text = page(found, _origin(environment))
+    text = page(found, origin_of(environment))
     if output is not None:
-        _write(output, json.dumps(found, indent=1, allow_nan=False) + "\n")
-        _write(output.with_suffix(".md"), text)
+        write_text(output, json.dumps(found, indent=1, allow_nan=False) + "\n")
+        write_text(output.with_suffix(".md"), text)
     if options.json:
         console.document(found)
     elif output is None:
@@ -57,7 +65,7 @@ def _run_bound(options: argparse.Namespace, console: Console) -> int:
     return _DONE if check.holds else _LIMIT_MISSED
 
 
-def _check_output(output: Path) -> None:
+def check_output(output: Path) -> None:
     """Refuse a place that cannot be written before the work is done, not after."""
     if output.suffix != ".json":
         raise InputError(str(output), "it does not end in .json", "name a file OUT.json")
@@ -71,10 +79,14 @@ def progress_on(console: Console) -> ProgressCallback:
     """Return what tells the progress on stderr: one line that changes, or a line a tenth."""
     told = -1
     rewritable = sys.stderr.isatty() and not console.quiet
+    start_s = time.monotonic()
 
     def tell(progress: Progress) -> None:
-        nonlocal told
-        text = f"{progress.done} of {progress.total}: {shortened(progress.message, 60)}"
+        nonlocal told, start_s
+        if not progress.done:
+            start_s = time.monotonic()
+        left = _time_left(progress, time.monotonic() - start_s)
+        text = f"{progress.done} of {progress.total}: {shortened(progress.message, 60)}{left}"
         if rewritable:
             sys.stderr.write(f"\r{text:{_LINE}}\r")
             sys.stderr.flush()
@@ -85,10 +97,18 @@ def progress_on(console: Console) -> ProgressCallback:
     return tell
 
 
-def _environment(options: argparse.Namespace) -> dict[str, str]:
-    """Return what and where the figures were taken with; folders of this machine are not named."""
+def _time_left(progress: Progress, elapsed_s: float) -> str:
+    """Say how long the rest will take at the pace so far; nothing in the first second."""
+    if not progress.done or elapsed_s < 1:
+        return ""
+    rest_s = elapsed_s / progress.done * (progress.total - progress.done)
+    return f" (about {duration(rest_s)} left)"
+
+
+def environment_of(command: str) -> dict[str, str]:
+    """Return what and where the figures were taken with; ``command`` names no folder of ours."""
     return {
-        "command": f"ctm evaluate {options.subject} --data DIR --output OUT.json",
+        "command": command,
         "version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
@@ -97,7 +117,8 @@ def _environment(options: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _origin(environment: Mapping[str, str]) -> str:
+def origin_of(environment: Mapping[str, str]) -> str:
+    """Return the sentence of a page that says what wrote it, where and when."""
     return (
         f"Written by `{environment['command']}` on {environment['date']}: "
         f"{environment['system']}, {environment['processors']} processors, "
@@ -105,7 +126,12 @@ def _origin(environment: Mapping[str, str]) -> str:
     )
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        HostError: it cannot be written.
+    """
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -193,7 +193,9 @@ def _add_store(commands: argparse._SubParsersAction[Parser], shared: Parser) -> 
 
 
 def _add_evaluate(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
-    from predictor.cli.evaluate_nas_options import add_nas  # noqa: PLC0415  # it imports this
+    # They import this module.
+    from predictor.cli.evaluate_measurements_options import add_measurements  # noqa: PLC0415
+    from predictor.cli.evaluate_nas_options import add_nas  # noqa: PLC0415
 
     parser = commands.add_parser(
         "evaluate",
@@ -217,6 +219,7 @@ def _add_evaluate(commands: argparse._SubParsersAction[Parser], shared: Parser) 
     )
     json_option(bound)
     add_nas(subjects, shared)
+    add_measurements(subjects, shared)
 
 
 def positive_int(text: str) -> int:

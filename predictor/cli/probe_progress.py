@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from predictor.cli.console import Console
-from predictor.cli.probe_text import duration
+from predictor.cli.durations import duration
 from predictor.core.text import printable
 from predictor.services.probing import StoredSession
 from predictor.services.probing_events import (

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from predictor.cli.durations import duration
 from predictor.cli.tables import render_table
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
@@ -129,12 +130,6 @@ def configuration_text(configuration: Configuration) -> str:
     threads = configuration.threads
     spread = "" if not threads else f" {threads} thread{'s' if threads > 1 else ''}"
     return f"{configuration.runtime} {configuration.precision}{spread}"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words: ``1 min 20 s``."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def day(time_ns: int) -> str:

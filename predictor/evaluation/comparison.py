@@ -14,8 +14,9 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Target
 from predictor.cost.engine import Engine
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.scaling import at_batch
 from predictor.training.sources import GraphFile, Sample
-from predictor.training.sources.graph_files import GraphReader, at_batch
+from predictor.training.sources.graph_files import GraphReader
 
 NOT_IN_CATALOGUE = "the device is not in the catalogue"
 NO_GRAPH = "no graph of the network is at hand"

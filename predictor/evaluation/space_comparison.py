@@ -13,7 +13,7 @@ from predictor.core.records import Device, Target
 from predictor.cost.engine import Engine
 from predictor.evaluation.comparison import NOT_IN_CATALOGUE, predict_row
 from predictor.evaluation.figures import Ratios
-from predictor.training.sources.graph_files import at_batch
+from predictor.graph.scaling import at_batch
 from predictor.training.sources.nas import Column, SearchSpace
 
 EMPTY = "no cell's output is reached: a graph compiler removes almost the whole network"

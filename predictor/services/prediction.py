@@ -134,7 +134,7 @@ def predict(
     Raises:
         InputError: there is no engine of that name.
     """
-    table = _engine(engine).predict([model.graph for model in models], targets, {})
+    table = open_engine(engine).predict([model.graph for model in models], targets, {})
     return tuple(
         prediction
         for row, model in enumerate(models)
@@ -148,7 +148,7 @@ def explain(model: Model, target: Target, engine: str = "roofline") -> OperatorT
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
-    explanation = _engine(engine).explain(model.graph, target)
+    explanation = open_engine(engine).explain(model.graph, target)
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(
@@ -202,7 +202,12 @@ def budget_probability(prediction: Prediction, budget_ms: float) -> float | None
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
-def _engine(name: str) -> Engine:
+def open_engine(name: str) -> Engine:
+    """Return the engine of a name.
+
+    Raises:
+        InputError: there is none.
+    """
     if name not in _ENGINES:
         raise InputError(
             name, "there is no engine of this name", f"choose one of {', '.join(ENGINES)}"
@@ -215,7 +220,7 @@ def _row(
 ) -> list[Prediction]:
     """Return one model's predictions on every target."""
     name = model.path.replace("\\", "/").rpartition("/")[2]
-    batch = _batch(model)
+    batch = model_batch(model)
     flagged = _names_with(model.graph, _UNCOUNTED)
     latency, bound = _column(table.latency_ms[row]), _column(table.bound_ms[row])
     low80, high80 = _column(table.low80_ms[row]), _column(table.high80_ms[row])
@@ -254,7 +259,7 @@ def _resolved(target: Target, batch: int) -> Configuration:
     return Configuration(c.runtime, c.precision, threads_in_use(target.device, c.threads), batch)
 
 
-def _batch(model: Model) -> int:
+def model_batch(model: Model) -> int:
     """Return the batch that the model is bound to: the first dimension of its first input."""
     shapes = [info.shape for info in model.inputs if info.shape]
     return shapes[0][0] if shapes else 1

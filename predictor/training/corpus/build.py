@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.scaling import at_batch
 from predictor.training.corpus.corpus import STATISTICS, Corpus, Graphs, Measurements
 from predictor.training.corpus.drafts import Draft, GraphKey, Sizes, SpaceNetwork, collect
 from predictor.training.corpus.noise import measurement_noise
 from predictor.training.corpus.packing import GraphPacker
 from predictor.training.corpus.single_operators import SingleOperator
-from predictor.training.sources.graph_files import GraphReader, at_batch
+from predictor.training.sources.graph_files import GraphReader
 from predictor.training.sources.samples import GraphFile
 
 T = TypeVar("T")

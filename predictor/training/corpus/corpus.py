@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Target
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.scaling import at_batch
 from predictor.network.graph_table import GraphTable
 from predictor.network.hcv import find_devices
 from predictor.training.corpus.analytic import TargetRates, pair_times, table_times
 from predictor.training.corpus.packing import CostRows
 from predictor.training.corpus.silicon import silicon_key
 from predictor.training.nas.packed import PackedGraphs
-from predictor.training.sources.graph_files import at_batch
 from predictor.training.sources.samples import Statistic
 
 STATISTICS: Final = tuple(Statistic)

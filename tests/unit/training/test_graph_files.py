@@ -12,7 +12,8 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.training.sources.graph_files import GraphReader, at_batch
+from predictor.graph.scaling import at_batch
+from predictor.training.sources.graph_files import GraphReader
 from predictor.training.sources.samples import GraphFile
 from tests.networks.builder import Builder
 from tests.networks.ingesting import ingest_proto

@@ -1,0 +1,103 @@
+"""``ctm evaluate measurements``: an engine against a user's own table of latencies."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate_command import (
+    check_output,
+    environment_of,
+    origin_of,
+    progress_on,
+    write_text,
+)
+from predictor.cli.tables import render_table
+from predictor.core.errors import InputError
+from predictor.core.text import printable
+from predictor.core.units import significant
+from predictor.evaluation.measurements.document import document
+from predictor.evaluation.measurements.draws import Plan
+from predictor.evaluation.measurements.experiment import run_experiment
+from predictor.evaluation.measurements.page import page
+from predictor.services.catalogue import load_catalogue
+from predictor.services.measured_tables import open_measured_table
+from predictor.services.prediction import open_engine
+
+_COLUMNS = {
+    "MAPE %": "mape_percent",
+    "Median %": "median_ape_percent",
+    "Within 10 %": "acc10_percent",
+    "80 % covers": "coverage80_percent",
+    "95 % covers": "coverage95_percent",
+}
+_NOTHING = "—"
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Predict the table, write document and page, and print the summary; always 0."""
+    output = Path(options.output)
+    page_path = Path(options.page) if options.page else None
+    check_output(output)
+    if page_path is not None:
+        _check_page(page_path)
+    engine = open_engine(options.engine)
+    progress = progress_on(console)
+    folders = Path(options.table), Path(options.graphs), Path(options.devices)
+    table = open_measured_table(*folders, load_catalogue(), progress)
+    plan = Plan(options.probes, options.selector, options.seeds)
+    outcome = run_experiment(table, plan, engine, progress)
+    environment = environment_of(_command(options))
+    found = {**environment, **document(table, plan, outcome)}
+    write_text(output, json.dumps(found, indent=1, allow_nan=False) + "\n")
+    if page_path is not None:
+        write_text(page_path, page(found, origin_of(environment)))
+    for label, reason in outcome.left_out.items():
+        console.note(f"Left out: {printable(label)}: {reason}.")
+    if options.json:
+        console.document(found)
+    else:
+        console.result(_summary(found))
+        console.note(f"Written: {', '.join(str(p) for p in (output, page_path) if p)}")
+    return 0
+
+
+def _check_page(path: Path) -> None:
+    if path.suffix != ".md":
+        raise InputError(str(path), "it does not end in .md", "name a file FILE.md")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(str(path), "no file can be there", "name a file in a folder that exists")
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Return the command without the folders of this machine."""
+    probes = "" if options.probes is None else f" --probes {options.probes}"
+    return (
+        f"ctm evaluate measurements --table T.csv --graphs DIR --devices DIR{probes} "
+        f"--selector {options.selector} --seeds {options.seeds} --engine {options.engine} "
+        "--output OUT.json"
+    )
+
+
+def _summary(found: Mapping[str, Any]) -> str:
+    """Write the figures by target and in all."""
+    entries = [*found["summary"]["targets"], {"label": "all", **found["summary"]["all"]}]
+    rows = [
+        [
+            printable(entry["label"]),
+            str(entry.get("probes", "")),
+            str(entry["rows"]),
+            *(_number(entry[name]) for name in _COLUMNS.values()),
+        ]
+        for entry in entries
+    ]
+    headers = ["Target", "Probes", "Rows", *_COLUMNS]
+    return render_table(headers, rows, " " + "r" * (len(headers) - 1))
+
+
+def _number(value: float | None) -> str:
+    return _NOTHING if value is None else significant(value)

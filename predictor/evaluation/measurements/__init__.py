@@ -1,0 +1,1 @@
+"""An engine against the measured latencies of a user's own table."""
