@@ -4,7 +4,7 @@ log y = b + s x^T w + noise, with w ~ N(0, I), noise ~ N(0, n^2) and a wide prio
 mean of the samples. The features x carry the prior: x_i^T x_j is the covariance that the
 log-latencies of graphs i and j are expected to have on a new target, up to the scale s. Both scales
 are averaged over a grid, weighed by the evidence of the samples and by a log-normal prior around
-what is usual.
+what is usual. So an answer is a mixture of normal distributions, one for each pair of scales.
 
 Reference:
     C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 3.3 to 3.5.
@@ -12,6 +12,7 @@ Reference:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -23,6 +24,10 @@ from predictor.core.errors import InputError
 
 Z80: Final = 1.2815515655446004  # 90 % quantile of the standard normal distribution
 Z95: Final = 1.959963984540054  # 97.5 % quantile
+_NEGLIGIBLE: Final = 1e-5  # of the largest weight of a mixture
+_HALVINGS: Final = 30
+_GRID: Final = np.linspace(-8, 8, 8001)
+_CDF: Final = np.array([0.5 * math.erfc(-z / math.sqrt(2)) for z in _GRID.tolist()])
 
 Vector = NDArray[np.float64]
 
@@ -56,20 +61,52 @@ class ScalePrior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """What is expected of n log-latencies.
+    """What is expected of n log-latencies: a mixture of P normal distributions.
 
     Attributes:
-        mean: float64 [n], of ln(latency in ms).
-        variance: float64 [n], measurement noise included.
+        weights: float64 [P], their sum 1.
+        means: float64 [P, n], of ln(latency in ms).
+        variances: float64 [P, n], measurement noise included.
     """
 
-    mean: Vector
-    variance: Vector
+    weights: Vector
+    means: Vector
+    variances: Vector
+
+    @property
+    def mean(self) -> Vector:
+        """Float64 [n], of ln(latency in ms)."""
+        return self.weights @ self.means
+
+    @property
+    def variance(self) -> Vector:
+        """Float64 [n], of the whole mixture."""
+        return self.weights @ (self.variances + (self.means - self.mean) ** 2)
 
     def quantile(self, z: float) -> Vector:
-        """Return latencies in ms at ``z`` standard deviations from the median, float64 [n]."""
-        reached: Vector = np.exp(self.mean + z * np.sqrt(self.variance))
-        return reached
+        """Return the quantiles of the latencies in ms, float64 [n].
+
+        Args:
+            z: which, as the standard normal distribution has it: 0 is the median.
+        """
+        matters = self.weights > _NEGLIGIBLE * self.weights.max()
+        weights = self.weights[matters] / self.weights[matters].sum()
+        means, deviations = self.means[matters], np.sqrt(self.variances[matters])
+        reached = means + z * deviations
+        low, high = reached.min(axis=0), reached.max(axis=0)  # a mixture's lies between its parts'
+        wanted = normal_cdf(np.array(z))
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            below = weights @ normal_cdf((middle - means) / deviations) < wanted
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        found: Vector = np.exp((low + high) / 2)
+        return found
+
+
+def normal_cdf(z: Vector) -> Vector:
+    """Return the standard normal distribution function, to 1e-6."""
+    found: Vector = np.interp(z, _GRID, _CDF)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +124,7 @@ class BayesianRegression:
     intercept_variance: float = 0.25
 
     def predict(self, seen: Vector, log_latency: Vector, asked: Vector) -> Posterior:
-        """Return the averaged posterior, taken as normal.
+        """Return the averaged posterior.
 
         Args:
             seen: float64 [k, F], features of the samples.
@@ -99,10 +136,8 @@ class BayesianRegression:
         """
         _check(seen, log_latency, asked)
         parts, weights = self._averaged(seen, log_latency, asked)
-        means = np.array([part[1] for part in parts])  # [grid, n]
-        variances = np.array([part[2] for part in parts])  # [grid, n]
-        mean = weights @ means
-        return Posterior(mean, weights @ (variances + (means - mean) ** 2))
+        means, variances = (np.array([part[place] for part in parts]) for place in (1, 2))
+        return Posterior(weights, means, variances)
 
     def noise_level(self, seen: Vector, log_latency: Vector) -> float:
         """Return what the samples say of n: its geometric mean over the averaged posterior.

@@ -32,8 +32,7 @@ class AdditiveResources(nn.Module):
         self.amounts = nn.Sequential(
             nn.Linear(width, width), nn.SiLU(), nn.Linear(width, resources)
         )
-        self.mix = nn.Linear(resources, features, bias=False)
-        nn.init.normal_(self.mix.weight, std=0.3 / resources**0.5)
+        self.mix = resource_mix(resources, features)
 
     def forward(self, encoding: Encoding) -> Tensor:
         """Return graph features [G, F] of an encoding without targets (T = 1).
@@ -42,5 +41,17 @@ class AdditiveResources(nn.Module):
         """
         amounts = functional.softplus(self.amounts(encoding.states[:, 0]))  # [N, M]
         sums = segment_sum(amounts, encoding.graph, encoding.node_counts.shape[0])
-        features: Tensor = self.mix(torch.log(sums / self.typical_nodes + _LEAST))
-        return features
+        return mixed(self.mix, sums / self.typical_nodes)
+
+
+def resource_mix(resources: int, features: int) -> nn.Linear:
+    """Return what turns the logarithms of M resources into F features."""
+    mix = nn.Linear(resources, features, bias=False)
+    nn.init.normal_(mix.weight, std=0.3 / resources**0.5)
+    return mix
+
+
+def mixed(mix: nn.Linear, resources: Tensor) -> Tensor:
+    """Return features [G, F] of graphs that need these resources, [G, M], from 0 on."""
+    features: Tensor = mix(torch.log(resources + _LEAST))
+    return features

@@ -50,11 +50,11 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
         "hand-bayes": Entry(f"{_BASELINES}.hand_bayes:HandBayes", "hand features, Bayes"),
         "closertome": Entry(f"{_TRAINING}.closertome:CloserToMeMethod", "CloserToMe"),
         "closertome-zero-shot": Entry(
-            f"{_TRAINING}.closertome_rows:ZeroShot", "network, zero-shot", PARTS
+            f"{_TRAINING}.closertome_rows:ZERO_SHOT", "network, zero-shot", PARTS
         ),
-        "closertome-film": Entry(f"{_TRAINING}.closertome_rows:Film", "network + FiLM", PARTS),
+        "closertome-film": Entry(f"{_TRAINING}.closertome_rows:FILM", "network + FiLM", PARTS),
         "closertome-both": Entry(
-            f"{_TRAINING}.closertome_rows:Both", "network + FiLM + posterior", PARTS
+            f"{_TRAINING}.closertome_rows:BOTH", "network + FiLM + posterior", PARTS
         ),
         "closertome-shuffled": Entry(
             f"{_TRAINING}.closertome_rows:Shuffled", "posterior, features shuffled", PARTS

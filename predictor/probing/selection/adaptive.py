@@ -7,12 +7,12 @@ only on it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.posterior import BayesianRegression
 from predictor.probing.selection.information import smallest_mean_variance
 from predictor.probing.selection.interface import (
     Measure,
@@ -31,14 +31,15 @@ class AdaptiveSelector:
     two log-latencies. Without a device all probes are planned with ``planned_noise``.
 
     Attributes:
-        regression: what estimates the noise, the same that predicts afterwards.
+        noise_level: what samples say of the noise: from their features float64 [k, F] and
+            log-latencies float64 [k], its standard deviation.
         planned_noise: standard deviation of a measured log-latency before anything is measured.
         least_noise: what an estimate is at least: a few samples can fit by chance.
         first: probes that are chosen before the first estimate.
         offset: prior standard deviation of a new device's log-latency.
     """
 
-    regression: BayesianRegression
+    noise_level: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
     planned_noise: float = 0.06
     least_noise: float = 0.02
     first: int = 3
@@ -64,4 +65,4 @@ class AdaptiveSelector:
         return Selection(chosen, latency_ms)
 
     def _noise(self, seen: NDArray[np.float64], log_latency: NDArray[np.float64]) -> float:
-        return max(self.regression.noise_level(seen, log_latency), self.least_noise)
+        return max(self.noise_level(seen, log_latency), self.least_noise)

@@ -1,4 +1,4 @@
-"""The method ``closertome``: the network's features, its own probes, and a Bayesian posterior."""
+"""The method ``closertome``: features of networks, its own probes, and a Bayesian posterior."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from predictor.probing.selection.adaptive import AdaptiveSelector
 from predictor.probing.selection.interface import Measure, Pool, Selection
 from predictor.training.nas.closertome_network import (
     Recipe,
-    TrainedKernelNetwork,
-    train_kernel_network,
+    TrainedGraphNetwork,
+    train_graph_network,
 )
+from predictor.training.nas.kernel_network import KernelRecipe, train_kernel_network
 from predictor.training.nas.method import Predicted, Probes
+from predictor.training.nas.noise import coarse_noise, in_whole_ms
 from predictor.training.nas.space import DeviceFacts
 from predictor.training.nas.view import TrainView
 
-# Chosen by leaving one train device out.
-REGRESSION: Final = BayesianRegression(
-    scale=ScalePrior((0.35, 0.5, 0.7, 1.0, 1.4, 2.0), usual=1.0, spread=0.7),
-    noise=ScalePrior(
-        (0.0025, 0.005, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15), usual=0.03, spread=1.0
-    ),
+RECIPE: Final = Recipe()
+# Two learn with all kinds of analytic devices, two with a third of them bound by launches.
+KERNEL_RECIPES: Final = (KernelRecipe(), KernelRecipe(launch_bound=1 / 3)) * 2
+# Chosen by leaving train devices out.
+_NOISES: Final = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
+_REGRESSION: Final = BayesianRegression(
+    scale=ScalePrior((0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0), usual=0.5, spread=0.7),
+    noise=ScalePrior(_NOISES, usual=0.01, spread=1.5),
     intercept_variance=0.1**2,
 )
-_SELECTOR: Final = AdaptiveSelector(REGRESSION)
-RECIPE: Final = Recipe()
-_MEMBERS: Final = 3  # networks of one training
+_COARSE_SPREAD: Final = 0.5  # of the log-noise from one coarsely read device to another
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +43,73 @@ class CloserToMeMethod:
     name: str = "closertome"
 
     def train(self, view: TrainView, seed: int) -> TrainedCloserToMe:
-        """Train the network."""
-        return TrainedCloserToMe(trained_once(view, seed))
+        """Train the networks."""
+        trained = trained_once(view, seed)
+        return TrainedCloserToMe(trained.features, trained.regression)
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionByClock:
+    """The regression on a network's features; what noise it expects follows the readings.
+
+    Attributes:
+        coarse_noise: of devices that are read in whole milliseconds, in log-latency; None where no
+            such device is known.
+    """
+
+    coarse_noise: float | None
+
+    def of(self, latency_ms: NDArray[np.float64]) -> BayesianRegression:
+        """Return the regression for a device with these readings, float64 [k]."""
+        if self.coarse_noise is None or not in_whole_ms(latency_ms):
+            return _REGRESSION
+        return replace(_REGRESSION, noise=ScalePrior(_NOISES, self.coarse_noise, _COARSE_SPREAD))
+
+    def noise_level(self, features: NDArray[np.float64], log_latency: NDArray[np.float64]) -> float:
+        """Return what samples say of a device's noise, in log-latency."""
+        return self.of(np.exp(log_latency)).noise_level(features, log_latency)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """Networks of one training.
+
+    Attributes:
+        graph: the network with graph layers and a head.
+        features: float64 [A, F], those of it and of the kernel networks side by side, scaled so
+            that their covariance is the mean of the networks' covariances.
+        regression: on these features.
+    """
+
+    graph: TrainedGraphNetwork
+    features: NDArray[np.float64]
+    regression: RegressionByClock
 
 
 @lru_cache(maxsize=2)
-def trained_once(view: TrainView, seed: int) -> TrainedKernelNetwork:
-    """Return the networks of a view and a seed as one; variants of the method share one training.
-
-    The covariance is the mean of those of three networks: their features stand side by side. The
-    head is that of the first.
-    """
-    seeds = np.random.SeedSequence(seed).generate_state(_MEMBERS).tolist()
-    members = [train_kernel_network(view, each, RECIPE) for each in seeds]
-    features = np.concatenate([member.features for member in members], axis=1)
-    return replace(members[0], features=features / np.sqrt(_MEMBERS))
+def trained_once(view: TrainView, seed: int) -> Ensemble:
+    """Return the networks of a view and a seed; variants of the method share one training."""
+    first, *seeds = np.random.SeedSequence(seed).generate_state(1 + len(KERNEL_RECIPES)).tolist()
+    graph = train_graph_network(view, first, RECIPE)
+    parts = [graph.features] + [
+        train_kernel_network(view, each, recipe)
+        for each, recipe in zip(seeds, KERNEL_RECIPES, strict=True)
+    ]
+    features = np.concatenate(parts, axis=1) / np.sqrt(len(parts))
+    return Ensemble(graph, features, RegressionByClock(coarse_noise(view)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedCloserToMe:
-    """The network after training."""
+    """Features float64 [A, F] of every architecture, and the regression on them."""
 
-    trained: TrainedKernelNetwork
+    features: NDArray[np.float64]
+    regression: RegressionByClock
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedCloserToMe:
         """Take over the samples: the posterior follows when it is asked for."""
         del device, seed
-        return AdaptedCloserToMe(self.trained.features, probes)
+        return AdaptedCloserToMe(self.features, self.regression, probes)
 
     def choose(
         self,
@@ -79,20 +121,21 @@ class TrainedCloserToMe:
     ) -> Selection:
         """Choose one probe after another: the one that leaves the least variance over all."""
         del device
-        pool = Pool(features=self.trained.features[candidates])
-        return _SELECTOR.select(pool, k, measure, seed)
+        pool = Pool(features=self.features[candidates])
+        return AdaptiveSelector(self.regression.noise_level).select(pool, k, measure, seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptedCloserToMe:
-    """Features float64 [A, F] of every architecture, and the samples."""
+    """Features, regression, and samples."""
 
     features: NDArray[np.float64]
+    regression: RegressionByClock
     probes: Probes
 
     def predict(self, architectures: NDArray[np.int64]) -> Predicted:
         """Return median and 80 % interval of the posterior."""
-        posterior = REGRESSION.predict(
+        posterior = self.regression.of(self.probes.latency_ms).predict(
             self.features[self.probes.architectures],
             self.probes.log_latency(),
             self.features[architectures],

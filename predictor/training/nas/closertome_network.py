@@ -1,4 +1,4 @@
-"""The network of the method ``closertome``, and how it is trained.
+"""The graph network of the method ``closertome``, and how it is trained.
 
 Two things are learned at once, on shared graph layers. The head (FiLM, HODM, readout) learns the
 log-latency of train devices from their HCV. The additive resources learn features on which a
@@ -7,9 +7,7 @@ samples is asked for other architectures of the same device, and the error of it
 form, is what the weights follow.
 
 Reference:
-    CloserToMe, Eq. (3) to (9); Harrison, Sharma and Pavone, Meta-learning priors for efficient
-    online Bayesian regression, WAFR 2018; Patacchiola et al., Bayesian meta-learning for the
-    few-shot setting via deep kernels, NeurIPS 2020.
+    CloserToMe, Eq. (3) to (9).
 """
 
 from __future__ import annotations
@@ -28,16 +26,14 @@ from predictor.network.config import NetworkConfig
 from predictor.network.encoder import Encoding
 from predictor.network.repeatable import repeatable
 from predictor.network.resources import AdditiveResources
-from predictor.training.nas.episodes import Episode, EpisodeSource
+from predictor.training.nas.episode_loss import episode_loss
+from predictor.training.nas.episodes import EpisodeSource
+from predictor.training.nas.kernel_network import FEATURES, RESOURCES, centred
 from predictor.training.nas.packed import PackedGraphs
 from predictor.training.nas.targets import TargetEncoder
 from predictor.training.nas.view import TrainView
 
 _WIDTH: Final = 32
-_RESOURCES: Final = 48
-_FEATURES: Final = 32
-_OFFSET_VARIANCE: Final = 0.1**2  # of log-latency around the mean of an episode's samples
-_ERROR_WEIGHT: Final = 0.25  # of |error| / noise beside the likelihood
 _HEAD_GRAPHS: Final = 12  # of a batch; the head costs as many times more as there are devices
 _HEAD_WEIGHT: Final = 0.3
 _CHUNK: Final = 500
@@ -54,11 +50,11 @@ class Recipe:
     """
 
     steps: int = 300
-    batch: int = 128
+    batch: int = 64
     rate: float = 3e-3
 
 
-class KernelNetwork(nn.Module):
+class GraphNetwork(nn.Module):
     """CloserToMe in shared mode, with additive resources on its graph layers.
 
     Args:
@@ -71,7 +67,7 @@ class KernelNetwork(nn.Module):
         config = network.config
         with repeatable(config.seed):
             self.resources = AdditiveResources(
-                config.width, _RESOURCES, _FEATURES, config.typical_nodes
+                config.width, RESOURCES, FEATURES, config.typical_nodes
             )
 
     def features(self, encoding: Encoding) -> Tensor:
@@ -81,7 +77,7 @@ class KernelNetwork(nn.Module):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrainedKernelNetwork:
+class TrainedGraphNetwork:
     """A network after training, and what it says of every graph of the space.
 
     Attributes:
@@ -91,13 +87,13 @@ class TrainedKernelNetwork:
         features: float64 [A, F], of every architecture, centred over the train architectures.
     """
 
-    network: KernelNetwork
+    network: GraphNetwork
     targets: TargetEncoder
     view: TrainView
     features: NDArray[np.float64]
 
 
-def train_kernel_network(view: TrainView, seed: int, recipe: Recipe) -> TrainedKernelNetwork:
+def train_graph_network(view: TrainView, seed: int, recipe: Recipe) -> TrainedGraphNetwork:
     """Train on what may be seen.
 
     Args:
@@ -118,7 +114,7 @@ def train_kernel_network(view: TrainView, seed: int, recipe: Recipe) -> TrainedK
         for _ in range(recipe.steps):
             episode = source.draw()
             encoding = _encode(network, view.architectures.graphs, episode.architectures)
-            loss = _episode_loss(network.features(encoding), episode)
+            loss = episode_loss(network.features(encoding), episode)
             loss = loss + _HEAD_WEIGHT * head(network, encoding, episode.architectures)
             optimiser.zero_grad()
             torch.autograd.backward(loss)
@@ -126,10 +122,10 @@ def train_kernel_network(view: TrainView, seed: int, recipe: Recipe) -> TrainedK
             optimiser.step()
             schedule.step()
     network.eval()
-    return TrainedKernelNetwork(network, targets, view, _all_features(network, view))
+    return TrainedGraphNetwork(network, targets, view, _all_features(network, view))
 
 
-def _network(view: TrainView, targets: TargetEncoder, seed: int) -> KernelNetwork:
+def _network(view: TrainView, targets: TargetEncoder, seed: int) -> GraphNetwork:
     log_latency = view.log_latency()
     graphs = view.architectures.graphs
     config = NetworkConfig(
@@ -141,39 +137,13 @@ def _network(view: TrainView, targets: TargetEncoder, seed: int) -> KernelNetwor
         seed=seed,
     )
     scaling = graphs.take(view.rows[:: max(1, len(view.rows) // _CHUNK)]).scaling()
-    return KernelNetwork(CloserToMe(config, scaling))
+    return GraphNetwork(CloserToMe(config, scaling))
 
 
 def _encode(
-    network: KernelNetwork, graphs: PackedGraphs, architectures: NDArray[np.int64]
+    network: GraphNetwork, graphs: PackedGraphs, architectures: NDArray[np.int64]
 ) -> Encoding:
     return network.network.encode(GraphBatch.of(graphs.take(architectures)))
-
-
-def _episode_loss(features: Tensor, episode: Episode) -> Tensor:
-    """Return the mean loss of the posterior's answers over the questions of all T devices.
-
-    Args:
-        features: [B, F], not centred.
-        episode: B architectures on T devices; its first k rows are the samples.
-    """
-    k = episode.samples
-    centred = features - features.mean(dim=0)
-    covariance = centred @ centred.T + _OFFSET_VARIANCE  # [B, B]
-    log_latency = torch.from_numpy(episode.log_latency)
-    log_latency = (log_latency - log_latency[:k].mean(dim=0)).T  # [T, B]
-    noise = torch.from_numpy(episode.noise)[:, None]  # [T, 1]
-    own = torch.diag_embed((noise**2).expand(-1, k))  # [T, k, k]
-    root = torch.linalg.cholesky(covariance[:k, :k] + own)
-    crossed = covariance[:k, k:].expand(len(noise), -1, -1)  # [T, k, B - k]
-    shared = torch.linalg.solve_triangular(root, crossed, upper=False)
-    whitened = torch.linalg.solve_triangular(root, log_latency[:, :k, None], upper=False)
-    error = log_latency[:, k:] - (shared * whitened).sum(dim=1)  # [T, B - k]
-    variance = covariance.diagonal()[k:] - (shared**2).sum(dim=1) + noise**2
-    variance = variance.clamp(min=1e-6)
-    likelihood = 0.5 * (error**2 / variance + variance.log())
-    loss: Tensor = likelihood.mean() + _ERROR_WEIGHT * (error.abs() / noise).mean()
-    return loss
 
 
 class _HeadLoss:
@@ -185,7 +155,7 @@ class _HeadLoss:
         self._log_latency = torch.from_numpy(view.log_latency()).float()  # [T, D]
 
     def __call__(
-        self, network: KernelNetwork, encoding: Encoding, architectures: NDArray[np.int64]
+        self, network: GraphNetwork, encoding: Encoding, architectures: NDArray[np.int64]
     ) -> Tensor:
         count = min(_HEAD_GRAPHS, len(architectures))
         rows = np.searchsorted(self._view.rows, architectures[:count])
@@ -208,13 +178,11 @@ def first_graphs(encoding: Encoding, count: int) -> Encoding:
     )
 
 
-def _all_features(network: KernelNetwork, view: TrainView) -> NDArray[np.float64]:
+def _all_features(network: GraphNetwork, view: TrainView) -> NDArray[np.float64]:
     everything = np.arange(len(view.architectures))
     with torch.inference_mode():
         parts = [
             network.features(_encode(network, view.architectures.graphs, part))
             for part in np.array_split(everything, max(1, len(everything) // _CHUNK))
         ]
-    features: NDArray[np.float64] = torch.cat(parts).double().numpy()
-    centred: NDArray[np.float64] = features - features[view.rows].mean(axis=0)
-    return centred
+    return centred(torch.cat(parts), view)

@@ -6,8 +6,9 @@ what fine-tuning leaves, and the posterior on features that belong to other arch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
@@ -18,13 +19,9 @@ from predictor.calibration.posterior import Z80
 from predictor.network.batch import GraphBatch, TargetBatch
 from predictor.network.encoder import Encoding
 from predictor.training.film_tuning import FilmTuning, TunedNetwork, tune_film
-from predictor.training.nas.closertome import (
-    REGRESSION,
-    TrainedCloserToMe,
-    trained_once,
-)
-from predictor.training.nas.closertome_network import TrainedKernelNetwork
-from predictor.training.nas.method import Predicted, Probes
+from predictor.training.nas.closertome import Ensemble, TrainedCloserToMe, trained_once
+from predictor.training.nas.closertome_network import TrainedGraphNetwork
+from predictor.training.nas.method import Adapted, Predicted, Probes
 from predictor.training.nas.space import DeviceFacts
 from predictor.training.nas.view import TrainView
 
@@ -32,73 +29,33 @@ _TUNING: Final = FilmTuning()
 _CHUNK: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ZeroShot:
-    """The head's answer from the HCV alone: no sample is used."""
-
-    name: str = "closertome-zero-shot"
-
-    def train(self, view: TrainView, seed: int) -> TrainedZeroShot:
-        """Train the network."""
-        return TrainedZeroShot(trained_once(view, seed))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainedZeroShot:
-    """The network after training."""
-
-    trained: TrainedKernelNetwork
-
-    def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedHead:
-        """Take the device's vector; the samples are left alone."""
-        del probes, seed
-        return AdaptedHead(self.trained, self.trained.targets.encode([device]), None)
+Answer = Callable[[Ensemble, DeviceFacts, Probes], Adapted]
+"""How a row adapts the trained networks to a device with its samples."""
 
 
 @dataclass(frozen=True, slots=True)
-class Film:
-    """The head, its FiLM fine-tuned on the samples."""
+class Row:
+    """A method that shares its training with ``closertome``, and answers in another way."""
 
-    name: str = "closertome-film"
+    name: str
+    answer: Answer
 
-    def train(self, view: TrainView, seed: int) -> TrainedFilm:
-        """Train the network."""
-        return TrainedFilm(trained_once(view, seed))
+    def train(self, view: TrainView, seed: int) -> TrainedRow:
+        """Train the networks."""
+        return TrainedRow(trained_once(view, seed), self.answer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrainedFilm:
-    """The network after training."""
+class TrainedRow:
+    """The networks after training."""
 
-    trained: TrainedKernelNetwork
+    ensemble: Ensemble
+    answer: Answer
 
-    def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedHead:
-        """Fine-tune on the samples."""
+    def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> Adapted:
+        """Answer for a device."""
         del seed
-        return tuned_head(self.trained, device, probes)
-
-
-@dataclass(frozen=True, slots=True)
-class Both:
-    """The fine-tuned head, and the posterior of what it leaves."""
-
-    name: str = "closertome-both"
-
-    def train(self, view: TrainView, seed: int) -> TrainedBoth:
-        """Train the network."""
-        return TrainedBoth(trained_once(view, seed))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainedBoth:
-    """The network after training."""
-
-    trained: TrainedKernelNetwork
-
-    def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedBoth:
-        """Fine-tune on the samples; the posterior follows when it is asked for."""
-        del seed
-        return AdaptedBoth(tuned_head(self.trained, device, probes), self.trained.features, probes)
+        return self.answer(self.ensemble, device, probes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +65,10 @@ class Shuffled:
     name: str = "closertome-shuffled"
 
     def train(self, view: TrainView, seed: int) -> TrainedCloserToMe:
-        """Train the network and shuffle its features."""
+        """Train the networks and shuffle their features."""
         trained = trained_once(view, seed)
         order = np.random.default_rng(seed).permutation(len(trained.features))
-        return TrainedCloserToMe(
-            TrainedKernelNetwork(
-                trained.network, trained.targets, trained.view, trained.features[order]
-            )
-        )
+        return TrainedCloserToMe(trained.features[order], trained.regression)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +81,7 @@ class AdaptedHead:
         tuned: the fine-tuned copy; None where nothing was tuned.
     """
 
-    trained: TrainedKernelNetwork
+    trained: TrainedGraphNetwork
     target: TargetBatch
     tuned: TunedNetwork | None
 
@@ -152,17 +105,19 @@ class AdaptedHead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptedBoth:
-    """The fine-tuned head, features float64 [A, F], and the samples."""
+    """The fine-tuned head, the networks' features, and the samples."""
 
     head: AdaptedHead
-    features: NDArray[np.float64]
+    ensemble: Ensemble
     probes: Probes
 
     def predict(self, architectures: NDArray[np.int64]) -> Predicted:
         """Return median and 80 % interval of head and posterior together."""
         seen, asked = self.probes.architectures, architectures
         rest = self.probes.log_latency() - self.head.log_latency(seen)
-        posterior = REGRESSION.predict(self.features[seen], rest, self.features[asked])
+        regression = self.ensemble.regression.of(self.probes.latency_ms)
+        features = self.ensemble.features
+        posterior = regression.predict(features[seen], rest, features[asked])
         said = np.exp(self.head.log_latency(asked))
         return Predicted(
             said * posterior.quantile(0),
@@ -171,8 +126,15 @@ class AdaptedBoth:
         )
 
 
-def tuned_head(trained: TrainedKernelNetwork, device: DeviceFacts, probes: Probes) -> AdaptedHead:
-    """Fine-tune the head of a network on the samples of a device."""
+def zero_shot(ensemble: Ensemble, device: DeviceFacts, probes: Probes) -> AdaptedHead:
+    """Answer from the HCV alone: no sample is used."""
+    del probes
+    return AdaptedHead(ensemble.graph, ensemble.graph.targets.encode([device]), None)
+
+
+def tuned_head(ensemble: Ensemble, device: DeviceFacts, probes: Probes) -> AdaptedHead:
+    """Fine-tune the head's FiLM on the samples."""
+    trained = ensemble.graph
     target = trained.targets.encode([device])
     with torch.no_grad():
         encoding = _encode(trained, tuple(probes.architectures))
@@ -181,7 +143,17 @@ def tuned_head(trained: TrainedKernelNetwork, device: DeviceFacts, probes: Probe
     return AdaptedHead(trained, target, tuned)
 
 
+def both(ensemble: Ensemble, device: DeviceFacts, probes: Probes) -> AdaptedBoth:
+    """Fine-tune the head; the posterior of what it leaves follows when it is asked for."""
+    return AdaptedBoth(tuned_head(ensemble, device, probes), ensemble, probes)
+
+
+ZERO_SHOT: Final = partial(Row, "closertome-zero-shot", zero_shot)
+FILM: Final = partial(Row, "closertome-film", tuned_head)
+BOTH: Final = partial(Row, "closertome-both", both)
+
+
 @lru_cache(maxsize=32)  # the test architectures, again and again for each draw of probes
-def _encode(trained: TrainedKernelNetwork, architectures: tuple[int, ...]) -> Encoding:
+def _encode(trained: TrainedGraphNetwork, architectures: tuple[int, ...]) -> Encoding:
     graphs = trained.view.architectures.graphs.take(architectures)
     return trained.network.network.encode(GraphBatch.of(graphs))

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.training.nas.additive import additive_log_latency
 from predictor.training.nas.analytic_devices import analytic_log_latency
+from predictor.training.nas.noise import measurement_noise
 from predictor.training.nas.view import TrainView
 
 _ANALYTIC: Final = 800  # devices drawn for a training
@@ -51,17 +51,20 @@ class EpisodeSource:
         view: what may be seen.
         batch: B.
         rng: random numbers; the source draws all its own from it.
+        launch_bound: share of the analytic devices that are bound by launches.
     """
 
-    def __init__(self, view: TrainView, batch: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, view: TrainView, batch: int, rng: np.random.Generator, launch_bound: float = 0.0
+    ) -> None:
         self._rows = view.rows
         self._batch = min(batch, len(view.rows))
         self._rng = rng
         log_latency = view.log_latency()
         self._train = np.exp(log_latency - log_latency.mean(axis=0))  # [T, D]
         kernels = view.architectures.kernels
-        self._analytic = analytic_log_latency(kernels, _ANALYTIC, rng)[view.rows]
-        self._noise = _measurement_noise(view)
+        self._analytic = analytic_log_latency(kernels, _ANALYTIC, rng, launch_bound)[view.rows]
+        self._noise = measurement_noise(view)
 
     def draw(self) -> Episode:
         """Return an episode."""
@@ -95,11 +98,3 @@ class EpisodeSource:
             latency = (1 - share) * latency / latency.mean() + share * analytic / analytic.mean()
             noise *= 1 - share
         return np.log(latency), max(noise, _LEAST_NOISE)
-
-
-def _measurement_noise(view: TrainView) -> NDArray[np.float64]:
-    """Return what an additive model of each train device leaves, float64 [D], in log-latency."""
-    log_latency = view.log_latency()
-    rest = log_latency - additive_log_latency(view)[view.rows]
-    spread: NDArray[np.float64] = rest.std(axis=0)
-    return spread

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
+from predictor.calibration.posterior import (
+    Z80,
+    Z95,
+    BayesianRegression,
+    Posterior,
+    ScalePrior,
+    normal_cdf,
+)
 from predictor.core.errors import InputError
 
 ONE = ScalePrior((1.0,))
@@ -56,6 +63,30 @@ def test_quantiles_are_those_of_a_lognormal():
     assert posterior.quantile(0) == pytest.approx([1.0])
     spread = np.sqrt(posterior.variance[0])
     assert np.log(posterior.quantile(Z80)[0]) == pytest.approx(Z80 * spread)
+
+
+def test_quantiles_of_a_mixture_have_the_shares_that_they_name():
+    posterior = Posterior(
+        np.array([0.3, 0.7]),
+        np.array([[0.0, 5.0], [2.0, 5.0]]),
+        np.array([[0.01, 4.0], [1.0, 4.0]]),
+    )
+    for z in (-Z80, 0.0, 1.0):
+        reached = np.log(posterior.quantile(z))
+        share = 0.3 * normal_cdf(reached[0] / 0.1) + 0.7 * normal_cdf(reached[0] - 2)
+        assert share == pytest.approx(normal_cdf(np.array(z)), abs=1e-6)
+        assert reached[1] == pytest.approx(5 + 2 * z, abs=1e-6)
+
+
+def test_the_median_of_a_mixture_stays_with_the_larger_part():
+    posterior = Posterior(np.array([0.9, 0.1]), np.array([[0.0], [9.0]]), np.full((2, 1), 1e-4))
+    assert posterior.mean == pytest.approx([0.9])
+    assert np.log(posterior.quantile(0)) == pytest.approx([0.0014], abs=1e-4)  # 0.01 * 0.1397
+
+
+@pytest.mark.parametrize(("z", "share"), [(0.0, 0.5), (Z80, 0.9), (-Z95, 0.025), (-9.0, 0.0)])
+def test_the_normal_distribution_at_known_points(z, share):
+    assert float(normal_cdf(np.array(z))) == pytest.approx(share, abs=1e-6)
 
 
 finite = st.floats(-2, 2).map(lambda x: round(x, 3))

@@ -34,7 +34,7 @@ def device(noise: float) -> tuple[Callable[[int], float], list[int]]:
 
 def test_every_probe_is_read_once_and_none_twice() -> None:
     measure, read = device(0.01)
-    chosen = AdaptiveSelector(REGRESSION).select(Pool(features=FEATURES), 12, measure)
+    chosen = AdaptiveSelector(REGRESSION.noise_level).select(Pool(features=FEATURES), 12, measure)
 
     assert read == list(chosen.indices)
     assert len(set(read)) == 12
@@ -42,7 +42,7 @@ def test_every_probe_is_read_once_and_none_twice() -> None:
 
 
 def test_the_first_probes_are_those_of_the_plan() -> None:
-    selector = AdaptiveSelector(REGRESSION)
+    selector = AdaptiveSelector(REGRESSION.noise_level)
     plan = selector.select(Pool(features=FEATURES), 8)
     live = selector.select(Pool(features=FEATURES), 8, device(0.2)[0])
 
@@ -51,7 +51,7 @@ def test_the_first_probes_are_those_of_the_plan() -> None:
 
 
 def test_a_noisy_device_is_asked_for_what_matters_most() -> None:
-    selector = AdaptiveSelector(REGRESSION, least_noise=0.001)
+    selector = AdaptiveSelector(REGRESSION.noise_level, least_noise=0.001)
     quiet, noisy = (
         FEATURES[list(selector.select(Pool(features=FEATURES), 12, device(noise)[0]).indices)]
         for noise in (0.0, 0.5)
@@ -79,6 +79,6 @@ def test_noise_is_recognised() -> None:
 
 def test_a_pool_without_features_or_too_small_is_refused() -> None:
     with pytest.raises(InputError, match="has no features"):
-        AdaptiveSelector(REGRESSION).select(Pool(train_latency_ms=np.ones((5, 2))), 2)
+        AdaptiveSelector(REGRESSION.noise_level).select(Pool(train_latency_ms=np.ones((5, 2))), 2)
     with pytest.raises(InputError):
-        AdaptiveSelector(REGRESSION).select(Pool(features=FEATURES[:4]), 5)
+        AdaptiveSelector(REGRESSION.noise_level).select(Pool(features=FEATURES[:4]), 5)

@@ -25,6 +25,7 @@ from predictor.evaluation.nas.splits import Split, split
 from predictor.probing.selection.interface import Measure, Selection
 from predictor.training.nas import ablation, closertome, paper
 from predictor.training.nas.closertome_network import Recipe
+from predictor.training.nas.kernel_network import KernelRecipe
 from predictor.training.nas.method import Chooses, Method, Plans, Probes
 from predictor.training.nas.space import DeviceFacts
 from tests.unit.evaluation.nas.test_splits import PARTITION, small_split
@@ -117,6 +118,7 @@ def short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
             module, "_RECIPE", replace(module._RECIPE, steps=4, tunings=((2, 1e-3),))
         )
     monkeypatch.setattr(closertome, "RECIPE", Recipe(steps=2, batch=30))
+    monkeypatch.setattr(closertome, "KERNEL_RECIPES", (KernelRecipe(steps=2, batch=30),))
     for module in (paper, ablation):
         monkeypatch.setattr(module, "RECIPE", replace(paper.RECIPE, steps=2))
 

@@ -56,3 +56,11 @@ def test_some_devices_are_bound_by_launches_and_some_by_arithmetic():
     )
     assert ratio.min() < 1.0
     assert ratio.max() > 2.0
+
+
+def test_arithmetic_hardly_shows_where_launches_bind():
+    # 3 kernels against 2 with five times the MACs: the ratio is near that of the launches.
+    found = analytic_log_latency(TABLE, 300, np.random.default_rng(3), launch_bound=1.0)
+    ratio = np.exp(found[0] - found[2])
+    assert np.median(ratio) == pytest.approx(1.5, rel=0.15)
+    assert (ratio > 1).mean() > 0.9

@@ -8,18 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from predictor.training.nas.closertome import AdaptedCloserToMe, TrainedCloserToMe
-from predictor.training.nas.closertome_network import (
-    Recipe,
-    TrainedKernelNetwork,
-    train_kernel_network,
+from predictor.training.nas.closertome import (
+    AdaptedCloserToMe,
+    Ensemble,
+    RegressionByClock,
+    TrainedCloserToMe,
 )
-from predictor.training.nas.closertome_rows import (
-    AdaptedBoth,
-    TrainedBoth,
-    TrainedFilm,
-    TrainedZeroShot,
-)
+from predictor.training.nas.closertome_network import Recipe, train_graph_network
+from predictor.training.nas.closertome_rows import both, tuned_head, zero_shot
 from predictor.training.nas.episodes import EpisodeSource
 from predictor.training.nas.method import Probes
 from predictor.training.nas.space import NasSpace, architectures_of
@@ -48,8 +44,13 @@ def view() -> TrainView:
 
 
 @cache
-def trained() -> TrainedKernelNetwork:
-    return train_kernel_network(view(), 0, Recipe(steps=40, batch=40))
+def trained() -> Ensemble:
+    graph = train_graph_network(view(), 0, Recipe(steps=40, batch=40))
+    return Ensemble(graph, graph.features, RegressionByClock(None))
+
+
+def posterior() -> TrainedCloserToMe:
+    return TrainedCloserToMe(trained().features, trained().regression)
 
 
 def probes(k: int = 8) -> Probes:
@@ -95,8 +96,8 @@ def test_training_leaves_the_unseen_devices_alone():
     changed.latency_ms[UNSEEN] *= 3
     other = TrainView.of(changed, TRAIN, ROWS)
     recipe = Recipe(steps=3, batch=20)
-    one = train_kernel_network(view(), 5, recipe).features
-    same = train_kernel_network(other, 5, recipe).features
+    one = train_graph_network(view(), 5, recipe).features
+    same = train_graph_network(other, 5, recipe).features
     assert (one == same).all()
 
 
@@ -109,7 +110,7 @@ def test_features_are_centred_over_the_train_architectures():
 def test_the_posterior_predicts_better_than_the_median_of_the_samples():
     space = small_space()
     truth = space.latency_ms[UNSEEN, space.column(TEST)]
-    predicted = TrainedCloserToMe(trained()).adapt(facts(), probes(12), 0).predict(UNSEEN)
+    predicted = posterior().adapt(facts(), probes(12), 0).predict(UNSEEN)
     error = np.abs(predicted.latency_ms / truth - 1).mean()
     constant = np.abs(np.median(probes(12).latency_ms) / truth - 1).mean()
     assert error < 0.6 * constant
@@ -124,34 +125,44 @@ def test_probes_are_distinct_and_each_is_read_once():
         read.append(index)
         return 1.0
 
-    chosen = TrainedCloserToMe(trained()).choose(facts(), ROWS, 10, measure, 0)
+    chosen = posterior().choose(facts(), ROWS, 10, measure, 0)
     assert len(set(chosen.indices)) == 10
     assert read == list(chosen.indices)
+
+
+def test_readings_in_whole_milliseconds_are_expected_to_be_as_noisy_as_others_of_that_kind():
+    features = trained().features
+    whole = Probes(ROWS[:4], np.array([20.0, 21.0, 20.0, 22.0]))
+    fine = Probes(ROWS[:4], whole.latency_ms + 0.01)
+
+    def width(clock: RegressionByClock, samples: Probes) -> float:
+        found = AdaptedCloserToMe(features, clock, samples).predict(UNSEEN)
+        return float(np.median((found.high80_ms - found.low80_ms) / found.latency_ms))
+
+    unknown, known = RegressionByClock(None), RegressionByClock(0.12)
+    assert width(known, whole) > 1.3 * width(unknown, whole)
+    assert width(known, fine) == width(unknown, fine)
 
 
 def test_the_scale_of_the_samples_scales_the_answers():
     found = probes()
     slower = Probes(found.architectures, 10 * found.latency_ms)
-    one = AdaptedCloserToMe(trained().features, found).predict(UNSEEN)
-    other = AdaptedCloserToMe(trained().features, slower).predict(UNSEEN)
+    one, other = (posterior().adapt(facts(), each, 0).predict(UNSEEN) for each in (found, slower))
     assert other.latency_ms == pytest.approx(10 * one.latency_ms, rel=1e-6)
 
 
 def test_zero_shot_ignores_the_samples_and_fine_tuning_follows_them():
     one, other = probes(4), Probes(ROWS[:4], np.full(4, 50.0))
-    alone = TrainedZeroShot(trained())
     assert (
-        alone.adapt(facts(), one, 0).predict(UNSEEN).latency_ms
-        == alone.adapt(facts(), other, 0).predict(UNSEEN).latency_ms
+        zero_shot(trained(), facts(), one).predict(UNSEEN).latency_ms
+        == zero_shot(trained(), facts(), other).predict(UNSEEN).latency_ms
     ).all()
-    tuned = TrainedFilm(trained()).adapt(facts(), other, 0).predict(UNSEEN)
+    tuned = tuned_head(trained(), facts(), other).predict(UNSEEN)
     assert np.median(tuned.latency_ms) == pytest.approx(50.0, rel=0.2)
 
 
 def test_both_adaptations_together_have_intervals_around_their_median():
-    adapted = TrainedBoth(trained()).adapt(facts(), probes(), 0)
-    assert isinstance(adapted, AdaptedBoth)
-    found = adapted.predict(UNSEEN)
+    found = both(trained(), facts(), probes()).predict(UNSEEN)
     assert (found.low80_ms < found.latency_ms).all()
     assert (found.latency_ms < found.high80_ms).all()
 
@@ -160,5 +171,5 @@ def test_training_leaves_the_random_numbers_of_the_program_alone():
     torch.manual_seed(3)
     expected = torch.rand(1)
     torch.manual_seed(3)
-    train_kernel_network(view(), 1, Recipe(steps=1, batch=10))
+    train_graph_network(view(), 1, Recipe(steps=1, batch=10))
     assert torch.equal(torch.rand(1), expected)
