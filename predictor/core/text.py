@@ -11,7 +11,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "RLE", "RLO", "RLI", "AN"})
 
 
-def _escaped(character: str) -> str:
+def escaped(character: str) -> str:
+    """Return a character as an escape that says its number."""
     code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"
@@ -23,7 +24,7 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        _escaped(character)
+        escaped(character)
         if unicodedata.category(character) in _HIDDEN
         or unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
         else character

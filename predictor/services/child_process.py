@@ -31,6 +31,7 @@ class ChildProcess:
 
     Args:
         command: its command line.
+        what: what it is, for errors.
 
     Attributes:
         answers: each answer ``{"id", "kind", "payload"}``, and None when the child has ended.
@@ -40,7 +41,7 @@ class ChildProcess:
         HostError: the command cannot be run.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], what: str = "the reader of model files") -> None:
         self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
         self.ready = False
         self._last_words = ""
@@ -57,7 +58,7 @@ class ChildProcess:
             )
         except OSError as error:
             raise HostError(
-                "the reader of model files",
+                what,
                 f"it cannot be started: {error.strerror}",
                 "install the program again",
             ) from error

@@ -18,7 +18,7 @@ from predictor.services.report.request import ReportRequest
 from predictor.services.report.settings import settings_section
 from predictor.services.report.summary import summary_section
 from predictor.services.report.versions import PROGRAM, versions_section
-from predictor.services.report.words import plural
+from predictor.services.report.words import brief, plural
 
 EVERY_SECTION = tuple(SectionId)
 
@@ -87,13 +87,13 @@ def _sections(
 
 def _title(request: ReportRequest) -> str:
     if len(request.models) == 1:
-        return f"Latency of {shown(request.models[0].label)}"
+        return f"Latency of {brief(request.models[0].label)}"
     return f"Latency of {len(request.models)} models"
 
 
 def _subtitle(request: ReportRequest) -> str:
     if len(request.targets) == 1:
-        targets = shown(request.targets[0].device.name)
+        targets = brief(request.targets[0].device.name)
     else:
         targets = plural(len(request.targets), "target")
     budget = "" if request.budget_ms is None else f", budget {number(request.budget_ms)} ms"

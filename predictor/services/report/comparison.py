@@ -34,7 +34,7 @@ from predictor.core.wording import (
 )
 from predictor.services.prediction import budget_probability
 from predictor.services.report.request import Pair, ReportRequest
-from predictor.services.report.words import TONES, figures, latency, plural, text, words
+from predictor.services.report.words import TONES, figures, latency, likelihood, plural, text, words
 
 # On a linear axis, bars shorter than a fiftieth of the longest are hardly seen.
 _LINEAR_SPAN = 50.0
@@ -96,7 +96,7 @@ def _columns(request: ReportRequest, parts: _Shown) -> Iterator[Column]:
     yield figures("bound", f"Bound {unit}")
     yield words("basis", "Basis")
     if parts.budget:
-        yield words("verdict", f"{number(request.budget_ms)} ms")
+        yield words("verdict", f"Budget {number(request.budget_ms)} ms")
     if parts.likely:
         yield figures("likely", "Likely met")
 
@@ -119,7 +119,7 @@ def _cells(pair: Pair, request: ReportRequest, parts: _Shown) -> Iterator[Cell]:
         yield text(verdict_text(prediction, request.budget_ms), tone)
     if parts.likely:
         likely = budget_probability(prediction, request.budget_ms or 0.0)
-        yield Cell(NOTHING if likely is None else f"{likely:.0%}", likely)
+        yield Cell(NOTHING if likely is None else likelihood(likely), likely)
 
 
 def _remarks(prediction: Prediction) -> str:

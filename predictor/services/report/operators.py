@@ -23,6 +23,7 @@ from predictor.core.wording import configuration_text, number, shown
 from predictor.services.prediction import OperatorTable
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import (
+    brief,
     dims,
     figures,
     latency_words,
@@ -84,10 +85,10 @@ def operators_section(request: ReportRequest, explained: Sequence[Explained]) ->
 
 def pair_heading(pair: Pair, request: ReportRequest) -> Heading:
     """Return a heading that names a pair, with its configuration and its latency."""
-    model = f"{shown(pair.model.label)} on " if len(request.models) > 1 else ""
+    model = f"{brief(pair.model.label)} on " if len(request.models) > 1 else ""
     detail = configuration_text(pair.prediction.configuration)
     figure = latency_words(pair.prediction, request.unit)
-    return Heading(f"{model}{shown(pair.target.device.name)}", f"{detail} · {figure}")
+    return Heading(f"{model}{brief(pair.target.device.name)}", f"{detail} · {figure}")
 
 
 def slowest(table: OperatorTable, most: int) -> list[int]:

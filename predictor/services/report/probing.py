@@ -23,7 +23,7 @@ from predictor.core.report import (
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
-from predictor.services.report.words import figures, listed, plural, text, words
+from predictor.services.report.words import brief, figures, listed, plural, text, words
 from predictor.services.signatures import Signatures
 
 _COLUMNS = (
@@ -68,7 +68,7 @@ def probing_section(request: ReportRequest) -> Section:
         if name is not None:
             blocks += _part(known, shown(name), known.stored.signature.id in used)
     probed = {known.stored.signature.device_id for known in request.signatures}
-    without = [shown(name) for identity, name in names.items() if identity not in probed]
+    without = [brief(name) for identity, name in names.items() if identity not in probed]
     if without:
         blocks.append(Paragraph(f"Nothing was measured on {listed(without, 20)}."))
     return Section(SectionId.PROBING, "Probing", tuple(blocks))

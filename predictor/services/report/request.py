@@ -8,9 +8,10 @@ from datetime import datetime
 
 from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import configuration_text, shown
+from predictor.core.wording import configuration_text
 from predictor.graph.model import Model
 from predictor.services.prediction import OperatorTable
+from predictor.services.report.words import brief
 from predictor.services.signatures import StoredSignature
 
 OPERATORS_LISTED = 15
@@ -84,11 +85,11 @@ class ReportRequest:
     operators: int = OPERATORS_LISTED
 
     def target_name(self, target: Target) -> str:
-        """Return the name of a target's device as it is shown.
+        """Return the name of a target's device as it stands in a sentence.
 
         Its configuration follows where several targets are on devices of that name.
         """
-        name = shown(target.device.name)
+        name = brief(target.device.name)
         if sum(other.device.name == target.device.name for other in self.targets) == 1:
             return name
         return f"{name}, {configuration_text(target.configuration)}"

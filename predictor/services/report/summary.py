@@ -7,10 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from predictor.core.records import Basis, Prediction
 from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId, Tone
 from predictor.core.verdict import Verdict, is_over, verdict
-from predictor.core.wording import interval_text, number, shown
+from predictor.core.wording import interval_text, number
 from predictor.services.prediction import budget_probability
 from predictor.services.report.request import Pair, ReportedModel, ReportRequest
-from predictor.services.report.words import TONES, latency_words, listed, plural
+from predictor.services.report.words import (
+    TONES,
+    brief,
+    latency_words,
+    likelihood,
+    listed,
+    plural,
+)
 
 _MODELS_NAMED = 12
 _GROUPS: tuple[tuple[Verdict, str], ...] = (
@@ -49,7 +56,7 @@ def summary_section(request: ReportRequest) -> Section:
 
 def _finding(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest) -> str:
     """Say in one sentence on how many targets a model meets the budget."""
-    name, targets = shown(model.label), plural(len(pairs), "target")
+    name, targets = brief(model.label), plural(len(pairs), "target")
     numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
     if not numbers:
         return f"{name} has no number on any of {targets}."
@@ -94,7 +101,7 @@ def _with_latency(pair: Pair, request: ReportRequest) -> str:
         if is_over(pair.prediction, request.budget_ms):
             words.append(f"{number((pair.prediction.latency_ms or 0.0) / request.budget_ms)}×")
         likely = budget_probability(pair.prediction, request.budget_ms)
-        words += [] if likely is None else [f"{likely:.0%} likely to meet it"]
+        words += [] if likely is None else [f"{likelihood(likely)} likely to meet it"]
     return f"{request.target_name(pair.target)} ({', '.join(words)})"
 
 

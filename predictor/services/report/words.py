@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from predictor.core.records import Prediction
 from predictor.core.report import Cell, Column, Tone
+from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import Verdict
 from predictor.core.wording import (
@@ -16,6 +17,7 @@ from predictor.core.wording import (
     shown,
 )
 
+_BRIEF = 56
 TONES: dict[Verdict, Tone] = {
     Verdict.NONE: Tone.MUTED,
     Verdict.MEETS: Tone.GOOD,
@@ -59,6 +61,18 @@ def latency_words(prediction: Prediction, unit: LatencyUnit) -> str:
 def share(value: float) -> Cell:
     """Return a cell of a share as a percentage."""
     return Cell(f"{value:.1%}", value)
+
+
+def brief(name: str) -> str:
+    """Return a name as it stands in a sentence."""
+    return shortened(name, _BRIEF)
+
+
+def likelihood(value: float) -> str:
+    """Write how likely something is; nothing that is predicted is certain."""
+    if value > 0.99:
+        return "over 99%"
+    return "under 1%" if value < 0.01 else f"{value:.0%}"
 
 
 def plural(number_of: int, word: str) -> str:

@@ -1,0 +1,1 @@
+"""Reports on pages: laid out once, then painted the same into PDF, preview and printer."""

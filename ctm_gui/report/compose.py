@@ -1,0 +1,202 @@
+"""A report on pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ctm_gui.report.chart import draw_chart
+from ctm_gui.report.chart import least_height as chart_height
+from ctm_gui.report.flow import BODY, LARGE, LEFT, SMALL, TONES, Flow, rule, strip
+from ctm_gui.report.heat_map import draw_heat_map
+from ctm_gui.report.heat_map import least_height as heat_map_height
+from ctm_gui.report.marks import Line, Pages, PageSize, Style, Text
+from ctm_gui.report.tables import draw_facts, draw_table
+from ctm_gui.report.typeface import Typeface
+from ctm_gui.report.wrapping import wrapped
+from ctm_gui.theme import LIGHT
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.core.report import (
+    BarChart,
+    Block,
+    Bullets,
+    Commands,
+    Facts,
+    Heading,
+    HeatMap,
+    Paragraph,
+    Report,
+    Section,
+    Table,
+)
+
+_TITLE = Style(230, bold=True)
+_SUBTITLE = Style(110)
+_HEADING = Style(104, bold=True)
+# A section's title stays with the beginning of what follows.
+_KEPT = 1500.0
+# So does a heading; its own height and that of a paragraph are in it.
+_HEADED = 900.0
+
+
+def compose(
+    report: Report,
+    size: PageSize,
+    cancel: CancelToken | None = None,
+    progress: ProgressCallback = no_progress,
+) -> Pages:
+    """Lay a report out on pages.
+
+    The fonts must be registered. It may run on any thread.
+
+    Args:
+        report: with at least a title.
+        size: of the pages.
+        cancel: asks to stop.
+        progress: told of each block.
+
+    Raises:
+        CancelledError: a stop was asked for.
+    """
+    token = cancel or CancelToken()
+    flow = Flow(size, Typeface())
+    _title(flow, report)
+    contents = _contents(flow, report) if len(report.sections) > 1 else []
+    total = sum(len(section.blocks) for section in report.sections)
+    done = 0
+    for place, section in enumerate(report.sections):
+        _section_title(flow, section)
+        if contents:
+            _number(flow, contents[place])
+        for number, block in enumerate(section.blocks):
+            token.check()
+            progress(Progress(done, total, f"Laying out {section.title}"))
+            if isinstance(block, Heading):
+                flow.need(_least_height(flow, section.blocks[number + 1 : number + 3]))
+            _DRAWN[type(block)](flow, block)
+            done += 1
+    return Pages(report.title, size, flow.finished(f"{report.title} · {report.program}"))
+
+
+def _title(flow: Flow, report: Report) -> None:
+    flow.put(strip(flow, flow.y, 28.0, LIGHT.accent))
+    flow.y += 120.0
+    for line in wrapped(flow.typeface, report.title, _TITLE, flow.width, 3):
+        flow.text(LEFT, flow.y, line, _TITLE)
+        flow.y += flow.typeface.line_height(_TITLE)
+    flow.y += 30.0
+    for line in wrapped(flow.typeface, report.subtitle, _SUBTITLE, flow.width, 3):
+        flow.text(LEFT, flow.y, line, _SUBTITLE)
+        flow.y += flow.typeface.line_height(_SUBTITLE)
+    made = f"{report.created.replace('T', ' ')} · {report.program}"
+    flow.text(LEFT, flow.y + 20.0, flow.fitted(made, SMALL, flow.width), SMALL, LIGHT.muted)
+    flow.y += 220.0
+
+
+def _contents(flow: Flow, report: Report) -> list[tuple[float, float]]:
+    """Set the titles of the sections; returns where their page numbers are to end."""
+    places = []
+    height = flow.typeface.line_height(SMALL) * 1.15
+    half = (len(report.sections) + 1) // 2
+    between = 300.0
+    column = (flow.width - between) / 2
+    for place, section in enumerate(report.sections):
+        x = LEFT + (place // half) * (column + between)
+        top = flow.y + (place % half) * height
+        flow.text(x, top, flow.fitted(section.title, SMALL, column - 500.0), SMALL)
+        places.append((x + column, top))
+    flow.y += half * height + 160.0
+    return places
+
+
+def _number(flow: Flow, place: tuple[float, float]) -> None:
+    """Write into the contents that a section begins on this page."""
+    right, top = place
+    number = str(flow.page + 1)
+    x = right - flow.typeface.width(number, SMALL)
+    baseline = top + flow.typeface.ascent(SMALL)
+    flow.put(Text(x, baseline, number, SMALL, LIGHT.muted), page=0)
+
+
+def _section_title(flow: Flow, section: Section) -> None:
+    flow.skip(160.0)
+    flow.need(_KEPT)
+    flow.text(LEFT, flow.y, flow.fitted(section.title, LARGE, flow.width), LARGE, LIGHT.accent)
+    flow.y += flow.typeface.line_height(LARGE) + 20.0
+    flow.put(rule(flow, flow.y, LIGHT.accent, 8.0))
+    flow.y += 110.0
+
+
+def _least_height(flow: Flow, following: Sequence[Block]) -> float:
+    """Return the room that a heading needs so that it does not stand alone: what it heads too."""
+    least = _HEADED
+    for block in following:
+        if isinstance(block, Heading):
+            break
+        if isinstance(block, BarChart):
+            least = _HEADED + chart_height(block)
+        elif isinstance(block, HeatMap):
+            least = _HEADED + heat_map_height(flow, block)
+    return least
+
+
+def _heading(flow: Flow, heading: Heading) -> None:
+    flow.skip(60.0)
+    lines = wrapped(flow.typeface, heading.text, _HEADING, flow.width, 2)
+    height = flow.typeface.line_height(_HEADING)
+    for line in lines:
+        flow.text(LEFT, flow.y, line, _HEADING)
+        flow.y += height
+    if heading.detail:
+        _detail(flow, heading.detail, flow.typeface.width(lines[-1], _HEADING), height)
+    flow.y += 50.0
+
+
+def _detail(flow: Flow, detail: str, taken: float, height: float) -> None:
+    """Set the detail behind the heading, below it where it does not fit there."""
+    x = taken + 120.0
+    if x + flow.typeface.width(flow.typeface.drawable(detail), SMALL) <= flow.width:
+        top = flow.y - height + (flow.typeface.ascent(_HEADING) - flow.typeface.ascent(SMALL))
+        flow.text(LEFT + x, top, flow.typeface.drawable(detail), SMALL, LIGHT.muted)
+    else:
+        flow.paragraph(detail, SMALL, LIGHT.muted)
+
+
+def _paragraph(flow: Flow, paragraph: Paragraph) -> None:
+    flow.paragraph(paragraph.text, BODY, TONES[paragraph.tone])
+    flow.y += 80.0
+
+
+def _bullets(flow: Flow, bullets: Bullets) -> None:
+    for item in bullets.items:
+        flow.need(flow.typeface.line_height(BODY))
+        middle = flow.y + flow.typeface.ascent(BODY) * 0.66
+        flow.put(Line(LEFT + 40.0, middle, LEFT + 75.0, middle, TONES[item.tone], 30.0))
+        flow.paragraph(item.text, BODY, TONES[item.tone], 150.0)
+        flow.y += 25.0
+    flow.y += 70.0
+
+
+def _commands(flow: Flow, commands: Commands) -> None:
+    height = flow.typeface.line_height(SMALL)
+    for command in commands.lines:
+        lines = wrapped(flow.typeface, command, SMALL, flow.width - 200.0)
+        for line in lines:
+            flow.need(height)
+            flow.put(strip(flow, flow.y, height + 1.0, LIGHT.background))
+            flow.text(LEFT + 100.0, flow.y + 8.0, line, SMALL)
+            flow.y += height
+        flow.y += 60.0
+    flow.y += 60.0
+
+
+_DRAWN: dict[type, Callable[[Flow, Any], None]] = {
+    Heading: _heading,
+    Paragraph: _paragraph,
+    Bullets: _bullets,
+    Facts: draw_facts,
+    Commands: _commands,
+    Table: draw_table,
+    BarChart: draw_chart,
+    HeatMap: draw_heat_map,
+}

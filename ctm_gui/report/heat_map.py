@@ -1,0 +1,86 @@
+"""Heat maps: shares in shades of one colour, each with its percentage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctm_gui.report.flow import BODY_BOLD, LEFT, SMALL, SMALL_BOLD, Flow
+from ctm_gui.report.marks import Box, Style, Text
+from ctm_gui.theme import LIGHT
+from predictor.core.report import HeatMap
+
+_TINY = Style(62)
+_NAME_SHARE = 0.30
+_ROW = 118.0
+_MOST_HEAD = 1100.0
+_WIDEST_CELL = 420.0
+_TITLE = 160.0
+_KEPT_ROWS = 24
+
+
+def draw_heat_map(flow: Flow, heat_map: HeatMap) -> None:
+    """Set a heat map; a page that it goes on to has the names of the columns again."""
+    names_width = flow.width * _NAME_SHARE
+    cell = min((flow.width - names_width) / max(len(heat_map.columns), 1), _WIDEST_CELL)
+    labels, head = _labels(flow, heat_map)
+    flow.need(least_height(flow, heat_map))
+    flow.text(LEFT, flow.y, flow.fitted(heat_map.title, BODY_BOLD, flow.width), BODY_BOLD)
+    flow.y += _TITLE
+    _head(flow, heat_map.row_title, labels, cell, head)
+    highest = max((max(row, default=0.0) for row in heat_map.values), default=0.0) or 1.0
+    for name, values in zip(heat_map.rows, heat_map.values, strict=True):
+        if flow.need(_ROW):
+            _head(flow, heat_map.row_title, labels, cell, head)
+        flow.text(LEFT, flow.y + 12.0, flow.fitted(name, SMALL, names_width - 60.0), SMALL)
+        _cells(flow, values, highest, cell)
+        flow.y += _ROW
+    flow.y += 140.0
+
+
+def least_height(flow: Flow, heat_map: HeatMap) -> float:
+    """Return the room under which a heat map is not begun: that of the whole where it is short."""
+    return _TITLE + _labels(flow, heat_map)[1] + _ROW * min(len(heat_map.rows), _KEPT_ROWS)
+
+
+def _labels(flow: Flow, heat_map: HeatMap) -> tuple[list[str], float]:
+    """Return the columns' names as they fit upright, and the height that they need."""
+    labels = [flow.fitted(name, SMALL, _MOST_HEAD) for name in heat_map.columns]
+    highest = max((flow.typeface.width(label, SMALL) for label in labels), default=0.0)
+    return labels, highest + 60.0
+
+
+def _head(flow: Flow, row_title: str, labels: Sequence[str], cell: float, head: float) -> None:
+    """Set the columns' names upright over their cells."""
+    bottom = flow.y + head
+    title_top = bottom - flow.typeface.line_height(SMALL_BOLD) - 20.0
+    flow.text(LEFT, title_top, row_title, SMALL_BOLD)
+    x = LEFT + flow.width * _NAME_SHARE
+    for place, label in enumerate(labels):
+        baseline = x + (place + 0.5) * cell + flow.typeface.ascent(SMALL) * 0.35
+        flow.put(Text(baseline, bottom - 30.0, label, SMALL, LIGHT.text, upward=True))
+    flow.y = bottom
+
+
+def _cells(flow: Flow, values: Sequence[float], highest: float, cell: float) -> None:
+    x = LEFT + flow.width * _NAME_SHARE
+    for place, value in enumerate(values):
+        strength = max(0.0, value / highest) ** 0.5
+        left = x + place * cell
+        flow.put(Box(left, flow.y, cell, _ROW, _shade(strength), LIGHT.surface))
+        text = _percentage(value, highest)
+        colour = LIGHT.on_accent if strength > 0.62 else LIGHT.text
+        width = flow.typeface.width(text, _TINY)
+        top = flow.y + (_ROW - flow.typeface.line_height(_TINY)) / 2 + 6.0
+        flow.text(left + (cell - width) / 2, top, text, _TINY, colour)
+
+
+def _percentage(value: float, highest: float) -> str:
+    """Write a share, with a decimal where all are small."""
+    return f"{value:.1%}" if highest < 0.1 else f"{value:.0%}"
+
+
+def _shade(strength: float) -> str:
+    """Return a colour between that of the paper (0) and the accent (1)."""
+    ends = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (LIGHT.surface, LIGHT.accent)]
+    mixed = (round(low + (high - low) * strength) for low, high in zip(*ends, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed)

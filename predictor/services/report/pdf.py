@@ -1,0 +1,75 @@
+"""A report as PDF: pages are laid out by Qt, which this package does not know, in a child process."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from queue import Empty
+from typing import Any
+
+from predictor.core.errors import HostError, error_from_dict
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.core.report import Report
+from predictor.services.child_process import ChildProcess
+from predictor.services.report.json_form import report_document
+
+WRITER_FLAG = "--report-writer"
+"""First argument of a frozen program that is to be the writer; its entry knows it."""
+
+_WHAT = "the PDF writer"
+_MODULE = "ctm_gui.report"
+_POLL_S = 0.05
+
+
+def report_pdf(
+    report: Report,
+    page: str = "a4",
+    cancel: CancelToken | None = None,
+    progress: ProgressCallback = no_progress,
+) -> bytes:
+    """Return a report as a PDF file.
+
+    Args:
+        report: the report.
+        page: ``a4`` or ``letter``.
+        cancel: asks to stop.
+        progress: told of each block and page.
+
+    Raises:
+        HostError: the child cannot be started or fails, for example for lack of a library.
+        CancelledError: a stop was asked for.
+    """
+    token = cancel or CancelToken()
+    child = ChildProcess(_command(), _WHAT)
+    try:
+        child.send({"id": 1, "report": report_document(report), "page": page})
+        return base64.b64decode(_result(child, token, progress)["pdf"])
+    finally:
+        child.kill()
+
+
+def _result(child: ChildProcess, token: CancelToken, progress: ProgressCallback) -> dict[str, Any]:
+    while True:
+        token.check()
+        try:
+            answer = child.answers.get(timeout=_POLL_S)
+        except Empty:
+            continue
+        if answer is None:
+            raise HostError(
+                _WHAT,
+                f"it ended without a result ({child.describe_end()})",
+                "install the program again, or write report.md",
+            )
+        payload: dict[str, Any] = answer["payload"]
+        if answer["kind"] == "result":
+            return payload
+        if answer["kind"] == "error":
+            raise error_from_dict(payload)
+        progress(Progress(payload["done"], payload["total"], payload["message"]))
+
+
+def _command() -> list[str]:
+    if getattr(sys, "frozen", False):
+        return [sys.executable, WRITER_FLAG]
+    return [sys.executable, "-P", "-X", "utf8", "-m", _MODULE]
