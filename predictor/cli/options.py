@@ -42,7 +42,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _parser() -> Parser:
-    from predictor.cli.probe_options import add_probe  # noqa: PLC0415  # it imports this module
+    # They import this module.
+    from predictor.cli.probe_options import add_probe  # noqa: PLC0415
+    from predictor.cli.store_options import add_store  # noqa: PLC0415
 
     everywhere = _everywhere()
     parser = Parser(
@@ -56,7 +58,7 @@ def _parser() -> Parser:
     _add_predict(commands, everywhere)
     _add_inspect(commands, everywhere)
     _add_devices(commands, everywhere)
-    _add_store(commands, everywhere)
+    add_store(commands, everywhere)
     _add_evaluate(commands, everywhere)
     add_probe(commands, everywhere)
     return parser
@@ -177,19 +179,6 @@ def _add_devices(commands: argparse._SubParsersAction[Parser], shared: Parser) -
     )
     for action in (listing, show, check, detect):
         json_option(action)
-
-
-def _add_store(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
-    parser = commands.add_parser(
-        "store",
-        parents=[shared],
-        help="the local store",
-        description="Tell what the local store holds, or check that it is whole.",
-        epilog=EPILOG,
-    )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, text in (("info", "what it holds"), ("check", "whether it is whole")):
-        json_option(actions.add_parser(name, parents=[shared], help=text))
 
 
 def _add_evaluate(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:

@@ -42,21 +42,25 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, object]:
     return parse_object(data, subject)
 
 
-def parse_object(data: bytes, subject: str) -> dict[str, object]:
+def parse_object(
+    data: bytes, subject: str, what: str = "device file", limit: int = MAX_BYTES
+) -> dict[str, object]:
     """Parse ``data`` as one JSON object.
 
     Args:
         data: the bytes of the file, UTF-8 with or without a byte order mark.
         subject: what to call it in an error, usually its path.
+        what: the kind of file that was expected.
+        limit: most bytes that it may have.
 
     Raises:
         InputError: naming ``subject``, the place and the reason.
     """
-    if len(data) > MAX_BYTES:
+    if len(data) > limit:
         raise InputError(
             subject,
-            f"is larger than {MAX_BYTES:,} bytes, the most that a device file may have",
-            "choose a device file",
+            f"is larger than {limit:,} bytes, the most that a {what} may have",
+            f"choose a {what}",
         )
     try:
         text = data.decode("utf-8-sig")
@@ -73,10 +77,10 @@ def parse_object(data: bytes, subject: str) -> dict[str, object]:
         raise InputError(
             subject,
             f"is not text in UTF-8 (byte {error.start})",
-            "choose a device file, or save it as UTF-8",
+            f"choose a {what}, or save it as UTF-8",
         ) from error
     except RecursionError as error:
-        raise InputError(subject, "is nested too deeply for a device file", _CORRECT) from error
+        raise InputError(subject, f"is nested too deeply for a {what}", _CORRECT) from error
     except ValueError as error:
         # The hooks' own reasons, and Python's limit on the digits of a whole number.
         reason = (
@@ -87,7 +91,7 @@ def parse_object(data: bytes, subject: str) -> dict[str, object]:
         raise InputError(
             subject,
             f"holds {kind_of(value)} where a JSON object was expected",
-            "choose a device file",
+            f"choose a {what}",
         )
     return value
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,6 +16,7 @@ from predictor.store import maintenance
 from predictor.store import models as model_records
 from predictor.store.copies import keep_aside, put_back, write_copy
 from predictor.store.database import Database, open_read_only, store_path
+from predictor.store.failures import explained
 from predictor.store.recognition import refuse_other_program
 
 __all__ = ["Restored", "back_up", "restore", "store_info", "store_problems"]
@@ -86,7 +88,8 @@ def back_up(target: Path, path: Path | None = None, *, replacing: bool = False) 
         raise InputError(str(location), "there is no store yet", "name its file with --store")
     _check_target(target, location, replacing=replacing)
     open_read_only(location).close()
-    write_copy(location, target, partial(_accept_copy, location))
+    with explained(location):
+        write_copy(location, target, partial(_accept_copy, location))
     return target.stat().st_size
 
 
@@ -171,19 +174,24 @@ def _prepare(location: Path) -> None:
 
 
 def _stage(source: Path, staged: Path) -> None:
-    """Copy a backup beside the store and look at the copy; its name stands in each error."""
-    try:
+    """Copy a backup beside the store and look at the copy; errors name the backup."""
+    with _blaming(source):
         open_read_only(source).close()
+    with explained(source):
         write_copy(source, staged)
+    with _blaming(source):
         found = _problems_of_copy(staged)
+        if found:
+            raise InputError(str(source), f"it is damaged ({found[0]})", "")
+
+
+@contextmanager
+def _blaming(source: Path) -> Iterator[None]:
+    try:
+        yield
     except CtmError as error:
-        raise InputError(
-            str(source), error.reason, "name a sound backup; nothing was changed"
-        ) from error
-    if found:
-        raise InputError(
-            str(source), f"it is damaged ({found[0]})", "name a sound backup; nothing was changed"
-        )
+        action = "name a sound backup; nothing was changed"
+        raise InputError(str(source), error.reason, action) from error
 
 
 def _keep(location: Path) -> Path | None:

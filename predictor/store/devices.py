@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -31,20 +32,29 @@ def put(
     with database.transaction() as connection:
         if replacing not in {None, device.id}:
             connection.execute("DELETE FROM devices WHERE id = ?", (replacing,))
-        connection.execute(
-            "INSERT INTO devices (id, name, vendor, family, description, updated_ns)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name,"
-            " vendor = excluded.vendor, family = excluded.family,"
-            " description = excluded.description, updated_ns = excluded.updated_ns",
-            (
-                device.id,
-                text_in(device.name),
-                text_in(device.vendor),
-                str(device.family),
-                _description(device, unknown_metrics or {}),
-                time.time_ns(),
-            ),
-        )
+        insert(connection, device, unknown_metrics)
+
+
+def insert(
+    connection: sqlite3.Connection,
+    device: Device,
+    unknown_metrics: Mapping[str, float] | None = None,
+) -> None:
+    """Store a device, an earlier description with its id is replaced; inside a transaction."""
+    connection.execute(
+        "INSERT INTO devices (id, name, vendor, family, description, updated_ns)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name,"
+        " vendor = excluded.vendor, family = excluded.family,"
+        " description = excluded.description, updated_ns = excluded.updated_ns",
+        (
+            device.id,
+            text_in(device.name),
+            text_in(device.vendor),
+            str(device.family),
+            _description(device, unknown_metrics or {}),
+            time.time_ns(),
+        ),
+    )
 
 
 def every(database: Database) -> list[Device]:

@@ -140,6 +140,14 @@ def withdraw(connection: sqlite3.Connection, measurement_id: str) -> None:
     )
 
 
+def is_withdrawn(connection: sqlite3.Connection, measurement_id: str) -> bool:
+    """Return whether a measurement was withdrawn."""
+    found = connection.execute(
+        "SELECT 1 FROM measurements WHERE id = ? AND withdrawn_ns IS NOT NULL", (measurement_id,)
+    ).fetchone()
+    return found is not None
+
+
 def reinstate(connection: sqlite3.Connection, measurement_id: str) -> None:
     """Undo a withdrawal; inside a transaction."""
     connection.execute(

@@ -140,6 +140,14 @@ def delete(database: Database, ids: Sequence[str]) -> None:
         )
 
 
+def is_deleted(connection: sqlite3.Connection, prediction_id: str) -> bool:
+    """Return whether a prediction was deleted."""
+    found = connection.execute(
+        "SELECT 1 FROM predictions WHERE id = ? AND deleted_ns IS NOT NULL", (prediction_id,)
+    ).fetchone()
+    return found is not None
+
+
 def restore(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
     """Undo a deletion; inside a transaction."""
     connection.executemany(

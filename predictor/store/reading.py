@@ -50,7 +50,7 @@ def connect_immutable(path: Path) -> sqlite3.Connection:
 
 def uri(path: Path, options: str) -> str:
     """Return the SQLite URI of a file."""
-    name = path.as_posix()
+    name = path.absolute().as_posix()
     # Two slashes and an empty host, so that a Windows share's own two are not taken for a host.
     slash = "" if name.startswith("/") else "/"
     return f"file://{slash}{quote(os.fsencode(name), safe='/:')}?{options}"

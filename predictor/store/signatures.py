@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from predictor.core.errors import InputError
 from predictor.core.records import Signature
@@ -61,6 +61,16 @@ def insert(
     )
 
 
+def insert_stored(connection: sqlite3.Connection, stored: StoredSignature) -> None:
+    """Store a signature under its own id and time, not active; inside a transaction."""
+    signature = stored.signature
+    insert(connection, replace(signature, active=False), stored.facts)
+    connection.execute(
+        "UPDATE signatures SET created_ns = ?, deleted_ns = ? WHERE id = ?",
+        (stored.created_ns, stored.deleted_ns, signature.id),
+    )
+
+
 def every(database: Database) -> list[Signature]:
     """Return all signatures that were not deleted, the oldest first."""
     return [stored.signature for stored in stored(database) if stored.deleted_ns is None]
@@ -109,8 +119,13 @@ def activate(database: Database, signature_id: str) -> None:
         InputError: there is no such signature, or it was deleted.
     """
     with database.transaction() as connection:
-        _deactivate(connection, _target_of(connection, signature_id))
-        connection.execute("UPDATE signatures SET active = 1 WHERE id = ?", (signature_id,))
+        make_active(connection, signature_id)
+
+
+def make_active(connection: sqlite3.Connection, signature_id: str) -> None:
+    """Do what ``activate`` does, inside a transaction."""
+    _deactivate(connection, _target_of(connection, signature_id))
+    connection.execute("UPDATE signatures SET active = 1 WHERE id = ?", (signature_id,))
 
 
 def delete(database: Database, signature_id: str) -> bool:
@@ -137,10 +152,15 @@ def delete(database: Database, signature_id: str) -> bool:
 def restore(database: Database, signature_id: str, *, active: bool) -> None:
     """Undo a deletion; an active signature takes the place of the one before."""
     with database.transaction() as connection:
-        connection.execute("UPDATE signatures SET deleted_ns = NULL WHERE id = ?", (signature_id,))
+        undelete(connection, signature_id)
         if active:
             _deactivate(connection, _target_of(connection, signature_id))
             connection.execute("UPDATE signatures SET active = 1 WHERE id = ?", (signature_id,))
+
+
+def undelete(connection: sqlite3.Connection, signature_id: str) -> None:
+    """Undo a deletion, the signature not active; inside a transaction."""
+    connection.execute("UPDATE signatures SET deleted_ns = NULL WHERE id = ?", (signature_id,))
 
 
 def _deactivate(connection: sqlite3.Connection, target_id: int) -> None:

@@ -124,6 +124,15 @@ def test_restoring_brings_the_backup_and_keeps_the_store_aside(store: Path, back
     assert backup.read_bytes() == content
 
 
+def test_paths_may_be_relative(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    back_up(Path("copy"), Path("store.sqlite"))
+    restore(Path("copy"), Path("other.sqlite"))
+    assert says(tmp_path / "other.sqlite") == "old"
+
+
 def test_restoring_where_there_is_no_store_makes_one(backup: Path, tmp_path: Path) -> None:
     restored = restore(backup, tmp_path / "new folder" / "store.sqlite")
     assert restored.kept is None

@@ -1,0 +1,169 @@
+"""What a project and a store say differently, in words, and what may be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from predictor.core.records import Device
+from predictor.core.text import shortened
+from predictor.core.units import significant
+from predictor.devices.schema import device_to_object
+from predictor.store.measurements import StoredMeasurement
+from predictor.store.predictions import StoredPrediction
+from predictor.store.signatures import StoredSignature
+
+_SHOWN = 80
+
+
+class Subject(StrEnum):
+    """What a conflict is about."""
+
+    DEVICE = "device"
+    MEASUREMENT = "measurement"
+    SIGNATURE = "signature"
+    PREDICTION = "prediction"
+    MARKS = "tags and note"
+    ACTIVE = "signature in use"
+
+
+class Choice(StrEnum):
+    """What to do about one: mine stays, theirs takes its place, or both are there."""
+
+    KEEP = "keep"
+    TAKE = "take"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A thing that the store and the project say differently.
+
+    Attributes:
+        subject: what it is about.
+        id: of the device, record or target.
+        name: what it is, for people.
+        mine: what the store says.
+        theirs: what the project says.
+        choices: what can be done; what is not here makes no sense for it.
+    """
+
+    subject: Subject
+    id: str
+    name: str
+    mine: str
+    theirs: str
+    choices: tuple[Choice, ...]
+
+
+Chooser = Callable[[Conflict], Choice | None]
+
+
+def always(choice: Choice) -> Chooser:
+    """Return what answers every conflict alike.
+
+    Where theirs cannot take mine's place it is kept beside it; where both cannot be, mine stays.
+    """
+    order = {
+        Choice.KEEP: (Choice.KEEP,),
+        Choice.TAKE: (Choice.TAKE, Choice.BOTH, Choice.KEEP),
+        Choice.BOTH: (Choice.BOTH, Choice.KEEP),
+    }[choice]
+    return lambda conflict: next(c for c in order if c in conflict.choices)
+
+
+def of_device(mine: Device, theirs: Device, *, shipped: bool) -> Conflict:
+    """Return the conflict of two descriptions under one id; a shipped one is never replaced."""
+    choices = (Choice.KEEP, Choice.BOTH) if shipped else tuple(Choice)
+    name = f"{theirs.name} ({theirs.id})"
+    return Conflict(
+        Subject.DEVICE, theirs.id, name, _facts(mine, theirs), _facts(theirs, mine), choices
+    )
+
+
+def of_measurement(mine: StoredMeasurement, theirs: StoredMeasurement) -> Conflict:
+    """Return the conflict of two measurements under one id."""
+    words = [
+        f"{significant(m.measurement.value_ms, 6)} ms, {m.measurement.statistic}, "
+        f"{len(m.measurement.samples_ns)} samples, {_day(m.created_ns)}"
+        for m in (mine, theirs)
+    ]
+    return _of_record(Subject.MEASUREMENT, mine.measurement.id, mine.measurement.device_id, words)
+
+
+def of_signature(mine: StoredSignature, theirs: StoredSignature) -> Conflict:
+    """Return the conflict of two signatures under one id."""
+    words = [
+        f"{len(s.signature.measurement_ids)} measurements, {_day(s.created_ns)}"
+        for s in (mine, theirs)
+    ]
+    return _of_record(Subject.SIGNATURE, mine.signature.id, mine.signature.device_id, words)
+
+
+def of_prediction(mine: StoredPrediction, theirs: StoredPrediction) -> Conflict:
+    """Return the conflict of two predictions under one id."""
+    words = [_prediction(stored) for stored in (mine, theirs)]
+    name = f"{mine.prediction.model} on {mine.prediction.device_id}"
+    return _of_record(Subject.PREDICTION, mine.id, name, words)
+
+
+def of_marks(mine: StoredPrediction, theirs: StoredPrediction) -> Conflict:
+    """Return the conflict of two sets of tags and notes of one prediction."""
+    words = [f"{', '.join(s.tags) or 'no tag'}; {s.note or 'no note'}" for s in (mine, theirs)]
+    name = f"{mine.prediction.model} on {mine.prediction.device_id}"
+    return _conflict(Subject.MARKS, mine.id, name, words, tuple(Choice))
+
+
+def of_active(mine: StoredSignature, theirs: StoredSignature) -> Conflict:
+    """Return the conflict of two signatures, each in use for one target."""
+    signature = theirs.signature
+    c = signature.configuration
+    words = [
+        f"{s.signature.id[:8]}, {len(s.signature.measurement_ids)} measurements, "
+        f"{_day(s.created_ns)}"
+        for s in (mine, theirs)
+    ]
+    name = f"{signature.device_id}, {c.runtime}, {c.precision}, {c.threads} threads"
+    return _conflict(Subject.ACTIVE, signature.id, name, words, (Choice.KEEP, Choice.TAKE))
+
+
+def _of_record(subject: Subject, identity: str, name: str, words: list[str]) -> Conflict:
+    return _conflict(subject, identity, name, words, (Choice.KEEP, Choice.BOTH))
+
+
+def _conflict(
+    subject: Subject, identity: str, name: str, words: list[str], choices: tuple[Choice, ...]
+) -> Conflict:
+    mine, theirs = (shortened(text, _SHOWN) for text in words)
+    return Conflict(subject, identity, shortened(name, _SHOWN), mine, theirs, choices)
+
+
+def _facts(device: Device, other: Device) -> str:
+    """Return what one description says that the other does not, metrics by name."""
+    own, others = device_to_object(device), device_to_object(other)
+    words = [
+        f"{name} {significant(value, 6)}"
+        for name, value in device.metrics.items()
+        if other.metrics.get(name) != value
+    ]
+    words += [
+        name
+        for name in ("name", "vendor", "family", "configurations", "clusters", "sources", "notes")
+        if own.get(name) != others.get(name)
+    ]
+    return shortened(", ".join(words), _SHOWN) or "less"
+
+
+def _prediction(stored: StoredPrediction) -> str:
+    latency_ms = stored.prediction.latency_ms
+    number = "no number" if latency_ms is None else f"{significant(latency_ms, 6)} ms"
+    return f"{number}, {stored.prediction.engine}, {_day(stored.created_ns)}"
+
+
+def _day(time_ns: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d}"
+    except (OverflowError, ValueError, OSError):
+        return "a day out of range"
