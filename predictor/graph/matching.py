@@ -4,7 +4,8 @@ Operators are matched by name where names tell them apart, as exporters write th
 of a network (``/features/conv/Conv``). Running numbers (``Conv_12``) shift with the first operator
 that is added, so they say nothing. The others are matched between these by the longest common
 subsequence in topological order: those with equal type, shape, attributes and work first, then with
-equal type and shape, then with equal type.
+equal type and shape, then with equal type. Names of modules may hold numbers that shift too
+(``/blocks.3/Conv``), so the same is tried without names; what makes more operators equal is taken.
 """
 
 from __future__ import annotations
@@ -95,7 +96,10 @@ def _is_telling(name: str) -> bool:
 
 def _matched(first: _Side, second: _Side) -> Pairs:
     by_name = _by_name(first, second)
-    ways = [_filled(first, second, by_name, level) for level in range(len(first.keys))]
+    starts = [by_name, []] if by_name else [[]]
+    ways = [
+        _filled(first, second, start, level) for start in starts for level in range(len(first.keys))
+    ]
     return max(ways, key=lambda pairs: _score(first, second, pairs))
 
 
@@ -107,12 +111,14 @@ def _by_name(first: _Side, second: _Side) -> Pairs:
 
 
 def _score(first: _Side, second: _Side, pairs: Pairs) -> int:
-    """Return how well pairs match: a point for each level of keys that is equal."""
-    return sum(
+    """Return how well pairs match: two points for each level of keys, one for a name that tells."""
+    levels = sum(
         one[i] == other[j]
         for one, other in zip(first.keys, second.keys, strict=True)
         for i, j in pairs
     )
+    named = sum(first.names[i] == second.names[j] and _is_telling(first.names[i]) for i, j in pairs)
+    return 2 * levels + named
 
 
 def _filled(first: _Side, second: _Side, pairs: Pairs, level: int) -> Pairs:

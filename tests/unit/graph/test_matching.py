@@ -93,6 +93,21 @@ def test_names_of_modules_match_what_moved() -> None:
     assert match_operators(graph_of(before), graph_of(after)) == [(1, 0), (0, 1), (2, 2)]
 
 
+def test_numbers_of_modules_give_way_where_a_block_was_taken_out() -> None:
+    shapes = [(1, 8, 32, 32), (1, 16, 16, 16), (1, 32, 8, 8), (1, 64, 4, 4)]
+    before = [Named(shape=shape, name=f"/blocks.{i}/Conv") for i, shape in enumerate(shapes)]
+    after = [Named(shape=shape, name=f"/blocks.{i}/Conv") for i, shape in enumerate(shapes[1:])]
+    assert match_operators(graph_of(before), graph_of(after)) == [(1, 0), (2, 1), (3, 2)]
+
+
+def test_names_win_where_every_width_changed() -> None:
+    before = [
+        Named(shape=(1, c, 8, 8), name=f"/{n}/Conv") for n, c in (("a", 8), ("b", 16), ("c", 8))
+    ]
+    after = [Named(shape=(1, c, 8, 8), name=f"/{n}/Conv") for n, c in (("a", 6), ("c", 6))]
+    assert match_operators(graph_of(before), graph_of(after)) == [(0, 0), (2, 1)]
+
+
 def test_another_resolution_matches_every_operator() -> None:
     before = [Named(shape=(1, c, 112, 112)) for c in (8, 16, 32)]
     after = [Named(shape=(1, c, 96, 96)) for c in (8, 16, 32)]
