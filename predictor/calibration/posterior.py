@@ -24,8 +24,8 @@ from predictor.core.errors import InputError
 
 Z80: Final = 1.2815515655446004  # 90 % quantile of the standard normal distribution
 Z95: Final = 1.959963984540054  # 97.5 % quantile
-_NEGLIGIBLE: Final = 1e-5  # of the largest weight of a mixture
-_HALVINGS: Final = 30
+_NEGLIGIBLE: Final = 1e-4  # of the largest weight of a mixture
+_HALVINGS: Final = 20
 _GRID: Final = np.linspace(-8, 8, 8001)
 _CDF: Final = np.array([0.5 * math.erfc(-z / math.sqrt(2)) for z in _GRID.tolist()])
 
@@ -135,9 +135,7 @@ class BayesianRegression:
             InputError: shapes do not fit, or a number is not finite.
         """
         _check(seen, log_latency, asked)
-        parts, weights = self._averaged(seen, log_latency, asked)
-        means, variances = (np.array([part[place] for part in parts]) for place in (1, 2))
-        return Posterior(weights, means, variances)
+        return self._averaged(seen, log_latency, asked)
 
     def noise_level(self, seen: Vector, log_latency: Vector) -> float:
         """Return what the samples say of n: its geometric mean over the averaged posterior.
@@ -150,37 +148,37 @@ class BayesianRegression:
             InputError: as :meth:`predict`.
         """
         _check(seen, log_latency, seen)
-        _, weights = self._averaged(seen, log_latency, seen[:0])
-        noises = np.array([noise for _, noise in product(self.scale.values, self.noise.values)])
-        return float(np.exp(weights @ np.log(noises)))
+        weights = self._averaged(seen, log_latency, seen[:0]).weights
+        return float(np.exp(weights @ np.log(self._grid()[1])))
 
-    def _averaged(
-        self, seen: Vector, log_latency: Vector, asked: Vector
-    ) -> tuple[list[tuple[float, Vector, Vector]], Vector]:
-        """Return the parts of all pairs of scales, and their weights."""
-        parts = [
-            self._part(seen, log_latency, asked, scale, noise)
-            for scale, noise in product(self.scale.values, self.noise.values)
-        ]
-        evidence = np.array([part[0] for part in parts])
-        weights = np.exp(evidence - evidence.max())
-        return parts, weights / weights.sum()
+    def _grid(self) -> tuple[Vector, Vector]:
+        """Return scale and noise of each pair, float64 [P]."""
+        pairs = np.array(list(product(self.scale.values, self.noise.values)))
+        return pairs[:, 0], pairs[:, 1]
 
-    def _part(
-        self, seen: Vector, log_latency: Vector, asked: Vector, scale: float, noise: float
-    ) -> tuple[float, Vector, Vector]:
-        """Return log evidence with prior, mean [n] and variance [n] for one pair of scales."""
+    def _averaged(self, seen: Vector, log_latency: Vector, asked: Vector) -> Posterior:
+        """Return the posterior of each pair of scales, weighed by its evidence and its prior."""
+        scales, noises = self._grid()
+        scale, noise = scales[:, None, None] ** 2, noises[:, None, None] ** 2
         centre = float(log_latency.mean())
-        prior = scale**2 * (seen @ seen.T) + self.intercept_variance
-        root = np.linalg.cholesky(prior + noise**2 * np.eye(len(seen)))
-        whitened = np.linalg.solve(root, log_latency - centre)
-        shared = np.linalg.solve(root, scale**2 * (seen @ asked.T) + self.intercept_variance)
-        evidence = -0.5 * float(whitened @ whitened) - float(np.log(np.diag(root)).sum())
-        own = scale**2 * (asked**2).sum(axis=1) + self.intercept_variance + noise**2
-        return (
-            evidence + self.scale.log_density(scale) + self.noise.log_density(noise),
-            centre + whitened @ shared,
-            own - (shared**2).sum(axis=0),
+        inner = scale * (seen @ seen.T) + self.intercept_variance + noise * np.eye(len(seen))
+        root = np.linalg.cholesky(inner)  # [P, k, k]
+        crossed = scale * (seen @ asked.T) + self.intercept_variance  # [P, k, n]
+        beside = np.broadcast_to((log_latency - centre)[:, None], (len(scales), len(seen), 1))
+        solved = np.linalg.solve(root, np.concatenate([beside, crossed], axis=2))
+        whitened, shared = solved[:, :, :1], solved[:, :, 1:]
+        evidence = -0.5 * (whitened**2).sum(axis=(1, 2))
+        evidence -= np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+        evidence += [
+            self.scale.log_density(s) + self.noise.log_density(n)
+            for s, n in zip(scales, noises, strict=True)
+        ]
+        own = scale[:, 0] * (asked**2).sum(axis=1) + self.intercept_variance + noise[:, 0]
+        weights = np.exp(evidence - evidence.max())
+        return Posterior(
+            weights / weights.sum(),
+            centre + (whitened * shared).sum(axis=1),
+            own - (shared**2).sum(axis=1),
         )
 
 

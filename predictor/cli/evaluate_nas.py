@@ -13,7 +13,7 @@ from pathlib import Path
 
 from predictor import __version__
 from predictor.cli.console import Console
-from predictor.cli.evaluate_command import progress_on
+from predictor.cli.progress_line import progress_on
 from predictor.core.errors import HostError, InputError
 from predictor.evaluation.nas.document import document
 from predictor.evaluation.nas.page import page
@@ -54,6 +54,7 @@ def _order(options: argparse.Namespace, suite: Suite) -> Order:
         chooser=chooser_of(own_probes=own_probes),
         own_probes=own_probes,
         plan=Plan(options.trainings, options.draws, tuple(options.ks), options.seed),
+        once=frozenset(methods_of(suite, options.once)) if options.once else frozenset(),
     )
 
 
@@ -71,7 +72,7 @@ def _environment(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _command(options: argparse.Namespace) -> str:
-    lists = {name: getattr(options, name) for name in ("methods", "partitions", "ks")}
+    lists = {name: getattr(options, name) for name in ("methods", "once", "partitions", "ks")}
     given = [f"--{name} {' '.join(map(str, values))}" for name, values in lists.items() if values]
     own = ["--own-probes"] if options.own_probes else []
     repetitions = f"--trainings {options.trainings} --draws {options.draws} --seed {options.seed}"

@@ -60,4 +60,11 @@ def _add_repetitions(parser: Parser) -> None:
         metavar="K",
         help="samples of a test device (default: 5 10 20)",
     )
+    parser.add_argument(
+        "--once",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="methods that are trained once on each partition: the slow ones",
+    )
     parser.add_argument("--seed", type=thread_count, default=0, metavar="N", help="default: 0")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.evaluation.nas.methods import METHODS
 from predictor.evaluation.nas.protocol import Outcome
@@ -52,6 +53,14 @@ class Table:
         found = [getattr(outcome.scores, score) for outcome in self.outcomes[key]]
         return None if None in found else found
 
+    def difference(self, one: Key, other: Key) -> NDArray[np.float64]:
+        """Return RAE of one less that of the other, float64 [n], where both have a repetition.
+
+        A method with fewer trainings has the first ones.
+        """
+        pairs = zip(self.outcomes[one], self.outcomes[other], strict=False)
+        return np.array([left.scores.rae - right.scores.rae for left, right in pairs])
+
 
 def document(suite: Suite, order: Order, finished: Sequence[Finished]) -> Entry:
     """Return what a suite came to; what a method does not give is None."""
@@ -66,7 +75,12 @@ def document(suite: Suite, order: Order, finished: Sequence[Finished]) -> Entry:
         "reference": reference,
         "significance_test": TEST,
         "methods": [
-            {"name": name, "label": METHODS[name].label, "own_probes": METHODS[name].own_probes}
+            {
+                "name": name,
+                "label": METHODS[name].label,
+                "own_probes": METHODS[name].own_probes,
+                "trainings": order.trainings_of(name),
+            }
             for name in order.methods
         ],
         "cells": [_cell(table, key) for key in table.outcomes],
@@ -130,13 +144,7 @@ def _mean(table: Table, method: str, k: int) -> Entry:
 def _comparisons(table: Table, reference: str, method: str, k: int) -> list[Entry]:
     """Compare with the reference cell by cell; a negative difference is in its favour."""
     cells = [key[1:] for key in table.outcomes if key[0] == method and key[3] == k]
-    pairs = [
-        np.subtract(
-            table.values((reference, *cell), "rae") or 0.0,
-            table.values((method, *cell), "rae") or 0.0,
-        )
-        for cell in cells
-    ]
+    pairs = [table.difference((reference, *cell), (method, *cell)) for cell in cells]
     p_values = [signed_rank_test(difference) for difference in pairs]
     return [
         {

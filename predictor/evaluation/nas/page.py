@@ -27,8 +27,8 @@ _ABLATION_COLUMNS: Final = ("paper", "without posterior", "with posterior")
 _PROTOCOL = """\
 RAE is the mean of |predicted - measured| / measured, in %. The 500 test architectures are unseen on
 every device. A method sees the train architectures on the train devices, then k latencies of the
-test device, and no more. {probes} Each figure is the mean over {trainings} trainings and {draws}
-draws of probes; after ± stands their standard deviation. How this is done:
+test device, and no more. {probes} Each figure is the mean over {trainings} and {draws} draws of
+probes; after ± stands their standard deviation. How this is done:
 [evaluation on search spaces](../evaluation-nas.md)."""
 
 _BRACKETS = """\
@@ -38,6 +38,8 @@ Its partitions have ten more train devices, which are not in the public table. H
 available ones stand in, and N@2 has other test devices too: our figures are ours."""
 _SHARED = "All methods get the same probes. They were chosen by `{chooser}`."
 _OWN = "A method that chooses probes uses its own."
+_ONCE = """\
+{all} trainings (one of {names}: comparisons with these are over the repetitions that both have)"""
 _OWN_ALWAYS = """\
 {names}: its probes are its own reference networks, which its signature is made of. They were chosen
 before training and are the same in every draw."""
@@ -75,8 +77,17 @@ def _introduction(found: Document) -> str:
     if not own and (names := [m["label"] for m in found["methods"] if m["own_probes"]]):
         probes += " " + _OWN_ALWAYS.format(names=", ".join(names))
     return _PROTOCOL.format(
-        probes=probes, trainings=found["plan"]["trainings"], draws=found["plan"]["draws"]
+        probes=probes, trainings=_trainings(found), draws=found["plan"]["draws"]
     )
+
+
+def _trainings(found: Document) -> str:
+    """Return how many trainings there are, and which methods have fewer."""
+    planned = found["plan"]["trainings"]
+    once = [m["label"] for m in found["methods"] if m["trainings"] < planned]
+    if once:
+        return _ONCE.format(all=planned, names=", ".join(once))
+    return f"{planned} training{'s' if planned > 1 else ''}"
 
 
 def _table1(found: Document) -> list[str]:

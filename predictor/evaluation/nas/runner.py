@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.evaluation.nas.methods import METHODS, method_named
 from predictor.evaluation.nas.protocol import (
+    Outcome,
     Plan,
     ProbeTable,
     choose_probes,
@@ -32,6 +33,7 @@ class Order:
         chooser: method whose probes everyone gets.
         own_probes: whether a method that chooses probes uses its own.
         plan: repetitions.
+        once: methods that are trained once on each partition, however many trainings are planned.
     """
 
     partitions: tuple[str, ...]
@@ -39,6 +41,11 @@ class Order:
     chooser: str
     own_probes: bool
     plan: Plan
+    once: frozenset[str] = frozenset()
+
+    def trainings_of(self, method: str) -> int:
+        """Return how many times a method is trained on each partition."""
+        return 1 if method in self.once else self.plan.trainings
 
 
 @dataclass(slots=True)
@@ -90,7 +97,8 @@ class Runner:
         for partition in self.order.partitions:
             for training in range(self.order.plan.trainings):
                 for method in self.order.methods:
-                    yield Unit(partition, training, method, self._chooser(method))
+                    if training < self.order.trainings_of(method):
+                        yield Unit(partition, training, method, self._chooser(method))
 
     def _chooser(self, method: str) -> str:
         """Return who chooses the probes of a method; whether it can is seen after its training."""
@@ -101,12 +109,17 @@ class Runner:
         found, plan = self.splits[unit.partition], self.order.plan
         probes = self._probes(unit, tell)
         trained, train_seconds = self._training(unit, unit.method, tell)
-        outcomes = []
+        outcomes: list[Outcome] = []
+        known: dict[tuple[str, int], Outcome] = {}  # draws of a plan are the same trial
         started = time.monotonic()
         for trial, rows in probes.items():
             self.cancel.check()
-            seed = plan.draw_seed(unit.training, trial.draw)
-            outcomes.append(run_trial(found, trained, trial, rows, seed)[1])
+            if (outcome := known.get((trial.device, trial.k))) is None:
+                seed = plan.draw_seed(unit.training, trial.draw)
+                outcome = run_trial(found, trained, trial, rows, seed)[1]
+                if isinstance(trained, Plans):
+                    known[trial.device, trial.k] = outcome
+            outcomes.append(replace(outcome, trial=trial))
             tell(f"{len(outcomes)} of {len(probes)} trials")
         each = (time.monotonic() - started) / len(outcomes)
         return Finished(unit, tuple(outcomes), train_seconds, each)

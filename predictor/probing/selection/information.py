@@ -152,9 +152,9 @@ def smallest_mean_variance(
         k: rows altogether, at most N; the first of equal ones is chosen.
         first: rows that are chosen already.
     """
-    moments = np.einsum("ni,nj->ij", features, features) / len(features)
+    moments = features.T @ features / len(features)
     projected = _conditioned(features, noise_variance, first)
-    weighed = np.einsum("ni,ij->nj", projected, moments)
+    weighed = projected @ moments
     chosen = list(first)
     while len(chosen) < k:
         variance = (projected * features).sum(axis=1)

@@ -116,7 +116,10 @@ class Chooses(Protocol):
 
 @runtime_checkable
 class Plans(Protocol):
-    """A trained predictor whose probes are the same on every device, chosen beforehand."""
+    """A trained predictor whose probes are the same on every device, chosen beforehand.
+
+    Its adaptation draws no random numbers: with equal probes it is the same.
+    """
 
     def plan(self, k: int) -> NDArray[np.int64]:
         """Return the k train architectures to run, int64 [k]; equal budgets give equal plans."""

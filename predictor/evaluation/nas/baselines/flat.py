@@ -65,12 +65,12 @@ class FlatNetwork(DeviceNetwork):
     def forward(self, architectures: Tensor, device: int) -> Tensor:
         """See :class:`DeviceNetwork`."""
         kinds = self.kinds[architectures]  # [n, L]
-        joined = torch.cat([self.kind(kinds), self.hardware[device][kinds]], dim=-1)
-        operation = self.operation(joined)  # [n, L, width]
-        flowing = attending = operation + self.place
+        joined = torch.cat([self.kind.weight, self.hardware[device]], dim=-1)
+        operations = self.operation(joined)  # [kinds, width]: nodes of a kind share theirs
+        flowing = attending = nn.functional.embedding(kinds, operations) + self.place
         for flow, attention in zip(self.flows, self.attentions, strict=True):
-            flowing = torch.relu(flow(flowing, operation, self.adjacency))
-            attending = attention(attending, operation, self.adjacency)
+            flowing = torch.relu(flow(flowing, kinds, operations, self.adjacency))
+            attending = attention(attending, kinds, operations, self.adjacency)
         found: Tensor = self.flow_output(flowing.mean(dim=1)) + self.attention_output(
             attending.mean(dim=1)
         )
@@ -93,9 +93,12 @@ class DenseGraphFlow(nn.Module):
         self.flow = nn.Linear(_WIDTH, _WIDTH, bias=False)
         self.keep = nn.Linear(_WIDTH, _WIDTH)
 
-    def forward(self, nodes: Tensor, operation: Tensor, adjacency: Tensor) -> Tensor:
-        """Return [n, L, width] from nodes and operations of this shape and adjacency [L, L]."""
-        found: Tensor = torch.sigmoid(self.gate(operation)) * (adjacency @ self.flow(nodes))
+    def forward(
+        self, nodes: Tensor, kinds: Tensor, operations: Tensor, adjacency: Tensor
+    ) -> Tensor:
+        """Return [n, L, width] from nodes, kinds [n, L], operations by kind, adjacency [L, L]."""
+        gate = nn.functional.embedding(kinds, torch.sigmoid(self.gate(operations)))
+        found: Tensor = gate * (adjacency @ self.flow(nodes))
         kept: Tensor = self.keep(nodes)
         return found + kept
 
@@ -110,15 +113,17 @@ class GraphAttention(nn.Module):
         self.score = nn.Linear(_WIDTH, 1, bias=False)
         self.norm = nn.LayerNorm(_WIDTH)
 
-    def forward(self, nodes: Tensor, operation: Tensor, adjacency: Tensor) -> Tensor:
-        """Return [n, L, width] from nodes and operations of this shape and adjacency [L, L]."""
+    def forward(
+        self, nodes: Tensor, kinds: Tensor, operations: Tensor, adjacency: Tensor
+    ) -> Tensor:
+        """Return [n, L, width]; arguments as of :class:`DenseGraphFlow`."""
         projected = self.project(nodes)
         weighed = projected * self.score.weight[0]
         scores = nn.functional.leaky_relu(weighed @ projected.transpose(1, 2))  # [n, L, L]
         linked = (adjacency + torch.eye(len(adjacency))) > 0
         attention = scores.masked_fill(~linked, -torch.inf).softmax(dim=-1)
-        found: Tensor = torch.sigmoid(self.gate(operation)) * (attention @ projected)
-        return torch.relu(self.norm(found + nodes))
+        gate = nn.functional.embedding(kinds, torch.sigmoid(self.gate(operations)))
+        return torch.relu(self.norm(gate * (attention @ projected) + nodes))
 
 
 def _regressor() -> nn.Sequential:

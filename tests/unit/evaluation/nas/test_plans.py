@@ -16,10 +16,11 @@ from predictor.evaluation.nas.page import page
 from predictor.evaluation.nas.protocol import Plan, choose_probes, run_trial
 from predictor.evaluation.nas.published import ABLATION_METHODS, TABLE3_DEVICES
 from predictor.evaluation.nas.splits import split
-from predictor.training.nas.method import Plans
+from predictor.training.nas.method import Adapted, Plans, Probes
+from predictor.training.nas.space import DeviceFacts
 from predictor.training.nas.view import TrainView
 from tests.unit.evaluation.nas.test_splits import PARTITION
-from tests.unit.evaluation.nas.test_suites import ORDER, PLAN, found_document
+from tests.unit.evaluation.nas.test_suites import ORDER, PLAN, found_document, runner
 from tests.unit.training.nas.small_space import small_space
 
 
@@ -63,6 +64,31 @@ def test_a_plan_of_another_size_or_of_test_architectures_is_refused() -> None:
         run_trial(found, peeking, trial, rows, 0)
 
 
+def test_a_plan_is_adapted_once_for_all_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapted: list[int] = []
+    alone = Planned.adapt
+
+    def counted(self: Planned, device: DeviceFacts, probes: Probes, seed: int) -> Adapted:
+        adapted.append(len(probes))
+        return alone(self, device, probes, seed)
+
+    monkeypatch.setattr(Planned, "adapt", counted)
+    entry = Entry(f"{__name__}:PlannedMethod", "a plan", own_probes=True)
+    for module in ("methods", "runner", "document"):
+        monkeypatch.setattr(
+            f"predictor.evaluation.nas.{module}.METHODS", {**methods.METHODS, "planned": entry}
+        )
+    order = type(ORDER)(ORDER.partitions, ("planned",), ORDER.chooser, False, PLAN)
+
+    done = runner(tmp_path, order).run()
+
+    assert len(adapted) == PLAN.trainings * len(PARTITION.test) * len(PLAN.ks)
+    assert len(done[0].outcomes) == len(PARTITION.test) * len(PLAN.ks) * PLAN.draws
+    assert {outcome.trial.draw for outcome in done[0].outcomes} == set(range(PLAN.draws))
+
+
 def test_a_method_that_needs_its_own_probes_has_them_and_the_page_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +130,8 @@ def test_the_page_of_the_ablation_says_whether_the_order_is_the_papers(
     ours = {"Baseline": baseline, "Variant A": 8.0, "Variant B": 7.0, "Variant C": 8.5, "Ours": 4.0}
     usual = found["cells"][0]
     found["methods"] = [
-        {"name": ABLATION_METHODS[v][0], "label": v, "own_probes": True} for v in ours
+        {"name": ABLATION_METHODS[v][0], "label": v, "own_probes": True, "trainings": 2}
+        for v in ours
     ]
     found["cells"] = [
         usual | {"method": ABLATION_METHODS[variant][0], "device": device, "k": k, "rae": rae}

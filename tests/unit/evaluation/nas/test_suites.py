@@ -13,7 +13,7 @@ import pytest
 from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken, Progress
 from predictor.evaluation.nas import suites
-from predictor.evaluation.nas.document import document
+from predictor.evaluation.nas.document import Table, document
 from predictor.evaluation.nas.methods import METHODS
 from predictor.evaluation.nas.page import page
 from predictor.evaluation.nas.plots import write_plots
@@ -249,3 +249,25 @@ def test_everyone_gets_our_probes_once_there_is_our_method(monkeypatch: pytest.M
 
     monkeypatch.setattr(suites, "METHODS", {})
     assert suites.chooser_of(own_probes=False) == "hand-bayes"
+
+
+def test_a_method_that_is_trained_once_is_compared_where_both_have_repetitions(
+    tmp_path: Path,
+) -> None:
+    once = replace(ORDER, once=frozenset({"flops"}))
+
+    found = found_document(tmp_path, "table1", once)
+    whole = found_document(tmp_path, "table1")
+
+    repetitions = {c["method"]: c["repetitions"] for c in found["cells"]}
+    assert repetitions == {"constant": 6, "flops": 3, "hand-bayes": 6}
+    of_first = [c for c in found["comparisons"] if c["method"] == "flops"]
+    # The reference's first training is the one that the method has too.
+    table = Table.of(runner(tmp_path, ORDER).run())
+    for c in of_first:
+        cell = (c["partition"], c["device"], c["k"])
+        ours, theirs = (table.values((name, *cell), "rae") for name in ("hand-bayes", "flops"))
+        assert c["difference"] == pytest.approx(np.mean(np.subtract(ours[:3], theirs[:3])))
+    text = page(found, {})
+    assert "2 trainings (one of #FLOPs:" in text
+    assert "mean over 2 trainings and 3 draws" in page(whole, {})
