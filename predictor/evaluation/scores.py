@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 RESAMPLES: Final = 1000
 LIMITS: Final = (0.05, 0.10, 0.15)
 
+_CELLS_AT_A_TIME = 1 << 20
 _MISSED = {80: 0.2, 95: 0.05}  # what an interval may miss, by its level in percent
 
 
@@ -89,9 +90,13 @@ class Scores:
     def of(cls, answers: Answers) -> Scores:
         """Return the figures of answers."""
         table = _Table.of(answers)
-        figures = table.figures(np.ones(len(answers)))
+        figures = table.figures(np.ones((1, 1), np.int64), np.zeros(len(answers), np.int64))
         known = int(np.isfinite(answers.predicted_ms).sum())
-        return cls(len(answers), len(answers) - known, **figures)
+        return cls(
+            len(answers),
+            len(answers) - known,
+            **{name: None if np.isnan(v[0]) else float(v[0]) for name, v in figures.items()},
+        )
 
 
 def bootstrap(
@@ -116,16 +121,14 @@ def bootstrap(
     if len(names) < 2:
         return {}
     table = _Table.of(answers)
-    generator = np.random.default_rng(seed)
-    drawn: dict[str, list[float]] = {}
-    for _ in range(RESAMPLES):
-        times = np.bincount(generator.integers(len(names), size=len(names)), minlength=len(names))
-        for name, value in table.figures(times[member].astype(np.float64)).items():
-            if value is not None:
-                drawn.setdefault(name, []).append(value)
+    drawn = np.random.default_rng(seed).multinomial(
+        len(names), np.full(len(names), 1 / len(names)), RESAMPLES
+    )
+    figures = table.figures(drawn, member)
     return {
-        name: (float(np.quantile(values, 0.025)), float(np.quantile(values, 0.975)))
-        for name, values in drawn.items()
+        name: (float(np.nanquantile(values, 0.025)), float(np.nanquantile(values, 0.975)))
+        for name, values in figures.items()
+        if np.isfinite(values).any()
     }
 
 
@@ -161,11 +164,17 @@ class _Table:
             medians[f"width{level}_percent"] = width / answers.predicted_ms
         return cls(means, {n: (v, np.argsort(v, kind="stable")) for n, v in medians.items()})
 
-    def figures(self, weights: Floats) -> dict[str, float | None]:
-        """Return the figures in percent, each answer counted as often as it weighs."""
-        found = {name: _mean(values, weights) for name, values in self.means.items()}
+    def figures(self, times: NDArray[np.integer], member: NDArray[np.integer]) -> dict[str, Floats]:
+        """Return R values of each figure in percent, NaN where no answer tells it.
+
+        Args:
+            times: [R, G], how often each of G groups counts.
+            member: [N], the group of each answer.
+        """
+        found = {name: _means(values, times, member) for name, values in self.means.items()}
         for name, (values, order) in self.medians.items():
-            found[name] = _median(values[order], weights[order])
+            known = order[: len(order) - int(np.isnan(values).sum())]  # NaN stands last
+            found[name] = _medians(values[known], times, member[known])
         return found
 
 
@@ -175,19 +184,27 @@ def _interval(answers: Answers, level: int) -> tuple[Floats, Floats]:
     return answers.low95_ms, answers.high95_ms
 
 
-def _mean(values: Floats, weights: Floats) -> float | None:
+def _means(values: Floats, times: NDArray[np.integer], member: NDArray[np.integer]) -> Floats:
     known = ~np.isnan(values)
-    total = float(weights[known].sum())
-    return 100 * float(values[known] @ weights[known]) / total if total > 0 else None
+    groups = times.shape[1]
+    sums = times @ np.bincount(member[known], values[known], groups)
+    counts = times @ np.bincount(member[known], minlength=groups)
+    found: Floats = np.full(len(times), np.nan)
+    np.divide(100 * sums, counts, out=found, where=counts > 0)
+    return found
 
 
-def _median(ordered: Floats, weights: Floats) -> float | None:
-    """Return the weighted median of ascending values; NaN stands last and does not count."""
-    weights = np.where(np.isnan(ordered), 0.0, weights)
-    reached = np.cumsum(weights)
-    if not reached.size or reached[-1] <= 0:
-        return None
-    half = reached[-1] / 2
-    upper = int(np.searchsorted(reached, half, side="right"))
-    lower = int(np.searchsorted(reached, half, side="left"))
-    return 50 * float(ordered[lower] + ordered[upper])
+def _medians(ordered: Floats, times: NDArray[np.integer], member: NDArray[np.integer]) -> Floats:
+    """Return R medians in percent of ascending values, each counted as often as its group."""
+    found = np.full(len(times), np.nan)
+    if not len(ordered):
+        return found
+    step = max(1, _CELLS_AT_A_TIME // len(ordered))
+    for start in range(0, len(times), step):
+        reached = np.cumsum(times[start : start + step, member], axis=1)
+        total = reached[:, -1:]
+        lower = (2 * reached >= total).argmax(axis=1)
+        upper = (2 * reached > total).argmax(axis=1)
+        middle = 50 * (ordered[lower] + ordered[upper])
+        found[start : start + step] = np.where(total[:, 0] > 0, middle, np.nan)
+    return found
