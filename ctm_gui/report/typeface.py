@@ -27,6 +27,8 @@ def font_of(style: Style) -> QFont:
     font.setBold(style.bold)
     # Hinting fits letters to the pixels of one device; these are painted on several.
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    # A ligature is copied out of a PDF file as a letter that no shell knows.
+    font.setFeature(QFont.Tag("liga"), 0)
     return font
 
 

@@ -6,18 +6,14 @@ import argparse
 import json
 import os
 import platform
-import sys
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from predictor import __version__
 from predictor.cli.console import Console
-from predictor.cli.durations import duration
+from predictor.cli.progress_line import progress_on
 from predictor.core.errors import HostError, InputError
-from predictor.core.progress import Progress, ProgressCallback
-from predictor.core.text import shortened
 from predictor.evaluation.bound import check_bound
 from predictor.evaluation.bound_document import document
 from predictor.evaluation.bound_page import page
@@ -25,8 +21,6 @@ from predictor.services.catalogue import load_catalogue
 
 _DONE = 0
 _LIMIT_MISSED = 1
-_STEPS = 10  # progress lines where the terminal cannot rewrite one
-_LINE = 100
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -73,36 +67,6 @@ def check_output(output: Path) -> None:
         raise InputError(str(output), "it is a folder", "name a file OUT.json")
     if not output.parent.is_dir():
         raise InputError(str(output.parent), "there is no such folder", "make the folder first")
-
-
-def progress_on(console: Console) -> ProgressCallback:
-    """Return what tells the progress on stderr: one line that changes, or a line a tenth."""
-    told = -1
-    rewritable = sys.stderr.isatty() and not console.quiet
-    start_s = time.monotonic()
-
-    def tell(progress: Progress) -> None:
-        nonlocal told, start_s
-        if not progress.done:
-            start_s = time.monotonic()
-        left = _time_left(progress, time.monotonic() - start_s)
-        text = f"{progress.done} of {progress.total}: {shortened(progress.message, 60)}{left}"
-        if rewritable:
-            sys.stderr.write(f"\r{text:{_LINE}}\r")
-            sys.stderr.flush()
-        elif (step := progress.done * _STEPS // progress.total) != told:
-            told = step
-            console.note(text)
-
-    return tell
-
-
-def _time_left(progress: Progress, elapsed_s: float) -> str:
-    """Say how long the rest will take at the pace so far; nothing in the first second."""
-    if not progress.done or elapsed_s < 1:
-        return ""
-    rest_s = elapsed_s / progress.done * (progress.total - progress.done)
-    return f" (about {duration(rest_s)} left)"
 
 
 def environment_of(command: str) -> dict[str, str]:

@@ -13,9 +13,9 @@ from predictor.cli.evaluate_command import (
     check_output,
     environment_of,
     origin_of,
-    progress_on,
     write_text,
 )
+from predictor.cli.progress_line import progress_on
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.text import printable

@@ -44,6 +44,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def _parser() -> Parser:
     # They import this module.
     from predictor.cli.probe_options import add_probe  # noqa: PLC0415
+    from predictor.cli.report_options import add_report  # noqa: PLC0415
     from predictor.cli.store_options import add_store  # noqa: PLC0415
 
     everywhere = _everywhere()
@@ -56,6 +57,7 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"ctm {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_predict(commands, everywhere)
+    add_report(commands, everywhere)
     _add_inspect(commands, everywhere)
     _add_devices(commands, everywhere)
     add_store(commands, everywhere)
@@ -105,14 +107,8 @@ def _shape_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
-    parser = commands.add_parser(
-        "predict",
-        parents=[shared],
-        help="latency of models on devices",
-        description="Predict the latency of each model on each device.",
-        epilog=EPILOG,
-    )
+def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> None:
+    """Add what says which models are predicted on which devices, and how."""
     parser.add_argument("models", nargs="+", metavar="MODEL.onnx")
     parser.add_argument(
         "--device",
@@ -128,10 +124,19 @@ def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -
     parser.add_argument("--runtime", choices=[r for r in RUNTIMES if r != "unknown"])
     parser.add_argument("--precision", choices=[str(p) for p in Precision])
     parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
-    parser.add_argument(
-        "--budget-ms", type=_positive_float, metavar="X", help="exit 1 when a latency is over it"
-    )
+    parser.add_argument("--budget-ms", type=_positive_float, metavar="X", help=budget_help)
     parser.add_argument("--engine", default="roofline", metavar="NAME", help="roofline")
+
+
+def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
+    parser = commands.add_parser(
+        "predict",
+        parents=[shared],
+        help="latency of models on devices",
+        description="Predict the latency of each model on each device.",
+        epilog=EPILOG,
+    )
+    prediction_options(parser, "exit 1 when a latency is over it")
     parser.add_argument("--operators", action="store_true", help="where the time goes")
     parser.add_argument(
         "--node-data",

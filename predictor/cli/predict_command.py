@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     _check_node_data(options, targets)
     store = _Store(options.store)
     try:
-        models, code = _read(readings, console)
+        models, code = read_models(readings, console)
         if not models:
             return code
         predictions = predict(models, targets, options.engine)
@@ -80,8 +80,11 @@ def _each_once(devices: Sequence[Device]) -> list[Device]:
     return list(chosen.values())
 
 
-def _read(readings: Sequence[Future[Model]], console: Console) -> tuple[list[Model], int]:
-    """Wait for the models; return those that could be read, and 0 or the exit code of the rest."""
+def read_models(readings: Sequence[Future[Model]], console: Console) -> tuple[list[Model], int]:
+    """Wait for the models; return those that could be read, and 0 or the exit code of the rest.
+
+    Those that could not are named on stderr.
+    """
     models: list[Model] = []
     code = _DONE
     for reading in readings:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import traceback
+from collections.abc import Callable
 
 from predictor.cli.console import Console
 from predictor.cli.options import parse
@@ -57,27 +58,31 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     # Each command imports what it needs itself: the other commands would wait for it.
+    command: Callable[[argparse.Namespace, Console], int]
     match options.command:
         case "predict":
-            return _predict(options, console)
+            command = _predict
+        case "report":
+            command = _report
         case "inspect":
-            return _inspect(options, console)
+            command = _inspect
         case "devices":
             from predictor.cli.devices_command import run as run_devices  # noqa: PLC0415
 
-            return run_devices(options, console)
+            command = run_devices
         case "evaluate":
             from predictor.cli.evaluate_command import run as run_evaluate  # noqa: PLC0415
 
-            return run_evaluate(options, console)
+            command = run_evaluate
         case "probe":
             from predictor.cli.probe_command import run as run_probe  # noqa: PLC0415
 
-            return run_probe(options, console)
+            command = run_probe
         case _:
             from predictor.cli.store_command import run as run_store  # noqa: PLC0415
 
-            return run_store(options, console)
+            command = run_store
+    return command(options, console)
 
 
 def _predict(options: argparse.Namespace, console: Console) -> int:
@@ -85,6 +90,19 @@ def _predict(options: argparse.Namespace, console: Console) -> int:
 
     with reading(options.models, options) as models:
         from predictor.cli.predict_command import run  # noqa: PLC0415  # while the worker starts
+
+        return run(options, console, models)
+
+
+def _report(options: argparse.Namespace, console: Console) -> int:
+    from pathlib import Path  # noqa: PLC0415
+
+    from predictor.cli.reading import reading  # noqa: PLC0415
+    from predictor.services.report.files import check_report_path  # noqa: PLC0415
+
+    check_report_path(Path(options.output))
+    with reading(options.models, options) as models:
+        from predictor.cli.report_command import run  # noqa: PLC0415  # while the worker starts
 
         return run(options, console, models)
 

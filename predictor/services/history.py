@@ -16,16 +16,20 @@ from predictor import __version__
 from predictor.core.records import Prediction
 from predictor.graph.model import Model
 from predictor.services.past_predictions import PastPredictions
+from predictor.services.signatures import Signatures
+from predictor.services.projects import Projects
 from predictor.services.store_files import problems
 from predictor.services.user_devices import UserDevices
 from predictor.store import maintenance
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
+from predictor.store import reports as report_records
 from predictor.store.database import Database, open_database
 from predictor.store.models import StoredModel
 from predictor.store.predictions import NewPrediction, StoredPrediction
+from predictor.store.reports import StoredReport
 
-__all__ = ["History", "StoredPrediction", "open_history"]
+__all__ = ["History", "StoredPrediction", "StoredReport", "open_history"]
 
 
 class History:
@@ -37,12 +41,16 @@ class History:
     Attributes:
         devices: the devices that the user described.
         past: the stored predictions, and what was measured of them.
+        projects: files that take all this to another store.
+        signatures: what was measured on targets.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.devices = UserDevices(database)
         self.past = PastPredictions(database)
+        self.projects = Projects(database)
+        self.signatures = Signatures(database)
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> list[str]:
         """Store predictions and the models that they are about, all or nothing.
@@ -76,6 +84,18 @@ class History:
                     for p in predictions
                 ),
             )
+
+    def record_report(self, title: str, path: Path, prediction_ids: Sequence[str]) -> str:
+        """Store that a report of stored predictions was written; returns its id.
+
+        Raises:
+            HostError: the disk is full, read-only or failing, or another program holds the store.
+        """
+        return report_records.add(self._database, title, str(path), prediction_ids)
+
+    def reports(self) -> list[StoredReport]:
+        """Return the reports that were written, the oldest first."""
+        return report_records.every(self._database)
 
     def recent_predictions(self, limit: int = 100) -> list[StoredPrediction]:
         """Return the last ``limit`` predictions, the newest first."""

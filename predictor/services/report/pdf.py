@@ -1,4 +1,4 @@
-"""A report as PDF: pages are laid out by Qt, which this package does not know, in a child process."""
+"""A report as PDF: a child process lays it out by Qt, which this package does not know."""
 
 from __future__ import annotations
 

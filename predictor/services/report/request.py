@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,6 +23,17 @@ class ReportedModel:
 
     label: str
     model: Model
+
+
+def labelled(models: Sequence[Model]) -> tuple[ReportedModel, ...]:
+    """Name models by their files; those of one name get their place among them to it."""
+    names = [model.path.replace("\\", "/").rpartition("/")[2] for model in models]
+    return tuple(
+        ReportedModel(
+            name if names.count(name) == 1 else f"{name} ({names[: place + 1].count(name)})", model
+        )
+        for place, (name, model) in enumerate(zip(names, models, strict=True))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate_command import progress_on
+from predictor.cli.progress_line import progress_on
 from predictor.core.progress import Progress
 
 

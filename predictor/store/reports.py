@@ -1,0 +1,71 @@
+"""Reports that were written: what they were about and where they went."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from predictor.store.database import Database
+from predictor.store.values import new_id, text_in, text_out
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report that was written.
+
+    Attributes:
+        id: UUID hex.
+        title: of the report.
+        path: of its file when it was written.
+        created_ns: when it was recorded, since 1970.
+        prediction_ids: of the predictions that it shows.
+    """
+
+    id: str
+    title: str
+    path: str
+    created_ns: int
+    prediction_ids: tuple[str, ...]
+
+
+def add(database: Database, title: str, path: str, prediction_ids: Sequence[str]) -> str:
+    """Store that a report of stored predictions was written; returns its id."""
+    identity = new_id()
+    with database.transaction() as connection:
+        connection.execute(
+            "INSERT INTO reports (id, title, path, created_ns) VALUES (?, ?, ?, ?)",
+            (identity, text_in(title), text_in(path), time.time_ns()),
+        )
+        connection.executemany(
+            "INSERT INTO report_predictions (report_id, prediction_id) VALUES (?, ?)",
+            [(identity, prediction) for prediction in prediction_ids],
+        )
+    return identity
+
+
+def every(database: Database) -> list[StoredReport]:
+    """Return all reports, the oldest first."""
+    with database.reading() as connection:
+        rows = connection.execute(
+            "SELECT id, title, path, created_ns FROM reports ORDER BY created_ns, rowid"
+        ).fetchall()
+        return [
+            StoredReport(
+                identity,
+                text_out(title),
+                text_out(path),
+                created_ns,
+                _prediction_ids(connection, identity),
+            )
+            for identity, title, path, created_ns in rows
+        ]
+
+
+def _prediction_ids(connection: sqlite3.Connection, report_id: str) -> tuple[str, ...]:
+    rows = connection.execute(
+        "SELECT prediction_id FROM report_predictions WHERE report_id = ? ORDER BY rowid",
+        (report_id,),
+    )
+    return tuple(identity for (identity,) in rows)
