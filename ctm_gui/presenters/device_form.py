@@ -21,6 +21,7 @@ from predictor.services.device_form import (
     FormFields,
     check_form,
     fields_of,
+    missing_metric,
 )
 
 TEXTS = ("id", "name", "vendor", "system", "notes")
@@ -123,6 +124,15 @@ class DeviceForm(QObject):
         if unsourced:
             lines.append(f"Without a source: {', '.join(unsourced)}.")
         return lines
+
+    def missing_line(self) -> str:
+        """Return what must be known for a prediction; empty where nothing is missing."""
+        entry = self._check.entry
+        name = missing_metric(entry.device) if entry is not None else ""
+        if not name:
+            return ""
+        label = metric_label(name, self._fields.family)
+        return f"Needed for a prediction without measurements: {label}."
 
     def show(self, key: str) -> None:
         """Show a device, with what was typed for it before."""

@@ -63,11 +63,6 @@ class DeviceEntry:
         """The device itself."""
         return self.file.device
 
-    @property
-    def short_name(self) -> str:
-        """Its name without its vendor's, for lists."""
-        return self.device.name.removeprefix(f"{self.device.vendor} ")
-
 
 class DeviceLibrary(QObject):
     """Shipped and own devices. A change is shown once the store has it.
@@ -252,7 +247,7 @@ class DeviceLibrary(QObject):
 
 
 def _order(entry: DeviceEntry) -> str:
-    return natural_key(entry.short_name)
+    return natural_key(entry.device.name)
 
 
 class _Addition(QUndoCommand):

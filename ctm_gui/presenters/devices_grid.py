@@ -22,7 +22,7 @@ class DevicesGrid(Grid):
     def __init__(self, entries: Sequence[DeviceEntry], is_modified: Callable[[str], bool]) -> None:
         self.entries = tuple(entries)
         self.texts = [_searched(entry) for entry in self.entries]
-        names = [shown(entry.short_name) for entry in self.entries]
+        names = [shown(entry.device.name) for entry in self.entries]
         facts = [float(len(entry.device.metrics)) for entry in self.entries]
         owners = [_owner(entry, is_modified(entry.key)) for entry in self.entries]
         columns = [

@@ -34,6 +34,7 @@ class DeviceHeader(QWidget):
         self.state.setTextFormat(Qt.TextFormat.PlainText)
         self.state.setProperty("role", "muted")
         self.state.setWordWrap(True)
+        self.needs = note_label("warn")
         self.problems = note_label("bad")
         self.warnings = note_label("warn")
         self.duplicate_button = _button("&Duplicate", "Make a device of your own from this one")
@@ -67,7 +68,7 @@ class DeviceHeader(QWidget):
         layout.setContentsMargins(8, 8, 8, 4)
         layout.setSpacing(3)
         layout.addLayout(row)
-        for label in (self.state, self.problems, self.warnings):
+        for label in (self.state, self.needs, self.problems, self.warnings):
             layout.addWidget(label)
 
     def _show(self, *_: object) -> None:
@@ -82,6 +83,8 @@ class DeviceHeader(QWidget):
         for button in (self.duplicate_button, self.export_button):
             button.setEnabled(here)
         show_note(self.state, [self._state()] if here else [])
+        missing = form.missing_line() if here else ""
+        show_note(self.needs, [missing] if missing else [])
         show_note(self.problems, _at_most(form.problem_lines()) if own else [])
         show_note(self.warnings, _at_most(form.warning_lines()) if here else [])
 

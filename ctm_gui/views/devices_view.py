@@ -32,7 +32,7 @@ from ctm_gui.views.turns import in_turns
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
 _LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
 _FILES = "Device files (*.json);;All (*)"
-_LIST_PX, _FORM_PX = 310, 630
+_LIST_PX, _FORM_PX = 330, 610
 
 
 class DevicesView(QWidget):

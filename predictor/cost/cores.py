@@ -9,6 +9,17 @@ from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.text import printable
 
+
+class MissingMetricError(InputError):
+    """A device does not state what a number needs.
+
+    Attributes:
+        metric: name of what is missing.
+    """
+
+    metric: str
+
+
 # Families whose work is spread over threads; elsewhere a thread count means nothing.
 THREADED = frozenset({Family.CPU, Family.MOBILE_CPU, Family.MCU})
 
@@ -142,10 +153,12 @@ def _share(device: Device, kinds: list[_Kind], used: list[_Kind], threads: int) 
     return part / whole
 
 
-def missing(device: Device, metric: str) -> InputError:
+def missing(device: Device, metric: str) -> MissingMetricError:
     """Return the error that names a metric without which ``device`` has no number."""
-    return InputError(
+    error = MissingMetricError(
         device.id,
         f"metric {metric} is not known for {printable(device.name)}",
         "add it to the device, or choose another",
     )
+    error.metric = metric
+    return error

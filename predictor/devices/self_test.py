@@ -29,6 +29,7 @@ GEMM_SIZE = 1024
 SECONDS_EACH = 0.8
 _TIME_LIMIT_S = 60.0
 _POLL_S = 0.05
+_DIGITS = 4  # more change from run to run
 _ACTION = "try again when the machine is less busy"
 
 
@@ -95,7 +96,8 @@ def with_measured_rates(device: Device, result: SelfTest, day: str | None = None
     A bandwidth or FP32 rate that the device has from a datasheet is not replaced.
     """
     day = day or datetime.now(tz=UTC).date().isoformat()
-    measured = {"dram_bw_gbps": result.copy_gbps, "fp32_tflops": result.gemm_tflops}
+    rates = {"dram_bw_gbps": result.copy_gbps, "fp32_tflops": result.gemm_tflops}
+    measured = {name: float(f"{rate:.{_DIGITS}g}") for name, rate in rates.items()}
     added = {name: value for name, value in measured.items() if name not in device.metrics}
     what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": "FP32 matrix product"}
     sources = {name: f"measured on this machine, {day}: {what[name]}, sustained" for name in added}

@@ -5,6 +5,10 @@ Cheap enough to be asked at every keystroke.
 
 from __future__ import annotations
 
+from predictor.core.errors import InputError
+from predictor.core.records import Device, Target
+from predictor.cost.capability import capability
+from predictor.cost.cores import MissingMetricError
 from predictor.devices.consistency import CLUSTERS, Finding
 from predictor.devices.fields import range_text
 from predictor.devices.form import (
@@ -26,6 +30,18 @@ __all__ = [
     "FormFields",
     "check_form",
     "fields_of",
+    "missing_metric",
     "number_text",
     "range_text",
 ]
+
+
+def missing_metric(device: Device) -> str:
+    """Return a metric without which the usual configuration has no prediction; empty for none."""
+    try:
+        capability(Target(device, device.configurations[0]))
+    except MissingMetricError as error:
+        return error.metric
+    except InputError:
+        return ""
+    return ""

@@ -94,6 +94,27 @@ def test_a_shipped_device_is_read_only(view: DevicesView, qtbot: QtBot) -> None:
     assert "Duplicate it" in view.header.state.text()
 
 
+def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot) -> None:
+    header = own.header
+    assert not header.needs.isVisible()
+    bandwidth = own.form_view.fields["dram_bw_gbps"]
+    bandwidth.available.click()
+    assert header.needs.text() == "Needed for a prediction without measurements: Memory bandwidth."
+    bandwidth.available.click()
+    assert not header.needs.isVisible()
+    own.show_device("hailo-15h")
+    assert header.needs.text() == "Needed for a prediction without measurements: INT8 peak."
+
+
+def test_the_column_of_owners_is_there_once_a_device_is_the_users(
+    view: DevicesView, qtbot: QtBot
+) -> None:
+    table, owner = view.list.table, 2
+    assert table.isColumnHidden(owner)
+    duplicate(view, qtbot, "rpi5")
+    assert not table.isColumnHidden(owner)
+
+
 def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
     window: MainWindow, qtbot: QtBot
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.cost.capability import capability
-from predictor.cost.cores import threads_in_use
+from predictor.cost.cores import missing, threads_in_use
 from tests.unit.cost.graphs import GPU_METRICS, make_target
 
 BIG = Cluster("Big", 4, 2000.0, 8.0)
@@ -105,6 +106,12 @@ def test_a_missing_metric_is_named_and_never_assumed(
 
     assert caught.value.reason == f"metric {metric} is not known for Made Up 1"
     assert caught.value.action == "add it to the device, or choose another"
+
+
+def test_the_error_of_a_missing_metric_names_it_in_every_process() -> None:
+    error = copy.copy(missing(Device("d", "D", "V", Family.CPU, {}), "int8_tops"))  # as pickled
+    assert (error.metric, error.subject) == ("int8_tops", "d")
+    assert "metric int8_tops is not known for D" in str(error)
 
 
 def test_threads_on_cores_of_which_too_little_is_known_name_what_is_missing() -> None:

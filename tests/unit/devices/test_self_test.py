@@ -43,8 +43,8 @@ def test_a_child_without_a_result_is_an_error_of_the_host(monkeypatch: pytest.Mo
 
 
 def test_measured_rates_are_added_with_their_day():
-    device = with_measured_rates(BARE, SelfTest(12.5, 0.25), day="2026-01-31")
-    assert device.metric("dram_bw_gbps") == 12.5
+    device = with_measured_rates(BARE, SelfTest(12.500123, 0.25), day="2026-01-31")
+    assert device.metric("dram_bw_gbps") == 12.5  # as many digits as mean something
     assert device.metric("fp32_tflops") == 0.25
     assert device.sources["dram_bw_gbps"] == (
         "measured on this machine, 2026-01-31: copy of a large array, sustained"
