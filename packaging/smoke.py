@@ -159,6 +159,19 @@ def check_probing(bench: Bench) -> str:
     return f"kit of {kit.stat().st_size / 1e6:.0f} MB, this machine measured"
 
 
+def check_report(bench: Bench) -> str:
+    """A report is written as PDF, with the fonts that ship."""
+    path = bench.place / "report.pdf"
+    bench.ctm("report", str(SAMPLE), "--device", DEVICE, "-o", str(path))
+    data = path.read_bytes() if path.exists() else b""
+    if not data.startswith(b"%PDF-") or b"%%EOF" not in data[-64:]:
+        raise SmokeError(f"the report of {len(data)} bytes is no PDF file")
+    # The fonts that ship are in it, not what this system has.
+    if b"DejaVuSansCondensed" not in data:
+        raise SmokeError("the report has not the fonts that ship")
+    return f"{len(data) / 1e3:.0f} kB"
+
+
 def check_window(bench: Bench) -> str:
     """The window opens a model, predicts and stores, and closes with 0."""
     before = bench.predictions()
@@ -199,6 +212,7 @@ CHECKS: tuple[tuple[str, Callable[[Bench], str]], ...] = (
     ("prediction", check_prediction),
     ("self-test", check_self_test),
     ("probing", check_probing),
+    ("report", check_report),
     ("window", check_window),
 )
 

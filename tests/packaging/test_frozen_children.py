@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from predictor.services.frozen import serve_if_child
+from predictor.services.report.pdf import WRITER_FLAG
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
@@ -83,6 +84,14 @@ def test_a_kit_builds_its_networks_in_itself(ctm: Path) -> None:
     with zipfile.ZipFile(kit) as archive:
         assert "ctm_runner.pyz" in archive.namelist()
     assert starts(ctm) == ["probe", "--network-builder"]
+
+
+def test_a_report_is_written_by_itself(ctm: Path) -> None:
+    report = ctm.parent / "report.pdf"
+    run(ctm, "report", str(SAMPLE), "--device", "rpi5", "-o", str(report))
+
+    assert report.read_bytes().startswith(b"%PDF-")
+    assert starts(ctm) == ["report", "--ingestion-worker", WRITER_FLAG]
 
 
 def test_the_self_test_is_itself(ctm: Path) -> None:
