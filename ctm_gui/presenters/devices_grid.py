@@ -12,7 +12,7 @@ from predictor.core.metric_labels import FAMILY_WORDS
 
 
 class DevicesGrid(Grid):
-    """A row for each device: its name, how many metrics are known, whose it is.
+    """A row for each device: its name, whose it is, and how many metrics are known.
 
     Args:
         entries: the devices, in the order in which they are shown first.
@@ -22,11 +22,17 @@ class DevicesGrid(Grid):
     def __init__(self, entries: Sequence[DeviceEntry], is_modified: Callable[[str], bool]) -> None:
         self.entries = tuple(entries)
         self.texts = [_searched(entry) for entry in self.entries]
-        names = [shown(entry.device.name) for entry in self.entries]
+        names = [_name(entry, is_modified(entry.key)) for entry in self.entries]
         facts = [float(len(entry.device.metrics)) for entry in self.entries]
-        owners = [_owner(entry, is_modified(entry.key)) for entry in self.entries]
         columns = [
-            _column("name", "Device", names),
+            Column(
+                "name",
+                "Device",
+                numeric=False,
+                text=lambda row: names[row],
+                sort_keys=lambda: text_ranks(names),
+                help="Devices of your own stand first; edited: not saved yet.",
+            ),
             Column(
                 "facts",
                 "Facts",
@@ -35,7 +41,6 @@ class DevicesGrid(Grid):
                 sort_keys=lambda: number_keys(facts),
                 help="How many hardware metrics are known.",
             ),
-            _column("owner", "Own", owners, "Devices of your own; edited: not saved yet."),
         ]
         super().__init__(len(self.entries), columns)
 
@@ -45,10 +50,11 @@ class DevicesGrid(Grid):
         return keys.index(key) if key in keys else None
 
 
-def _owner(entry: DeviceEntry, modified: bool) -> str:
+def _name(entry: DeviceEntry, modified: bool) -> str:
+    name = shown(entry.device.name)
     if not entry.own:
-        return ""
-    return "edited" if modified else "own"
+        return name
+    return f"{name} · {'edited' if modified else 'own'}"
 
 
 def _searched(entry: DeviceEntry) -> str:
@@ -56,14 +62,3 @@ def _searched(entry: DeviceEntry) -> str:
     words = (device.id, device.name, device.vendor, device.family.value, device.system)
     whose = "own" if entry.own else "shipped"
     return " ".join((*words, FAMILY_WORDS[device.family], whose)).casefold()
-
-
-def _column(key: str, title: str, texts: list[str], words: str = "") -> Column:
-    return Column(
-        key,
-        title,
-        numeric=False,
-        text=lambda row: texts[row],
-        sort_keys=lambda: text_ranks(texts),
-        help=words,
-    )

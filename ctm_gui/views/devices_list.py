@@ -29,8 +29,6 @@ class DevicesList(QWidget):
         self.search_box.setClearButtonEnabled(True)
         self.search_box.setAccessibleName("Search devices")
         self.table = GridView(self._model, "Devices")
-        self.table.set_least_width("owner", self.fontMetrics().horizontalAdvance("edited") + 24)
-        self._show_owners()
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._nothing = QLabel("No device matches.")
         self._nothing.setProperty("role", "muted")
@@ -70,16 +68,10 @@ class DevicesList(QWidget):
         self.grid.sort(old.sort_column, descending=old.descending)
         self._model.replace(self.grid)
         self._search()
-        self._show_owners()
         self.table.fit_columns()
 
     def _new_grid(self) -> DevicesGrid:
         return DevicesGrid(self._library.entries, self._form.is_modified)
-
-    def _show_owners(self) -> None:
-        """Leave the room to the names while no device is the user's."""
-        own = any(entry.own for entry in self._library.entries)
-        self.table.set_column_shown("owner", shown=own)
 
     def _search(self, *_: object) -> None:
         grid = self.grid

@@ -106,13 +106,11 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
     assert header.needs.text() == "Needed for a prediction without measurements: INT8 peak."
 
 
-def test_the_column_of_owners_is_there_once_a_device_is_the_users(
-    view: DevicesView, qtbot: QtBot
-) -> None:
-    table, owner = view.list.table, 2
-    assert table.isColumnHidden(owner)
-    duplicate(view, qtbot, "rpi5")
-    assert not table.isColumnHidden(owner)
+def test_the_list_says_which_devices_are_own_and_edited(own: DevicesView, qtbot: QtBot) -> None:
+    first = own.list.table.model().index(0, 0)
+    assert first.data() == "Raspberry Pi 5 (CPU) (copy) · own"
+    type_over(qtbot, own.form_view.fields["clock_mhz"].value, "2500")
+    assert own.list.table.model().index(0, 0).data() == "Raspberry Pi 5 (CPU) (copy) · edited"
 
 
 def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
