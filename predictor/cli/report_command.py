@@ -147,8 +147,8 @@ class _Store:
         if self._history is None:
             return
         try:
-            ids = self._history.record(models, predictions)
-            self._history.record_report(title, path.absolute(), ids)
+            self._history.record(models, predictions)
+            self._history.record_report(title, path.absolute(), models, predictions)
         except CtmError as error:
             self._fail(error)
 

@@ -13,14 +13,15 @@ from types import TracebackType
 from typing import Self
 
 from predictor import __version__
-from predictor.core.records import Prediction
+from predictor.core.records import Measurement, Prediction
 from predictor.graph.model import Model
 from predictor.services.past_predictions import PastPredictions
-from predictor.services.signatures import Signatures
 from predictor.services.projects import Projects
+from predictor.services.signatures import Signatures
 from predictor.services.store_files import problems
 from predictor.services.user_devices import UserDevices
 from predictor.store import maintenance
+from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
 from predictor.store import reports as report_records
@@ -85,17 +86,40 @@ class History:
                 ),
             )
 
-    def record_report(self, title: str, path: Path, prediction_ids: Sequence[str]) -> str:
-        """Store that a report of stored predictions was written; returns its id.
+    def record_report(
+        self, title: str, path: Path, models: Sequence[Model], predictions: Sequence[Prediction]
+    ) -> str:
+        """Store that a report was written, and those of its predictions that are not stored.
+
+        Args:
+            title: of the report.
+            path: of its file.
+            models: that the predictions are about.
+            predictions: that the report shows.
+
+        Returns:
+            The id of the record.
 
         Raises:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
-        return report_records.add(self._database, title, str(path), prediction_ids)
+        ids = report_records.prediction_ids(
+            self._database, [(p, settings_hash(p)) for p in predictions]
+        )
+        new = [p for p, identity in zip(predictions, ids, strict=True) if identity is None]
+        known = [identity for identity in ids if identity is not None]
+        recorded = self.record(models, new) if new else []
+        return report_records.add(self._database, title, str(path), [*known, *recorded])
 
     def reports(self) -> list[StoredReport]:
         """Return the reports that were written, the oldest first."""
         return report_records.every(self._database)
+
+    def measured(self, models: Sequence[Model]) -> list[Measurement]:
+        """Return the user's measurements of models' graphs, the oldest first."""
+        fingerprints = [model.graph.fingerprint for model in models]
+        found = measurement_records.of_fingerprints(self._database, fingerprints)
+        return [stored.measurement for stored in found]
 
     def recent_predictions(self, limit: int = 100) -> list[StoredPrediction]:
         """Return the last ``limit`` predictions, the newest first."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from predictor.core.records import Prediction
 from predictor.store.database import Database
 from predictor.store.values import new_id, text_in, text_out
 
@@ -43,6 +44,37 @@ def add(database: Database, title: str, path: str, prediction_ids: Sequence[str]
             [(identity, prediction) for prediction in prediction_ids],
         )
     return identity
+
+
+def prediction_ids(
+    database: Database, predictions: Sequence[tuple[Prediction, str]]
+) -> list[str | None]:
+    """Return the id of the newest record of each prediction, None where there is none.
+
+    Args:
+        database: the store.
+        predictions: each with the hash of its settings.
+    """
+    with database.reading() as connection:
+        return [_newest(connection, prediction, settings) for prediction, settings in predictions]
+
+
+def _newest(
+    connection: sqlite3.Connection, prediction: Prediction, settings_hash: str
+) -> str | None:
+    row = connection.execute(
+        "SELECT predictions.id FROM predictions JOIN targets ON targets.id = target_id"
+        " WHERE fingerprint = ? AND model = ? AND settings_hash = ? AND device_id = ?"
+        " AND latency_ms IS ? ORDER BY predictions.created_ns DESC, predictions.rowid DESC LIMIT 1",
+        (
+            prediction.fingerprint,
+            text_in(prediction.model),
+            settings_hash,
+            prediction.device_id,
+            prediction.latency_ms,
+        ),
+    ).fetchone()
+    return None if row is None else str(row[0])
 
 
 def every(database: Database) -> list[StoredReport]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shlex
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from predictor import __version__
+from predictor.core.records import Target
 from predictor.core.report import (
     Block,
     Cell,
@@ -20,6 +22,8 @@ from predictor.core.report import (
     Table,
 )
 from predictor.core.wording import shown
+from predictor.graph.model import Model
+from predictor.services.prediction import resolve_targets
 from predictor.services.report.request import Asked, ReportRequest
 from predictor.services.report.words import text, words
 
@@ -77,6 +81,44 @@ def command_line(
     options += [(name, str(value)) for name, value in single.items() if value is not None]
     words_of_line = ["ctm", "report", *models, *(word for pair in options for word in pair)]
     return shlex.join([*map(shown, words_of_line), "-o", output])
+
+
+def command_lines(
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    asked: Asked,
+    budget_ms: float | None,
+) -> tuple[str, ...]:
+    """Return lines that make the report again: one for all targets that one set of options fits.
+
+    Targets whose configuration is neither the usual one nor what was asked for of all have a line
+    with those of the same configuration.
+    """
+    usual = resolve_targets(
+        [target.device for target in targets], asked.runtime, asked.precision, asked.threads
+    )
+    groups: dict[Asked, list[str]] = {}
+    for target, common in zip(targets, usual, strict=True):
+        options = asked if target.configuration == common.configuration else _own(target, asked)
+        groups.setdefault(options, []).append(target.device.id)
+    names = [os.path.basename(model.path.replace("\\", "/")) for model in models]  # noqa: PTH119
+    dimensions = _set_dimensions(models) if asked.batch is None else ()
+    return tuple(
+        command_line(names, devices, options, budget_ms=budget_ms, dimensions=dimensions)
+        for options, devices in groups.items()
+    )
+
+
+def _own(target: Target, asked: Asked) -> Asked:
+    own = target.configuration
+    runtime = None if own.runtime == "unknown" else own.runtime
+    return Asked(runtime, own.precision, own.threads, asked.batch)
+
+
+def _set_dimensions(models: Sequence[Model]) -> tuple[tuple[str, int], ...]:
+    """Return the open dimensions that the user has set."""
+    every = (dimension for model in models for dimension in model.dynamic)
+    return tuple(dict.fromkeys((d.name, d.value) for d in every if d.value != d.default))
 
 
 def _facts(request: ReportRequest) -> Iterator[tuple[str, Cell]]:

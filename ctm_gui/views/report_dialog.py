@@ -1,0 +1,285 @@
+"""The report's dialog: what is to be in it, how it looks, saving and printing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QKeySequence, QPageLayout, QPageSize, QPainter
+from PySide6.QtPrintSupport import QPrintDialog, QPrinter
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QGridLayout,
+    QGroupBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.presenters.report import ReportDesk, ReportSubject
+from ctm_gui.report.marks import UNITS_PER_INCH, Pages, PageSize
+from ctm_gui.report.painting import QT_SIZES, paint_page
+from ctm_gui.report.typeface import register_fonts
+from ctm_gui.tasks.serial import TaskContext
+from ctm_gui.theme import Theme
+from ctm_gui.views.page_preview import PagePreview
+from predictor.core.errors import CtmError, HostError
+from predictor.core.progress import Progress
+from predictor.core.report import SectionId
+
+SECTION_WORDS: dict[SectionId, str] = {
+    SectionId.SUMMARY: "&Summary",
+    SectionId.COMPARISON: "&Comparison",
+    SectionId.MODELS: "&Models",
+    SectionId.OPERATORS: "&Operators",
+    SectionId.ATTENTION: "&Attention",
+    SectionId.DEVICES: "&Devices",
+    SectionId.PROBING: "Pro&bing",
+    SectionId.SETTINGS: "What-&ifs",
+    SectionId.METHODS: "Me&thods and limits",
+    SectionId.VERSIONS: "&Versions",
+}
+_KINDS = "PDF (*.pdf);;Markdown (*.md);;JSON (*.json)"
+_SIZE = (1080, 820)
+_TYPING_MS = 400
+_LEFT_PX = 220
+
+
+class ReportDialog(QDialog):
+    """Shows the report of what the window shows, and lets the user save and print it.
+
+    Args:
+        desk: makes the report.
+        folder: in which a file is proposed.
+        parent: the main window.
+    """
+
+    def __init__(self, desk: ReportDesk, folder: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.desk = desk
+        self._folder = folder
+        self.setWindowTitle("Report")
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
+        self.resize(*_SIZE)
+        register_fonts()
+        self.preview = PagePreview()
+        self._make_choices()
+        self._make_foot()
+        self._arrange()
+        desk.changed.connect(self._show_state)
+        desk.progressed.connect(self._show_progress)
+        desk.done.connect(self._tell)
+        desk.failed.connect(self._show_error)
+
+    def show_subject(self, subject: ReportSubject) -> None:
+        """Make the report of what the window shows now."""
+        self._tell("")
+        self.desk.start(subject)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.preview.set_theme(theme)
+
+    def stop(self) -> None:
+        """Stop all work, before the program ends."""
+        self.preview.images.close()
+        self.desk.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.desk.cancel()
+        super().closeEvent(event)
+
+    def save(self) -> None:
+        """Ask for a file and write it."""
+        name = str(Path(self._folder) / "report.pdf")
+        chosen, kind = QFileDialog.getSaveFileName(self, "Save report", name, _KINDS)
+        if not chosen:
+            return
+        path = Path(chosen)
+        if not path.suffix:
+            ending = kind[kind.index(".") : kind.index(")")]
+            path = path.with_name(f"{path.name}{ending}")
+        self._folder = str(path.parent)
+        self._tell("")
+        self.desk.save(path)
+
+    def print(self) -> None:
+        """Ask for a printer and print."""
+        printer = QPrinter(QPrinter.PrinterMode.HighResolution)
+        printer.setPageSize(QPageSize(QT_SIZES[self.desk.choice.size]))
+        printer.setPageOrientation(QPageLayout.Orientation.Portrait)
+        printer.setFullPage(True)
+        dialog = QPrintDialog(printer, self)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            self._tell("")
+            self.desk.print_pages(lambda pages, context: print_pages(printer, pages, context))
+
+    def _make_choices(self) -> None:
+        self.section_boxes: dict[SectionId, QCheckBox] = {}
+        for section, words in SECTION_WORDS.items():
+            box = QCheckBox(words)
+            box.setChecked(True)
+            box.toggled.connect(self._choose)
+            self.section_boxes[section] = box
+        self.size_box = QComboBox()
+        self.size_box.setAccessibleName("Page size")
+        for size in PageSize:
+            self.size_box.addItem(size.label, size)
+        self.size_box.currentIndexChanged.connect(self._choose)
+        self.title_box = QLineEdit()
+        self.title_box.setAccessibleName("Title")
+        self.title_box.setPlaceholderText("automatic")
+        self.title_box.setMaxLength(200)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
+        self._typing.timeout.connect(self._choose)
+        self.title_box.textChanged.connect(lambda _: self._typing.start())
+
+    def _make_foot(self) -> None:
+        self.words = QLabel()
+        self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words.setWordWrap(True)
+        self.words.setAccessibleName("Result")
+        self.page_words = QLabel()
+        self.page_words.setProperty("role", "muted")
+        self.bar = QProgressBar()
+        self.bar.setAccessibleName("Progress")
+        self.bar.setTextVisible(False)
+        self.cancel_button = _button("Cancel", self.desk.cancel)
+        self.save_button = _button("Sa&ve…", self.save, QKeySequence.StandardKey.Save)
+        self.save_button.setDefault(True)
+        self.print_button = _button("&Print…", self.print, QKeySequence.StandardKey.Print)
+        self.close_button = _button("Close", self.close)
+        self.zoom_out_button = _button("−", self.preview.zoom_out, QKeySequence.StandardKey.ZoomOut)
+        self.zoom_out_button.setAccessibleName("Zoom out")
+        self.zoom_in_button = _button("+", self.preview.zoom_in, QKeySequence.StandardKey.ZoomIn)
+        self.zoom_in_button.setAccessibleName("Zoom in")
+        self.fit_button = _button("&Fit Width", self.preview.fit, "Ctrl+0")
+        self.preview.page_changed.connect(self._show_page)
+
+    def _arrange(self) -> None:
+        sections = QGroupBox("Sections")
+        column = QVBoxLayout(sections)
+        for box in self.section_boxes.values():
+            column.addWidget(box)
+        paper = QGroupBox("Paper")
+        grid = QGridLayout(paper)
+        for row, (words, field) in enumerate(
+            (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))
+        ):
+            name = QLabel(words)
+            name.setBuddy(field)
+            grid.addWidget(name, row, 0)
+            grid.addWidget(field, row, 1)
+        self.words.setMinimumWidth(_LEFT_PX)
+        left = QVBoxLayout()
+        left.addWidget(sections)
+        left.addWidget(paper)
+        left.addStretch(1)
+        left.addWidget(self.words)
+        view = QHBoxLayout()
+        view.addWidget(self.page_words, 1)
+        for button in (self.zoom_out_button, self.zoom_in_button, self.fit_button):
+            view.addWidget(button)
+        right = QVBoxLayout()
+        right.addWidget(self.preview, 1)
+        right.addLayout(view)
+        body = QHBoxLayout()
+        body.addLayout(left)
+        body.addLayout(right, 1)
+        foot = QHBoxLayout()
+        foot.addWidget(self.bar, 1)
+        foot.addWidget(self.cancel_button)
+        foot.addStretch()
+        for button in (self.save_button, self.print_button, self.close_button):
+            foot.addWidget(button)
+        whole = QVBoxLayout(self)
+        whole.addLayout(body, 1)
+        whole.addLayout(foot)
+
+    def _choose(self, *_: object) -> None:
+        self._tell("")
+        chosen = frozenset(s for s, box in self.section_boxes.items() if box.isChecked())
+        self.desk.choose(
+            replace(
+                self.desk.choice,
+                sections=chosen,
+                size=self.size_box.currentData(),
+                title=self.title_box.text(),
+            )
+        )
+
+    def _show_state(self) -> None:
+        draft, busy = self.desk.draft, self.desk.busy
+        for widget in (self.bar, self.cancel_button):
+            widget.setVisible(busy)
+        for button in (self.save_button, self.print_button):
+            button.setEnabled(draft is not None and not busy)
+        if not busy:
+            self.preview.show_pages(None if draft is None else draft.pages)
+            self._show_available()
+            self._show_page(self.preview.page)
+
+    def _show_available(self) -> None:
+        """Let only those sections be chosen that have something to say."""
+        draft = self.desk.draft
+        there = {section.id for section in draft.report.sections} if draft else set()
+        for section, box in self.section_boxes.items():
+            box.setEnabled(section in there)
+            box.setToolTip("" if section in there else "There is nothing to say of it here.")
+
+    def _show_page(self, number: int) -> None:
+        count = self.preview.count
+        self.page_words.setText(f"Page {number} of {count}" if count else "")
+
+    def _show_progress(self, progress: Progress) -> None:
+        self.bar.setRange(0, max(progress.total, 1))
+        self.bar.setValue(progress.done)
+        self.bar.setAccessibleDescription(progress.message)
+
+    def _show_error(self, error: CtmError) -> None:
+        self._tell(str(error), "bad")
+
+    def _tell(self, words: str, role: str = "muted") -> None:
+        self.words.setProperty("role", role)
+        self.words.style().polish(self.words)
+        self.words.setText(words)
+
+
+def print_pages(printer: QPrinter, pages: Pages, context: TaskContext) -> None:
+    """Paint pages onto a printer that takes whole sheets.
+
+    Raises:
+        HostError: the printer does not take them.
+        CancelledError: it was cancelled; the pages so far are printed.
+    """
+    painter = QPainter()
+    if not painter.begin(printer):
+        raise HostError("the printer", "it takes no pages", "choose another printer or save as PDF")
+    scale = printer.resolution() / UNITS_PER_INCH
+    try:
+        painter.scale(scale, scale)
+        for place, page in enumerate(pages.pages):
+            context.token.check()
+            context.report(Progress(place, len(pages.pages), "Printing"))
+            if place:
+                printer.newPage()
+            paint_page(painter, page)
+    finally:
+        painter.end()
+
+
+def _button(text: str, call: object, shortcut: str | QKeySequence.StandardKey = "") -> QPushButton:
+    button = QPushButton(text)
+    button.setAutoDefault(False)
+    button.clicked.connect(call)
+    if shortcut:
+        button.setShortcut(QKeySequence(shortcut))
+    return button
