@@ -57,6 +57,9 @@ class Commands(Protocol):
     def probe_device(self) -> None:
         """Open the wizard that measures reference networks."""
 
+    def write_report(self) -> None:
+        """Open the dialog of the report."""
+
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
 
@@ -104,6 +107,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Read the files of the selected models again"),
     ActionSpec("cancel", FILE, "Stop &Reading", lambda w: w.cancel(), "Ctrl+.", "read",
                tip="Stop searching folders and reading models"),
+    ActionSpec("report", FILE, "Re&port…", lambda w: w.write_report(), _KEY.Print, "report",
+               tip="Preview, save and print a report of what is compared"),
     ActionSpec("quit", FILE, "&Quit", lambda w: w.quit(), "Ctrl+Q", "quit"),
     ActionSpec("undo", EDIT, "&Undo", lambda w: w.undo(), _KEY.Undo, "undo",
                tip="Bring removed models back"),

@@ -22,6 +22,7 @@ from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
 from ctm_gui.views.crash import CrashHandler
 from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.session import remembered_unit
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.services.catalogue import load_catalogue
@@ -31,6 +32,7 @@ from predictor.services.ingestion import IngestionWorker
 if TYPE_CHECKING:
     from ctm_gui.presenters.probing import ProbingDesk
     from ctm_gui.wizard.window import ProbingWizard
+    from ctm_gui.views.report_dialog import ReportDialog
 
 _SWITCH_INTERVAL_S = 0.0005
 
@@ -61,9 +63,11 @@ class Application:
         self._later = Later(self.window)
         self._probing: ProbingDesk | None = None
         self.wizard: ProbingWizard | None = None
+        self.report: ReportDialog | None = None
         self._theme = LIGHT
         self.window.theme_chosen.connect(self.use_theme)
         self.window.probing_asked.connect(self.open_wizard)
+        self.window.report_asked.connect(self.open_report)
         self.qt.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         self.use_theme(remembered_theme(self.settings))
 
@@ -85,6 +89,8 @@ class Application:
         self._later.close()
         if self._probing is not None:
             self._probing.close()
+        if self.report is not None:
+            self.report.stop()
         self.workspace.close()
         self._ingestion.close()
 
@@ -105,6 +111,8 @@ class Application:
         self.window.set_theme(theme)
         if self.wizard is not None:
             self.wizard.set_theme(theme)
+        if self.report is not None:
+            self.report.set_theme(theme)
 
     def open_wizard(self) -> ProbingWizard:
         """Show the probing wizard beside the window; it is built when it is first asked for."""
@@ -119,6 +127,27 @@ class Application:
         self.wizard.show()
         self.wizard.activateWindow()
         return self.wizard
+
+    def open_report(self) -> ReportDialog:
+        """Show the report of what is compared now; the dialog is built when it is first asked for."""
+        # Loaded since the first frame, see ctm_gui.later.
+        from ctm_gui.presenters.report import ReportDesk, ReportSubject  # noqa: PLC0415
+        from ctm_gui.views.report_dialog import ReportDialog  # noqa: PLC0415
+
+        if self.report is None:
+            desk = ReportDesk(self.workspace.recorder, self.window)
+            self.report = ReportDialog(desk, self.settings.get(table.FOLDER), self.window)
+            self.report.set_theme(self._theme)
+        self.report.show()
+        self.report.activateWindow()
+        subject = ReportSubject(
+            self.workspace.comparison,
+            self.workspace.what_if,
+            remembered_unit(self.settings),
+            self.settings.get(table.BUDGET_MS) or None,
+        )
+        self.report.show_subject(subject)
+        return self.report
 
     def _start_work(self, models: Sequence[str]) -> None:
         self.workspace.start()

@@ -18,6 +18,7 @@ ENGINE = (
     "predictor.services.probing",
     "predictor.services.probing_plan",
     "predictor.services.probing_import",
+    "predictor.services.report.build",
 )
 WINDOW = (
     "ctm_gui.presenters.probing_results",
@@ -30,6 +31,9 @@ WINDOW = (
     "ctm_gui.wizard.measure_page",
     "ctm_gui.wizard.result_page",
     "ctm_gui.wizard.window",
+    "ctm_gui.presenters.report",
+    "ctm_gui.views.page_preview",
+    "ctm_gui.views.report_dialog",
 )
 
 

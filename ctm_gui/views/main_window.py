@@ -63,7 +63,8 @@ _LEFT_WIDTH = 340
 class MainWindow(QMainWindow):
     """Shows a workspace and passes what the user does on to it.
 
-    ``theme_chosen`` gives the ThemeChoice of the View menu; ``probing_asked`` asks for the wizard.
+    ``theme_chosen`` gives the ThemeChoice of the View menu; ``probing_asked`` asks for the wizard,
+    ``report_asked`` for the report.
 
     Args:
         workspace: models, targets, what-ifs and the comparison.
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
 
     theme_chosen = Signal(object)
     probing_asked = Signal()
+    report_asked = Signal()
 
     def __init__(self, workspace: Workspace, settings: Settings) -> None:
         super().__init__()
@@ -182,6 +184,10 @@ class MainWindow(QMainWindow):
     def probe_device(self) -> None:
         """Ask for the probing wizard."""
         self.probing_asked.emit()
+
+    def write_report(self) -> None:
+        """Ask for the report of what is compared."""
+        self.report_asked.emit()
 
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
@@ -327,6 +333,7 @@ class MainWindow(QMainWindow):
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
         self.actions_by_id["cancel"].setEnabled(busy)
+        self.actions_by_id["report"].setEnabled(bool(self.workspace.comparison.rows))
         has_models = bool(self.workspace.shelf.entries)
         for action in ("remove", "read_again", "select_all"):
             self.actions_by_id[action].setEnabled(has_models)
