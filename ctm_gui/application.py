@@ -129,7 +129,7 @@ class Application:
         return self.wizard
 
     def open_report(self) -> ReportDialog:
-        """Show the report of what is compared now; the dialog is built when it is first asked for."""
+        """Show the report of what is compared now; its dialog is built when it is first asked."""
         # Loaded since the first frame, see ctm_gui.later.
         from ctm_gui.presenters.report import ReportDesk, ReportSubject  # noqa: PLC0415
         from ctm_gui.views.report_dialog import ReportDialog  # noqa: PLC0415
