@@ -12,6 +12,25 @@ from PySide6.QtGui import QAction, QKeySequence
 from ctm_gui.theme import ThemeChoice
 
 
+class Assistance(Protocol):
+    """What helps with the window itself."""
+
+    def show_palette(self) -> object:
+        """Ask for a command by a few letters of its name."""
+
+    def show_settings(self) -> object:
+        """Show the dialog of the settings."""
+
+    def show_help(self, page: str = "") -> object:
+        """Show a page of help; that of the view with the focus where none is named."""
+
+    def whats_this(self) -> None:
+        """Explain one control."""
+
+    def copy_system_information(self) -> None:
+        """Copy what a report of a problem needs to know."""
+
+
 class Commands(Protocol):
     """What the actions call; the main window has them."""
 
@@ -60,8 +79,15 @@ class Commands(Protocol):
     def write_report(self) -> None:
         """Open the dialog of the report."""
 
+    def go_to_part(self, step: int) -> None:
+        """Put the focus into the next part of the window, or the one before."""
+
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
+
+    @property
+    def assistance(self) -> Assistance:
+        """Commands about the window itself."""
 
     def about(self) -> None:
         """Show versions."""
@@ -86,7 +112,7 @@ class ActionSpec:
     id: str
     menu: str
     text: str
-    callback: Callable[[Commands], None]
+    callback: Callable[[Commands], object]
     shortcut: str | QKeySequence.StandardKey = ""
     group: str = ""
     own_keys: bool = False
@@ -105,7 +131,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                "open", tip="Open every .onnx file in a folder and below it"),
     ActionSpec("read_again", FILE, "Read &Again", lambda w: w.read_again(), "F5", "read",
                tip="Read the files of the selected models again"),
-    ActionSpec("cancel", FILE, "Stop &Reading", lambda w: w.cancel(), "Ctrl+.", "read",
+    ActionSpec("cancel", FILE, "&Stop Reading", lambda w: w.cancel(), "Ctrl+.", "read",
                tip="Stop searching folders and reading models"),
     ActionSpec("report", FILE, "Re&port…", lambda w: w.write_report(), _KEY.Print, "report",
                tip="Preview, save and print a report of what is compared"),
@@ -123,21 +149,38 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("find", EDIT, "&Find…", lambda w: w.search(), _KEY.Find, "find",
                own_keys=True,
                tip="Search in the current view"),
+    ActionSpec("settings", EDIT, "&Settings…", lambda w: w.assistance.show_settings(), "Ctrl+,",
+               "settings", tip="Theme, unit, budget, what is opened at a start"),
     ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(0), "Ctrl+1", "tabs"),
     ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(1), "Ctrl+2", "tabs"),
     ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(2), "Ctrl+3", "tabs",
                tip="All devices, and the form of your own"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),
+    ActionSpec("next_part", VIEW, "&Next Part of the Window", lambda w: w.go_to_part(1), "F6",
+               "parts", tip="Put the focus into the next part: bar, models, targets, view"),
+    ActionSpec("previous_part", VIEW, "Pre&vious Part of the Window", lambda w: w.go_to_part(-1),
+               "Shift+F6", "parts"),
     ActionSpec("theme_system", VIEW, "Theme of the &System",
                lambda w: w.choose_theme(ThemeChoice.SYSTEM), group="theme", checkable=True),
     ActionSpec("theme_light", VIEW, "&Light Theme",
                lambda w: w.choose_theme(ThemeChoice.LIGHT), group="theme", checkable=True),
-    ActionSpec("theme_dark", VIEW, "&Dark Theme",
+    ActionSpec("theme_dark", VIEW, "Dar&k Theme",
                lambda w: w.choose_theme(ThemeChoice.DARK), group="theme", checkable=True),
-    ActionSpec("probe", TOOLS, "&Probe a Device…", lambda w: w.probe_device(), "Ctrl+Shift+P",
+    ActionSpec("probe", TOOLS, "&Probe a Device…", lambda w: w.probe_device(), "Ctrl+Shift+M",
                tip="Measure reference networks on this machine, a board or elsewhere"),
-    ActionSpec("about", HELP, "&About CloserToMe", lambda w: w.about()),
+    ActionSpec("palette", TOOLS, "&Find a Command…", lambda w: w.assistance.show_palette(),
+               "Ctrl+Shift+P", "commands", tip="Every command by a few letters of its name"),
+    ActionSpec("help", HELP, "&Help on This View", lambda w: w.assistance.show_help(),
+               _KEY.HelpContents, "help", tip="The page of the view in which you are"),
+    ActionSpec("help_index", HELP, "How to &Begin", lambda w: w.assistance.show_help("index"),
+               group="help", tip="First steps, and all pages of help"),
+    ActionSpec("whats_this", HELP, "&What's This?", lambda w: w.assistance.whats_this(),
+               _KEY.WhatsThis, "help", tip="Explain the control with the focus, or point at one"),
+    ActionSpec("system_information", HELP, "&Copy System Information",
+               lambda w: w.assistance.copy_system_information(), group="about",
+               tip="Versions, screens and settings for a report of a problem"),
+    ActionSpec("about", HELP, "&About CloserToMe", lambda w: w.about(), group="about"),
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
 from ctm_gui.views.crash import CrashHandler
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.session import remembered_unit
+from ctm_gui.views.session import remembered_unit, restore_models
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.services.catalogue import load_catalogue
@@ -31,8 +31,8 @@ from predictor.services.ingestion import IngestionWorker
 
 if TYPE_CHECKING:
     from ctm_gui.presenters.probing import ProbingDesk
-    from ctm_gui.wizard.window import ProbingWizard
     from ctm_gui.views.report_dialog import ReportDialog
+    from ctm_gui.wizard.window import ProbingWizard
 
 _SWITCH_INTERVAL_S = 0.0005
 
@@ -158,6 +158,8 @@ class Application:
             self.workspace.messages.error(error)
         if models:
             self.window.open_paths(models)
+        else:
+            restore_models(self.workspace.shelf, self.settings)
 
     def _on_system_theme(self) -> None:
         if remembered_theme(self.settings) is ThemeChoice.SYSTEM:

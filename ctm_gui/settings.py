@@ -13,30 +13,78 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from ctm_gui.theme import ThemeChoice
 from predictor.core.errors import HostError
+from predictor.core.units import LatencyUnit
 
 T = TypeVar("T", bool, int, float, str, list[str], bytes)
 
 SETTINGS_VARIABLE = "CTM_SETTINGS"
-MAX_RECENT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
-    """One row of the table: where it is kept, what it is without the user's word, what it does."""
+    """One row of the table.
+
+    Attributes:
+        key: where it is kept.
+        default: what it is without the user's word; its type is the setting's.
+        label: its name in the dialog.
+        help: what it does, in a sentence.
+        asked: whether the dialog asks for it; the others are what the window remembers by itself.
+        choices: the values that a text may have, each with its words.
+        largest: of a number; the smallest is 0.
+        unit: of a number.
+    """
 
     key: str
     default: T
     label: str
     help: str
+    asked: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
+    largest: float = 0.0
+    unit: str = ""
 
 
-THEME = Setting("window/theme", "system", "Theme", "system, light or dark.")
+THEME = Setting(
+    "window/theme",
+    "system",
+    "Theme",
+    "Colours of the window: those of the desktop, or always the same.",
+    asked=True,
+    choices=(("system", "As the system"), ("light", "Light"), ("dark", "Dark")),
+)
 GEOMETRY = Setting("window/geometry", b"", "Geometry", "Place and size of the window.")
 SPLITTERS = Setting("window/splitters", b"", "Panels", "Width of the panels beside the tabs.")
 PANEL_SPLITTER = Setting("window/panels", b"", "Panel heights", "Height of Models and Targets.")
-TAB = Setting("window/tab", 0, "Tab", "Index of the tab that is shown.")
-UNIT = Setting("compare/unit", "ms", "Unit", "Unit of latencies: ms, µs or FPS.")
-BUDGET_MS = Setting("compare/budget_ms", 0.0, "Budget", "Latency budget in ms; 0 is none.")
+VIEW = Setting("window/view", "", "View", "Name of the view that is shown.")
+UNIT = Setting(
+    "compare/unit",
+    LatencyUnit.MS.value,
+    "Unit",
+    "Unit of every latency. FPS is batch divided by latency.",
+    asked=True,
+    choices=tuple((unit.value, unit.value) for unit in LatencyUnit),
+)
+BUDGET_MS = Setting(
+    "compare/budget_ms",
+    0.0,
+    "Latency budget",
+    "What a prediction may take; over it, a bar is hatched. 0 is no budget.",
+    asked=True,
+    largest=1e6,
+    unit="ms",
+)
+COMPARE_MODE = Setting("compare/mode", 0, "Compare mode", "Index of the page of Compare.")
+SCORES: Setting[list[str]] = Setting(
+    "compare/scores", [], "Scores", "Scores of models: number, fingerprint/folder/file."
+)
+SCORE_NAME = Setting("compare/score_name", "Accuracy (%)", "Score", "What the scores are.")
+SCORE_HIGHER = Setting(
+    "compare/score_higher",
+    True,
+    "Higher is better",
+    "Whether a higher score is better.",
+)
 TARGETS: Setting[list[str]] = Setting(
     "targets/selected", [], "Targets", "Ids of the checked devices."
 )
@@ -52,30 +100,56 @@ CONFIGURATIONS: Setting[list[str]] = Setting(
     "Configurations",
     "Configurations in place of a device's usual one: id/runtime/precision/threads/batch.",
 )
-RECENT: Setting[list[str]] = Setting("files/recent", [], "Recent files", "Paths of Open Recent.")
+RECENT: Setting[list[str]] = Setting("files/recent", [], "Open Recent", "Paths of the files.")
+MOST_RECENT = Setting(
+    "files/most_recent",
+    10,
+    "Recent files",
+    "How many files Open Recent keeps.",
+    asked=True,
+    largest=50,
+)
+RESTORE = Setting(
+    "files/restore",
+    True,
+    "Open the models of the last session",
+    "At a start without files, with the dimensions that were set.",
+    asked=True,
+)
+MODELS: Setting[list[str]] = Setting(
+    "files/models", [], "Models", "Models of the last session: JSON of path and dimensions."
+)
 FOLDER = Setting("files/folder", "", "Folder", "Folder in which the file dialog opens.")
 
-TABLE: tuple[
+AnySetting = (
     Setting[bool]
     | Setting[int]
     | Setting[float]
     | Setting[str]
     | Setting[list[str]]
-    | Setting[bytes],
-    ...,
-] = (
+    | Setting[bytes]
+)
+
+TABLE: tuple[AnySetting, ...] = (
     THEME,
     GEOMETRY,
     SPLITTERS,
     PANEL_SPLITTER,
-    TAB,
+    VIEW,
     UNIT,
     BUDGET_MS,
+    COMPARE_MODE,
+    SCORES,
+    SCORE_NAME,
+    SCORE_HIGHER,
     TARGETS,
     TARGETS_CHOSEN,
     FAVOURITES,
     CONFIGURATIONS,
+    RESTORE,
+    MOST_RECENT,
     RECENT,
+    MODELS,
     FOLDER,
 )
 
@@ -94,6 +168,11 @@ class Settings:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = QSettings(str(path), QSettings.Format.IniFormat)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
 
     def get(self, setting: Setting[T]) -> T:
         """Return the setting's value."""
@@ -128,7 +207,7 @@ class Settings:
     def add_recent(self, paths: Sequence[str]) -> None:
         """Put files at the top of Open Recent."""
         recent = dict.fromkeys([*reversed(paths), *self.get(RECENT)])
-        self.set(RECENT, list(recent)[:MAX_RECENT])
+        self.set(RECENT, list(recent)[: self.get(MOST_RECENT)])
 
     def _not_writable(self) -> HostError:
         return HostError(

@@ -109,7 +109,8 @@ def data_files() -> list[tuple[str, str]]:
     sources = [path for path in sorted(runner.glob("*.py")) if path.name != "bundle.py"]
     sources.append(ROOT / "predictor" / "probing" / "ssh" / "board_agent.py")
     files = [(str(path), str(path.parent.relative_to(ROOT))) for path in sources]
-    return [(str(ROOT / "resources"), "predictor/resources"), *files]
+    help_pages = (str(ROOT / "docs" / "help"), "predictor/resources/help")
+    return [(str(ROOT / "resources"), "predictor/resources"), help_pages, *files]
 
 
 def analysis_arguments() -> dict[str, object]:

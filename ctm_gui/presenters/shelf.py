@@ -150,6 +150,17 @@ class ModelShelf(QObject):
         rows = {entry.path: row for row, entry in enumerate(self._entries)}
         return [rows[path] for path in asked]
 
+    def restore(self, models: Iterable[tuple[str, Mapping[str, int]]]) -> None:
+        """Add files, each with values of its dynamic dimensions, and read them."""
+        known = {entry.path for entry in self._entries}
+        new = [
+            ModelEntry(next(self._ids), path, dict(bindings))
+            for path, bindings in models
+            if path not in known
+        ]
+        first = len(self._entries)
+        self._insert([(first + i, entry) for i, entry in enumerate(new)])
+
     def remove(self, rows: Iterable[int]) -> None:
         """Remove rows; undo brings them back as they were."""
         taken = [(row, self._entries[row]) for row in sorted(set(rows))]

@@ -1,32 +1,12 @@
-"""The About box: what the program is, and the versions that a bug report needs."""
+"""The About box: what the program is, and its version."""
 
 from __future__ import annotations
-
-import platform
-from importlib.metadata import PackageNotFoundError, version
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from predictor import __version__
-
-_PACKAGES = ("PySide6-Essentials", "pyqtgraph", "numpy", "onnx", "onnxruntime", "sqlite-utils")
-
-
-def versions() -> str:
-    """Return one line a component: ours, Python, the system, the libraries."""
-    lines = [
-        f"CloserToMe {__version__}",
-        f"Python {platform.python_version()}",
-        f"{platform.system()} {platform.release()} {platform.machine()}",
-    ]
-    for package in _PACKAGES:
-        try:
-            lines.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            lines.append(f"{package} unknown")
-    return "\n".join(lines)
+from ctm_gui.system_information import versions
 
 
 def show_about(parent: QWidget) -> QMessageBox:

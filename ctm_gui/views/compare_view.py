@@ -136,7 +136,7 @@ class CompareView(QWidget):
         self.order_box.addItems([order.value for order in GroupOrder])
         self.order_box.setAccessibleName("Order of the bars")
         self.log_box = QCheckBox("Lo&g scale")
-        self.save_button = QPushButton("Sa&ve plot…")
+        self.save_button = QPushButton("Save &plot…")
         self.filter_box = QLineEdit()
         self.filter_box.setPlaceholderText("Filter by model, device, vendor, runtime…")
         self.filter_box.setClearButtonEnabled(True)

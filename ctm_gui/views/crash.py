@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.views.about import versions
+from ctm_gui.system_information import versions
 
 _MAX_LOG_BYTES = 1_000_000
 

@@ -54,6 +54,7 @@ class DeviceFormView(QScrollArea):
     def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._form = form
+        self.setAccessibleName("Form of the device")
         self.fields: dict[str, MetricField] = {}
         self._layout = QVBoxLayout()
         self._layout.setContentsMargins(10, 8, 10, 10)

@@ -39,7 +39,7 @@ class DeviceHeader(QWidget):
         self.warnings = note_label("warn")
         self.duplicate_button = _button("&Duplicate", "Make a device of your own from this one")
         self.save_button = _button("&Save", "Keep what was typed; predictions follow")
-        self.revert_button = _button("Re&vert", "Go back to what was saved")
+        self.revert_button = _button("&Revert", "Go back to what was saved")
         self.export_button = _button("E&xport…", "Write a device file")
         self.delete_button = _button("De&lete", "Delete this device; undo brings it back")
         self._arrange()

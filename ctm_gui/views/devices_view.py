@@ -181,7 +181,7 @@ class DevicesView(QWidget):
         buttons = QHBoxLayout()
         self.import_button = QPushButton("&Import…")
         self.import_button.setToolTip("Make devices from device files, ours or NeuSight's")
-        self.detect_button = QPushButton("Detect &this machine")
+        self.detect_button = QPushButton("Detect this &machine")
         self.detect_button.setToolTip(
             "Make a device of this machine: what its system states, then what it sustains"
         )

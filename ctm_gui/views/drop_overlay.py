@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, QRect, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QMimeData, QObject, QRect, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.theme import LIGHT, Theme
@@ -13,11 +21,17 @@ _SENTENCE = "Drop models to add them"
 
 
 class DropOverlay(QWidget):
-    """Covers its parent while something is dragged over it; takes no mouse events itself."""
+    """Covers its parent while something is dragged over it, and takes what is dropped there.
+
+    ``dropped`` gives the paths.
+    """
+
+    dropped = Signal(object)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._covered = parent
+        parent.installEventFilter(self)
         self._theme = LIGHT
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Drop area")
@@ -27,6 +41,20 @@ class DropOverlay(QWidget):
         """Use another theme's colours."""
         self._theme = theme
         self.update()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow a drag over the parent; other events go their way."""
+        if isinstance(event, QDragEnterEvent) and dropped_paths(event.mimeData()):
+            event.acceptProposedAction()
+            self.cover()
+        elif isinstance(event, QDragLeaveEvent):
+            self.hide()
+        elif isinstance(event, QDropEvent) and event.type() is QEvent.Type.Drop:
+            self.hide()
+            self._take(event)
+        else:
+            return super().eventFilter(watched, event)
+        return True
 
     def cover(self) -> None:
         """Show it over the whole parent."""
@@ -47,6 +75,12 @@ class DropOverlay(QWidget):
         font.setPointSizeF(font.pointSizeF() * 1.5)
         painter.setFont(font)
         self._paint_sentence(painter, frame)
+
+    def _take(self, event: QDropEvent) -> None:
+        paths = dropped_paths(event.mimeData())
+        if paths:
+            event.acceptProposedAction()
+            self.dropped.emit(paths)
 
     def _paint_sentence(self, painter: QPainter, frame: QRect) -> None:
         centred = Qt.AlignmentFlag.AlignCenter

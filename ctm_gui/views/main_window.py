@@ -8,9 +8,6 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import (
     QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
@@ -31,13 +28,17 @@ from ctm_gui import settings as table
 from ctm_gui.actions import build_actions
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.explanation import ExplanationPresenter
+from ctm_gui.presenters.help_pages import view_name
 from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.settings import Settings, remembered_theme
+from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import Theme, ThemeChoice
 from ctm_gui.views.about import show_about
+from ctm_gui.views.assistance import Assistance
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.devices_view import DevicesView
-from ctm_gui.views.drop_overlay import DropOverlay, dropped_paths
+from ctm_gui.views.drop_overlay import DropOverlay
+from ctm_gui.views.first_view import FirstView
+from ctm_gui.views.focus_parts import go_to_part
 from ctm_gui.views.menus import fill_menus
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
@@ -46,12 +47,14 @@ from ctm_gui.views.recent_menu import RecentMenu
 from ctm_gui.views.session import (
     FIRST_SIZE,
     Session,
+    remember_models,
     remember_targets,
     remembered_unit,
     restore_targets,
 )
 from ctm_gui.views.status_line import StatusLine
 from ctm_gui.views.targets_panel import TargetsPanel
+from ctm_gui.views.undo_menu import follow_undo
 from ctm_gui.views.what_if_bar import WhatIfBar
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
@@ -93,8 +96,10 @@ class MainWindow(QMainWindow):
         self.recent_menu = RecentMenu(settings, self)
         self.setWindowTitle("CloserToMe")
         self._arrange()
+        self.assistance = Assistance(self, self.tabs, self.actions_by_id, settings, workspace)
         fill_menus(self.menuBar(), self.actions_by_id, self.recent_menu, remembered_theme(settings))
         self.overlay = DropOverlay(self)
+        self.overlay.dropped.connect(self.open_paths)
         self._connect()
         self._accept_drops_alone()
         self._restore()
@@ -189,6 +194,11 @@ class MainWindow(QMainWindow):
         """Ask for the report of what is compared."""
         self.report_asked.emit()
 
+    def go_to_part(self, step: int) -> None:
+        """Put the focus into the next part of the window, or the one before."""
+        parts = (self.what_if_bar, self.models_panel, self.targets_panel, self.tabs)
+        go_to_part((*parts, self.message_list), step)
+
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
         self.message_list.setVisible(not self.message_list.isVisible())
@@ -221,26 +231,12 @@ class MainWindow(QMainWindow):
         else:
             super().keyPressEvent(event)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped_paths(event.mimeData()):
-            event.acceptProposedAction()
-            self.overlay.cover()
-
-    def dragLeaveEvent(self, _: QDragLeaveEvent) -> None:
-        self.overlay.hide()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.overlay.hide()
-        paths = dropped_paths(event.mimeData())
-        if paths:
-            event.acceptProposedAction()
-            self.open_paths(paths)
-
     def _arrange(self) -> None:
+        self.first_view = FirstView(self.workspace.shelf, self.compare_view)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Views")
-        self.tabs.addTab(self.compare_view, "Compare")
+        self.tabs.addTab(self.first_view, "Compare")
         self.tabs.addTab(self.operators_view, "Operators")
         self.tabs.addTab(self.devices_view, "Devices")
         self._panels = _splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
@@ -252,7 +248,9 @@ class MainWindow(QMainWindow):
         self._body.setSizes([_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH])
         self.message_list.hide()
         splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
-        self._session = Session(self, self.tabs, splitters, self._settings)
+        views = (self.compare_view, self.operators_view, self.devices_view)
+        names = [view_name(type(view).__name__) for view in views]
+        self._session = Session(self, self.tabs, names, splitters, self._settings)
         self.setCentralWidget(self._body)
         bar = QToolBar("What if", movable=False)
         bar.setObjectName("what_if")
@@ -284,8 +282,16 @@ class MainWindow(QMainWindow):
         self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)
         self.recent_menu.path_chosen.connect(lambda path: self.open_paths([path]))
+        start = self.first_view.start
+        start.open_requested.connect(self.open_files)
+        start.folder_requested.connect(self.open_folder)
+        start.samples_chosen.connect(workspace.open_paths)
+        start.help_requested.connect(self.assistance.show_help)
+        workspace.shelf.content_changed.connect(self._remember_models)
+        self.assistance.setting_changed.connect(self._take_setting)
         self._show_activity()
-        self._follow_undo()
+        actions = self.actions_by_id
+        follow_undo(workspace.undo_stack, actions["undo"], actions["redo"])
 
     def _accept_drops_alone(self) -> None:
         """Take drops for the whole window: a search box would take the path as text."""
@@ -338,21 +344,20 @@ class MainWindow(QMainWindow):
         for action in ("remove", "read_again", "select_all"):
             self.actions_by_id[action].setEnabled(has_models)
 
-    def _follow_undo(self) -> None:
-        stack = self.workspace.undo_stack
-        undo, redo = self.actions_by_id["undo"], self.actions_by_id["redo"]
-        stack.canUndoChanged.connect(undo.setEnabled)
-        stack.canRedoChanged.connect(redo.setEnabled)
-        stack.undoTextChanged.connect(self._on_undo_text)
-        stack.redoTextChanged.connect(self._on_redo_text)
-        undo.setEnabled(stack.canUndo())
-        redo.setEnabled(stack.canRedo())
+    def _take_setting(self, setting: AnySetting) -> None:
+        """Show what the dialog of settings changed."""
+        if setting is table.THEME:
+            choice = remembered_theme(self._settings)
+            self.actions_by_id[f"theme_{choice.value}"].setChecked(True)
+            self.theme_chosen.emit(choice)
+        elif setting is table.UNIT:
+            self._on_unit(remembered_unit(self._settings))
+        elif setting is table.BUDGET_MS:
+            self.compare_view.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
 
-    def _on_undo_text(self, text: str) -> None:
-        self.actions_by_id["undo"].setText(_menu_text("&Undo", text))
-
-    def _on_redo_text(self, text: str) -> None:
-        self.actions_by_id["redo"].setText(_menu_text("Re&do", text))
+    def _remember_models(self) -> None:
+        # At each change, not only at the end: what ends the program ends no session.
+        remember_models(self.workspace.shelf, self._settings)
 
     def _on_unit(self, unit: LatencyUnit) -> None:
         self._settings.set(table.UNIT, unit.value)
@@ -385,11 +390,6 @@ class MainWindow(QMainWindow):
         self._show_comparison()
         self._show_choices()
         self.explanation.set_active(active=index == OPERATORS_TAB)
-
-
-def _menu_text(verb: str, what: str) -> str:
-    # An ampersand in a file's name would mark the next letter as the entry's key.
-    return f"{verb} {what.replace('&', '&&')}".strip()
 
 
 def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:

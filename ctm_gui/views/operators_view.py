@@ -126,9 +126,10 @@ class OperatorsView(QWidget):
         self.search_box.setAccessibleName("Search operators")
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
-        self.hide_box = QCheckBox("&Hide views and fused")
+        self.hide_box = QCheckBox("H&ide views and fused")
         self.hide_box.setToolTip("Leave out operators that take no time of their own.")
         self.type_button = QPushButton()
+        self.type_button.setAccessibleName("All types")
         self.type_button.setToolTip("Show all types again.")
         self.type_button.hide()
         self.totals = QLabel()
@@ -144,7 +145,7 @@ class OperatorsView(QWidget):
 
     def _arrange(self) -> None:
         choices, controls = QHBoxLayout(), QHBoxLayout()
-        for text, box in (("&Model", self.model_box), ("&Target", self.target_box)):
+        for text, box in (("&Model", self.model_box), ("Ta&rget", self.target_box)):
             label = QLabel(text)
             label.setBuddy(box)
             choices.addWidget(label)
@@ -154,7 +155,7 @@ class OperatorsView(QWidget):
             controls.addWidget(widget)
         self._copy = copy_button(self.table)
         controls.addWidget(self._copy)
-        self.save_button = QPushButton("Sa&ve plot…")
+        self.save_button = QPushButton("Save &plot…")
         controls.addWidget(self.save_button)
         self._parts = QWidget()
         parts = QVBoxLayout(self._parts)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget
 
 from ctm_gui import settings as table
+from ctm_gui.presenters.session_models import read_models, remembered_models
+from ctm_gui.presenters.shelf import ModelShelf
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.settings import Setting, Settings
 from predictor.core.records import RUNTIMES, Configuration, Precision
@@ -22,6 +24,7 @@ class Session:
     Args:
         window: whose geometry it is.
         tabs: whose current tab it is.
+        names: of the views in the tabs, in their order.
         splitters: whose states they are, by setting.
         settings: where they are kept.
     """
@@ -30,11 +33,12 @@ class Session:
         self,
         window: QMainWindow,
         tabs: QTabWidget,
+        names: Sequence[str],
         splitters: Mapping[Setting[bytes], QSplitter],
         settings: Settings,
     ) -> None:
         self._window = window
-        self._tabs = tabs
+        self._tabs, self._names = tabs, tuple(names)
         self._splitters = splitters
         self._settings = settings
 
@@ -44,15 +48,28 @@ class Session:
             self._window.resize(*FIRST_SIZE)
         for setting, splitter in self._splitters.items():
             splitter.restoreState(QByteArray(self._settings.get(setting)))
-        tab = self._settings.get(table.TAB)
-        self._tabs.setCurrentIndex(tab if 0 <= tab < self._tabs.count() else 0)
+        name = self._settings.get(table.VIEW)
+        self._tabs.setCurrentIndex(self._names.index(name) if name in self._names else 0)
 
     def remember(self) -> None:
         """Keep the layout."""
         self._settings.set(table.GEOMETRY, bytes(self._window.saveGeometry().data()))
         for setting, splitter in self._splitters.items():
             self._settings.set(setting, bytes(splitter.saveState().data()))
-        self._settings.set(table.TAB, self._tabs.currentIndex())
+        self._settings.set(table.VIEW, self._names[self._tabs.currentIndex()])
+
+
+def remember_models(shelf: ModelShelf, settings: Settings) -> None:
+    """Keep which models are open, with their dimensions."""
+    settings.set(table.MODELS, remembered_models(shelf.entries))
+
+
+def restore_models(shelf: ModelShelf, settings: Settings) -> None:
+    """Open the models of the last session where the user wants that; one that has gone says so."""
+    if settings.get(table.RESTORE):
+        shelf.restore(
+            (model.path, model.bindings) for model in read_models(settings.get(table.MODELS))
+        )
 
 
 def remembered_unit(settings: Settings) -> LatencyUnit:

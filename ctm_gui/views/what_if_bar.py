@@ -20,6 +20,39 @@ PRECISION_NAMES = {
     Precision.AMP_FP16: "AMP FP16",
     Precision.AMP_BF16: "AMP BF16",
 }
+# What hovering says, and what "What's This?" does.
+_BATCH = (
+    "Batch of every model",
+    (
+        "How many inputs one run takes, for every model in place of its own. The models are read "
+        "again with it; where an operator pins the batch, the row of the model says which one."
+    ),
+)
+_PRECISION = (
+    "Arithmetic of every target",
+    (
+        "The arithmetic of every target in place of its usual one. A target that does not support "
+        "it has no number. INT8 on a model of floats means that the whole model is quantised."
+    ),
+)
+_THREADS = (
+    "CPU threads of every target",
+    (
+        "How many threads every CPU target uses in place of its usual number. Targets without "
+        "threads are not changed."
+    ),
+)
+_UNIT = (
+    "Unit of every latency; FPS is batch / latency",
+    (
+        "The unit of every latency in the window, in what is copied and in reports. FPS, frames a "
+        "second, is batch divided by latency."
+    ),
+)
+_RESET = (
+    "Back to each model's batch and each device's usual run",
+    "Takes batch, precision and threads back to each model's own and each device's usual ones.",
+)
 
 
 class WhatIfBar(QWidget):
@@ -32,20 +65,18 @@ class WhatIfBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.batch = _spin_box(MAX_BATCH, "model's own", "Batch", "Batch of every model")
-        self.threads = _spin_box(MAX_THREADS, "usual", "Threads", "CPU threads of every target")
+        self.batch = _spin_box(MAX_BATCH, "model's own", "Batch", _BATCH)
+        self.threads = _spin_box(MAX_THREADS, "usual", "Threads", _THREADS)
         self.precision = QComboBox()
         for precision, name in PRECISION_NAMES.items():
             self.precision.addItem(name, precision)
-        _name(self.precision, "Precision", "Arithmetic of every target")
+        _name(self.precision, "Precision", _PRECISION)
         self.unit = QComboBox()
         for unit in LatencyUnit:
             self.unit.addItem(unit.value, unit)
-        _name(self.unit, "Unit", "Unit of every latency; FPS is batch / latency")
+        _name(self.unit, "Unit", _UNIT)
         self.reset = QPushButton("Reset")
-        _name(
-            self.reset, "Reset what-ifs", "Back to each model's batch and each device's usual run"
-        )
+        _name(self.reset, "Reset what-ifs", _RESET)
         self._arrange()
         self._connect()
         self._show_reset()
@@ -97,18 +128,20 @@ class WhatIfBar(QWidget):
         )
 
 
-def _spin_box(maximum: int, usual: str, name: str, tip: str) -> QSpinBox:
+def _spin_box(maximum: int, usual: str, name: str, words: tuple[str, str]) -> QSpinBox:
     box = QSpinBox(minimum=0, maximum=maximum)
     # Zero stands for "as usual" and is shown in words.
     box.setSpecialValueText(usual)
     box.setMinimumWidth(110)
-    _name(box, name, tip)
+    _name(box, name, words)
     return box
 
 
-def _name(widget: QWidget, name: str, tip: str) -> None:
+def _name(widget: QWidget, name: str, words: tuple[str, str]) -> None:
+    tip, explanation = words
     widget.setAccessibleName(name)
     widget.setToolTip(tip)
+    widget.setWhatsThis(explanation)
 
 
 def _add(layout: QHBoxLayout, text: str, control: QWidget) -> None:

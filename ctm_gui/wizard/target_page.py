@@ -22,7 +22,7 @@ _WAYS = {
         "An archive with networks and runner; its results are imported when they are back.",
     ),
     Way.IMPORT: (
-        "&Import results, or type medians",
+        "I&mport results, or type medians",
         "Results of a kit, files of other benchmark tools, or one latency a line.",
     ),
 }

@@ -67,7 +67,7 @@ class ProbingWizard(QDialog):
         self.steps.setAccessibleName("Steps")
         self.problem = label(role="bad")
         self.problem.hide()
-        self.stored_button = _button("Stored &Signatures", self._show_stored)
+        self.stored_button = _button("Stored Sig&natures", self._show_stored)
         self.back_button = _button("&Back", self.back)
         self.next_button = _button("&Next", self.next)
         self.next_button.setDefault(True)
@@ -226,7 +226,7 @@ class ProbingWizard(QDialog):
             TARGET: (_target_next(self.target_page.choice), self.target_page.ready),
             PLAN: ("Write &Kit…" if kit else "Start &Measuring", self._can_start()),
             NAMES: ("&Take Over", self.names_page.ready),
-            MEASURE: ("Show &Result", run.phase is Phase.ENDED),
+            MEASURE: ("Sho&w Result", run.phase is Phase.ENDED),
             RESULT: ("&Probe Another", True),
         }[page]
         self.next_button.setText(text)
@@ -351,5 +351,6 @@ def _scrolled(page: QWidget) -> QScrollArea:
     area = QScrollArea(widgetResizable=True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setProperty("role", "page")
+    area.setAccessibleName("Target")
     area.setWidget(page)
     return area

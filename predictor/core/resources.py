@@ -11,3 +11,9 @@ def resources_dir() -> Path:
     """Return the folder of shipped resources: the installed package's, else the checkout's."""
     installed = _PACKAGE / "resources"
     return installed if installed.is_dir() else _PACKAGE.parent / "resources"
+
+
+def help_dir() -> Path:
+    """Return the folder of help pages: the installed package's, else the checkout's."""
+    installed = _PACKAGE / "resources"
+    return (installed if installed.is_dir() else _PACKAGE.parent / "docs") / "help"

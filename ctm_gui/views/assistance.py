@@ -1,0 +1,146 @@
+"""What helps with the window itself: help, commands, settings, facts for a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QApplication, QTabWidget, QWhatsThis, QWidget
+
+from ctm_gui.actions import ACTIONS
+from ctm_gui.presenters.commands import Command
+from ctm_gui.presenters.help_pages import page_of
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.settings import THEME, Settings
+from ctm_gui.system_information import system_information
+from ctm_gui.views.help_window import HelpWindow
+from ctm_gui.views.palette import CommandPalette
+from ctm_gui.views.settings_dialog import SettingsDialog
+
+PALETTE = "palette"
+
+
+class Assistance(QObject):
+    """The commands of Help, and the dialogs of commands and settings.
+
+    Signals:
+        setting_changed: the Setting that the user gave another value.
+
+    Args:
+        window: whose commands they are; it owns this object.
+        tabs: its views.
+        actions: of the table, by id.
+        settings: what the dialog shows.
+        workspace: whose counts the system information gives.
+    """
+
+    setting_changed = Signal(object)
+
+    def __init__(
+        self,
+        window: QWidget,
+        tabs: QTabWidget,
+        actions: Mapping[str, QAction],
+        settings: Settings,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._tabs = window, tabs
+        self._actions, self._settings, self._workspace = actions, settings, workspace
+        self._help: HelpWindow | None = None
+        # The wizard has pages of help too, and is a window of its own.
+        for name in ("help", "whats_this"):
+            actions[name].setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
+
+    def show_palette(self) -> CommandPalette:
+        """Ask for a command by a few letters of its name."""
+        palette = CommandPalette(self._commands(), self._run, self._window)
+        palette.open()
+        return palette
+
+    def show_settings(self) -> SettingsDialog:
+        """Show the dialog of the settings."""
+        dialog = SettingsDialog(self._settings, self._window)
+        dialog.changed.connect(self.setting_changed)
+        dialog.open()
+        return dialog
+
+    def show_help(self, page: str = "") -> HelpWindow:
+        """Show a page of help; that of the view with the focus where none is named."""
+        if self._help is None:
+            self._help = HelpWindow(self._window)
+        self._help.show_page(page or page_of(type(part).__name__ for part in self._place()))
+        self._help.show()
+        self._help.activateWindow()
+        return self._help
+
+    def whats_this(self) -> None:
+        """Explain the control with the focus; where it says nothing, let the user point at one."""
+        focused = self._focused()
+        text = focused.whatsThis() if focused is not None else ""
+        if focused is not None and text:
+            place = focused.mapToGlobal(focused.rect().bottomLeft())
+            QWhatsThis.showText(place, text, focused)
+        else:
+            QWhatsThis.enterWhatsThisMode()
+
+    def copy_system_information(self) -> None:
+        """Copy what a report of a problem needs to know."""
+        QGuiApplication.clipboard().setText(system_information(self._facts()))
+
+    def _focused(self) -> QWidget | None:
+        return QApplication.focusWidget() or self._window.focusWidget()
+
+    def _facts(self) -> dict[str, str]:
+        selection = self._workspace.selection
+        return {
+            "Settings": str(self._settings.path),
+            "Theme": self._settings.get(THEME),
+            "Models": str(len(self._workspace.shelf.entries)),
+            "Targets": f"{len(selection.selected_ids)} of {len(selection.devices)}",
+        }
+
+    def _place(self) -> Iterator[QWidget]:
+        """Yield the widget with the focus and what it lies in, then the view that is shown."""
+        part = self._focused()
+        while part is not None and part is not self._window:
+            yield part
+            part = part.parentWidget()
+        yield from _shown_views(self._tabs)
+
+    def _commands(self) -> list[Command]:
+        return [
+            _command(self._actions[spec.id], spec.menu, spec.tip)
+            for spec in ACTIONS
+            if spec.id != PALETTE
+        ]
+
+    def _run(self, action_id: str) -> None:
+        # Once the palette is gone and the focus is where it was.
+        QTimer.singleShot(0, self, self._actions[action_id].trigger)
+
+
+def _shown_views(tabs: QTabWidget) -> Iterator[QWidget]:
+    view = tabs.currentWidget()
+    if view is not None:
+        yield view
+        children = view.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        yield from (child for child in children if child.isVisible())
+
+
+def _command(action: QAction, menu: str, tip: str) -> Command:
+    text, _, own_keys = action.text().partition("\t")
+    return Command(
+        id=action.objectName(),
+        menu=_plain(menu),
+        text=_plain(text),
+        keys=own_keys or action.shortcut().toString(action.shortcut().SequenceFormat.NativeText),
+        tip=tip,
+        enabled=action.isEnabled(),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a menu text without the marks of its key: ``&&`` is an ampersand."""
+    return text.replace("&&", "\0").replace("&", "").replace("\0", "&").removesuffix("…")

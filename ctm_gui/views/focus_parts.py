@@ -1,0 +1,53 @@
+"""Going from one part of the window to the next by one key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+
+def go_to_part(parts: Sequence[QWidget], step: int) -> None:
+    """Put the focus into the part that is ``step`` places after the one that has it.
+
+    Args:
+        parts: of the window, in reading order; those that are hidden are passed over.
+        step: 1 for the next part, -1 for the one before.
+    """
+    shown = [part for part in parts if part.isVisible()]
+    focused = parts[0].window().focusWidget()
+    here = next((i for i, part in enumerate(shown) if _holds(part, focused)), None)
+    order = range(1, len(shown) + 1)
+    start = (-1 if step > 0 else 0) if here is None else here
+    for distance in order:
+        target = first_focusable(shown[(start + step * distance) % len(shown)])
+        if target is not None:
+            target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            return
+
+
+def first_focusable(part: QWidget) -> QWidget | None:
+    """Return the first widget of a part that Tab can reach; a view that was left is remembered."""
+    last = part.focusWidget()
+    if last is not None and last.isVisible() and last.isEnabled():
+        return last
+    widget: QWidget | None = part
+    while widget is not None and not _takes_tab(widget):
+        following = widget.nextInFocusChain()
+        widget = following if following is not part and _holds(part, following) else None
+    return widget
+
+
+def _holds(part: QWidget, widget: QWidget | None) -> bool:
+    return widget is not None and (widget is part or part.isAncestorOf(widget))
+
+
+def _takes_tab(widget: QWidget) -> bool:
+    policy = widget.focusPolicy()
+    return (
+        bool(policy & Qt.FocusPolicy.TabFocus)
+        and widget.isVisible()
+        and widget.isEnabled()
+        and widget.focusProxy() is None
+    )
