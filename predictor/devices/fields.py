@@ -49,6 +49,11 @@ class Place(NamedTuple):
         return InputError(self.subject, f"{self.field} {reason}", action)
 
 
+def is_usual_text(text: str, limit: int) -> bool:
+    """Whether ``check_text`` lets a text pass that is not empty."""
+    return len(text) <= limit and bool(text.strip()) and printable(text) == text
+
+
 def check_text(value: object, place: Place, limit: int, *, required: bool = True) -> str:
     """Check a one-line text for people.
 

@@ -32,6 +32,7 @@ from predictor.devices.fields import (
     check_precision,
     check_runtime,
     check_text,
+    is_usual_text,
 )
 from predictor.devices.neusight import is_neusight, to_device_object
 from predictor.devices.strict_json import parse_object, read_object
@@ -192,7 +193,11 @@ def _sources(value: object, place: Place) -> dict[str, str]:
     for name, text in check_object(value, place).items():
         if name not in METRIC_BY_NAME:
             check_text(name, place, MAX_NAME)
-        result[name] = check_text(text, place.at(name), MAX_SOURCE)
+        # The usual text first: thousands are checked at each start.
+        if isinstance(text, str) and is_usual_text(text, MAX_SOURCE):
+            result[name] = text
+        else:
+            result[name] = check_text(text, place.at(name), MAX_SOURCE)
     return result
 
 

@@ -16,6 +16,7 @@ from predictor.core.errors import InputError
 from predictor.core.text import shortened
 
 MAX_BYTES = 1_000_000
+_USUAL_BYTES = 1 << 15
 _CORRECT = "correct the file, or export it again"
 
 
@@ -31,9 +32,12 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, object]:
     """
     subject = os.fspath(path)
     try:
-        # One byte over the limit tells, and a device such as /dev/zero ends.
+        # Hundreds are read at each start, so little is asked for at first. One byte over the
+        # limit tells, and a device such as /dev/zero ends.
         with Path(path).open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(_USUAL_BYTES)
+            if len(data) == _USUAL_BYTES:
+                data += stream.read(MAX_BYTES + 1 - _USUAL_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(
@@ -64,12 +68,7 @@ def parse_object(
         )
     try:
         text = data.decode("utf-8-sig")
-        value = json.loads(
-            text,
-            object_pairs_hook=_without_duplicates,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-        )
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InputError(subject, f"is not JSON ({error.msg} at {place})", _CORRECT) from error
@@ -122,3 +121,8 @@ def _finite(text: str) -> float:
     if math.isinf(value):
         raise _RefusedError(f"holds the number {shortened(text, 20)}, which is too large")
     return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant, parse_float=_finite
+)
