@@ -57,6 +57,7 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"ctm {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_predict(commands, everywhere)
+    _add_compare(commands, everywhere)
     add_report(commands, everywhere)
     _add_inspect(commands, everywhere)
     _add_devices(commands, everywhere)
@@ -109,7 +110,12 @@ def _shape_options(parser: argparse.ArgumentParser) -> None:
 
 def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> None:
     """Add what says which models are predicted on which devices, and how."""
-    parser.add_argument("models", nargs="+", metavar="MODEL.onnx")
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL.onnx",
+        help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
+    )
     parser.add_argument(
         "--device",
         action="append",
@@ -143,6 +149,28 @@ def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -
         metavar="FILE.json",
         help="write latency by operator as node data of Model Explorer, and the shares beside it "
         "in FILE.share.json (one model, one device)",
+    )
+    json_option(parser)
+
+
+def _add_compare(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:
+    parser = commands.add_parser(
+        "compare",
+        parents=[shared],
+        help="models against one of them",
+        description="Predict several models and say how they differ from the first on each device.",
+        epilog=EPILOG,
+    )
+    prediction_options(parser, "exit 1 when no model meets it on a device")
+    parser.add_argument(
+        "--baseline",
+        metavar="MODEL.onnx",
+        help="the model that the others are compared with: its file's name (default: the first)",
+    )
+    parser.add_argument(
+        "--operators",
+        action="store_true",
+        help="operators added, removed and changed, and where the time goes",
     )
     json_option(parser)
 

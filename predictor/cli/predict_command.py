@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 from predictor.cli.console import Console
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.prediction_json import prediction_document
-from predictor.cli.prediction_text import prediction_text
+from predictor.cli.prediction_text import fastest_text, model_text
+from predictor.cli.progress_line import progress_on
 from predictor.core.errors import CtmError, InputError
+from predictor.core.progress import Progress, no_progress
 from predictor.core.records import Device, Precision, Prediction, Target
 from predictor.core.text import printable
 from predictor.services.catalogue import Catalogue, load_catalogue
@@ -20,11 +22,13 @@ from predictor.services.history import History, open_history
 from predictor.services.inspection import Model
 from predictor.services.node_data import write_node_data
 from predictor.services.prediction import explain, predict, resolve_targets
+from predictor.services.report.request import labelled
 from predictor.services.user_devices import user_devices_of
 
 _DONE = 0
 _BUDGET_MISSED = 1
 _HOST_FAILED = 3
+_MANY = 8  # from so many models on, the progress of reading is told
 _THIS_MACHINE = "this"
 _MEASURE_THIS = (
     "What this machine's system does not tell can be measured: run `ctm devices detect --measure "
@@ -35,17 +39,26 @@ _MEASURE_THIS = (
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Predict every model on every target, print the result, store it.
 
-    A model that cannot be read does not keep the others from their numbers, nor does a store that
-    fails; both are said on stderr and decide the exit code.
+    In text each model is printed as soon as it is predicted. A model that cannot be read does not
+    keep the others from their numbers, nor does a store that fails; both are said on stderr and
+    decide the exit code.
     """
     targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
-    _check_node_data(options, targets)
-    store = _Store(options.store)
+    _check_node_data(options, len(readings), targets)
+    store = PredictionStore(options.store)
+    failed: list[InputError] = []
+    models: list[Model] = []
+    predictions: list[Prediction] = []
     try:
-        models, code = read_models(readings, console)
+        for model in models_as_read(readings, console, failed):
+            row = predict([model], targets, options.engine)
+            if not options.json:
+                console.result(("\n" if models else "") + model_text(options, model, targets, row))
+            models.append(model)
+            predictions += row
+        code = failed[-1].exit_code if failed else _DONE
         if not models:
             return code
-        predictions = predict(models, targets, options.engine)
         _print(options, console, models, targets, predictions)
         stored = store.record(models, predictions, console)
         _write_node_data(options, console, models, targets)
@@ -85,15 +98,30 @@ def read_models(readings: Sequence[Future[Model]], console: Console) -> tuple[li
 
     Those that could not are named on stderr.
     """
-    models: list[Model] = []
-    code = _DONE
-    for reading in readings:
+    failed: list[InputError] = []
+    models = list(models_as_read(readings, console, failed))
+    return models, failed[-1].exit_code if failed else _DONE
+
+
+def models_as_read(
+    readings: Sequence[Future[Model]], console: Console, failed: list[InputError]
+) -> Iterator[Model]:
+    """Give the models as they are read; those that cannot be are named on stderr.
+
+    Args:
+        readings: one a model.
+        console: where many readings tell how far they are.
+        failed: gets the error of each model that could not be read.
+    """
+    tell = progress_on(console) if len(readings) >= _MANY else no_progress
+    for place, reading in enumerate(readings):
+        tell(Progress(place, len(readings), "models read"))
         try:
-            models.append(reading.result())
+            yield reading.result()
         except InputError as error:
             console.error(f"ctm: {error}")
-            code = error.exit_code
-    return models, code
+            failed.append(error)
+    tell(Progress(len(readings), max(len(readings), 1), "models read"))
 
 
 def _print(
@@ -103,24 +131,26 @@ def _print(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
 ) -> None:
+    """Print what is about all models together."""
     if options.json:
         for model in models:
             for line in (*dimension_lines(model), *model.notes):
                 console.note(f"{printable(Path(model.path).name)}: {printable(line)}")
         console.document(prediction_document(options, models, targets, predictions))
-    else:
-        console.result(prediction_text(options, models, targets, predictions))
+    elif options.budget_ms is not None and len(models) > 1:
+        names = [found.label for found in labelled(models)]
+        console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))
     if any(p.device_id == _THIS_MACHINE and p.problem for p in predictions):
         console.note(_MEASURE_THIS)
 
 
-def _check_node_data(options: argparse.Namespace, targets: Sequence[Target]) -> None:
+def _check_node_data(options: argparse.Namespace, models: int, targets: Sequence[Target]) -> None:
     """Refuse node data of several pairs before anything is predicted.
 
     Raises:
         InputError: there is not one model and one device.
     """
-    pairs = len(options.models) * len(targets)
+    pairs = models * len(targets)
     if options.node_data is not None and pairs != 1:
         raise InputError(
             "--node-data",
@@ -159,7 +189,7 @@ def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> 
     return _BUDGET_MISSED if max(latencies) > budget_ms else _DONE
 
 
-class _Store:
+class PredictionStore:
     """The store, opened while the models are read; its failure costs no prediction."""
 
     def __init__(self, path: str | None) -> None:
@@ -185,5 +215,6 @@ class _Store:
         return _HOST_FAILED
 
     def close(self) -> None:
+        """Close the store."""
         if self._history is not None:
             self._history.close()

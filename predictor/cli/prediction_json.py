@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from predictor.core.records import Prediction, Target
+from predictor.core.records import Configuration, Prediction, Target
+from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze
 from predictor.services.inspection import Model
 from predictor.services.prediction import OperatorTable, budget_probability, explain
@@ -29,11 +30,11 @@ def prediction_document(
     """
     entries = []
     for index, prediction in enumerate(predictions):
-        entry = _entry(prediction)
+        model, target = models[index // len(targets)], targets[index % len(targets)]
+        entry = {**_entry(prediction), "notes": list(assumptions(model, prediction))}
         if options.budget_ms is not None:
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:
-            model, target = models[index // len(targets)], targets[index % len(targets)]
             entry["operators"] = operator_entries(model, target, prediction, options.engine)
         entries.append(entry)
     return {"schema": SCHEMA, "predictions": entries}
@@ -49,16 +50,10 @@ def operator_entries(
 
 
 def _entry(prediction: Prediction) -> dict[str, object]:
-    configuration = prediction.configuration
     return {
         "model": prediction.model,
         "device": prediction.device_id,
-        "configuration": {
-            "runtime": configuration.runtime,
-            "precision": configuration.precision.value,
-            "threads": configuration.threads,
-            "batch": configuration.batch,
-        },
+        "configuration": configuration_entry(prediction.configuration),
         "latency_ms": prediction.latency_ms,
         "low80_ms": prediction.low80_ms,
         "high80_ms": prediction.high80_ms,
@@ -73,6 +68,16 @@ def _entry(prediction: Prediction) -> dict[str, object]:
         "fits_memory": prediction.fits_memory,
         "problem": prediction.problem or None,
         "flagged_operators": list(prediction.flagged_operators),
+    }
+
+
+def configuration_entry(configuration: Configuration) -> dict[str, object]:
+    """Return a configuration as an entry of a document."""
+    return {
+        "runtime": configuration.runtime,
+        "precision": configuration.precision.value,
+        "threads": configuration.threads,
+        "batch": configuration.batch,
     }
 
 

@@ -14,7 +14,9 @@ from predictor.core.metric_labels import metric_label
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.text import printable, shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
+from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze
+from predictor.services.fastest import fastest_sentence
 from predictor.services.inspection import Model
 from predictor.services.prediction import OperatorTable, explain
 
@@ -24,29 +26,50 @@ _OPERATOR_RIGHT = "   rrrrr"
 _LOOKS = "Looks mostly at"
 
 
-def prediction_text(
+def model_text(
     options: argparse.Namespace,
-    models: Sequence[Model],
+    model: Model,
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
 ) -> str:
-    """Return all that is printed.
+    """Return what is printed about one model.
 
     Args:
         options: budget_ms, operators and engine.
-        models: the models.
+        model: the model.
+        targets: the targets.
+        predictions: one a target.
+    """
+    pairs = sorted(zip(targets, predictions, strict=True), key=_by_latency)
+    blocks = [describe(model), _comparison(pairs, options.budget_ms)]
+    blocks += dict.fromkeys(note for p in predictions for note in assumptions(model, p))
+    if options.operators:
+        blocks += list(_operator_tables(model, pairs, options.engine))
+    return "\n\n".join(blocks)
+
+
+def fastest_text(
+    names: Sequence[str],
+    targets: Sequence[Target],
+    predictions: Sequence[Prediction],
+    budget_ms: float | None,
+) -> str:
+    """Say for each target which model is the fastest that meets the budget.
+
+    Args:
+        names: of the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
+        budget_ms: None for no budget.
     """
-    blocks = []
-    for index, model in enumerate(models):
-        start = index * len(targets)
-        row = predictions[start : start + len(targets)]
-        pairs = sorted(zip(targets, row, strict=True), key=_by_latency)
-        blocks += [describe(model), _comparison(pairs, options.budget_ms)]
-        if options.operators:
-            blocks += list(_operator_tables(model, pairs, options.engine))
-    return "\n\n".join(blocks)
+    rows = [
+        (
+            shortened(target.device.name, NAME_COLUMNS),
+            fastest_sentence(predictions[column :: len(targets)], names, budget_ms),
+        )
+        for column, target in enumerate(targets)
+    ]
+    return render_table(("Device", "Fastest"), rows)
 
 
 def _by_latency(pair: tuple[Target, Prediction]) -> float:

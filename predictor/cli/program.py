@@ -62,6 +62,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     match options.command:
         case "predict":
             command = _predict
+        case "compare":
+            command = _compare
         case "report":
             command = _report
         case "inspect":
@@ -86,9 +88,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _predict(options: argparse.Namespace, console: Console) -> int:
-    from predictor.cli.reading import reading  # noqa: PLC0415
+    from predictor.cli.reading import reading_found  # noqa: PLC0415
 
-    with reading(options.models, options) as models:
+    with reading_found(options.models, options) as models:
         from predictor.cli.predict_command import run  # noqa: PLC0415  # while the worker starts
 
         return run(options, console, models)
@@ -97,12 +99,21 @@ def _predict(options: argparse.Namespace, console: Console) -> int:
 def _report(options: argparse.Namespace, console: Console) -> int:
     from pathlib import Path  # noqa: PLC0415
 
-    from predictor.cli.reading import reading  # noqa: PLC0415
+    from predictor.cli.reading import reading_found  # noqa: PLC0415
     from predictor.services.report.files import check_report_path  # noqa: PLC0415
 
     check_report_path(Path(options.output))
-    with reading(options.models, options) as models:
+    with reading_found(options.models, options) as models:
         from predictor.cli.report_command import run  # noqa: PLC0415  # while the worker starts
+
+        return run(options, console, models)
+
+
+def _compare(options: argparse.Namespace, console: Console) -> int:
+    from predictor.cli.reading import reading_found  # noqa: PLC0415
+
+    with reading_found(options.models, options) as models:
+        from predictor.cli.compare_command import run  # noqa: PLC0415  # while the worker starts
 
         return run(options, console, models)
 

@@ -12,9 +12,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from predictor.core.errors import InputError
+from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import CancelToken
 from predictor.services.ingestion import IngestionWorker
+from predictor.services.model_files import find_model_files
 
 if TYPE_CHECKING:  # numpy is imported while the worker starts
     from predictor.services.inspection import Model
@@ -45,6 +46,30 @@ def reading(paths: Sequence[str], options: argparse.Namespace) -> Iterator[list[
         finally:
             cancel.cancel()
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def reading_found(
+    named: Sequence[str], options: argparse.Namespace
+) -> Iterator[list[Future[Model]]]:
+    """Read the files, those in folders, and those that patterns match.
+
+    Args:
+        named: files, folders and patterns.
+        options: batch, dim and shape, as the user gave them.
+
+    Yields:
+        A future that fails for each of ``named`` with which something is wrong, then one a file.
+    """
+    found = find_model_files(named, CancelToken(), any_name=True)
+    with reading(found.paths, options) as models:
+        yield [*map(_failed, found.problems), *models]
+
+
+def _failed(problem: CtmError) -> Future[Model]:
+    future: Future[Model] = Future()
+    future.set_exception(problem)
+    return future
 
 
 def unique(pairs: Sequence[tuple[str, _V]], option: str) -> dict[str, _V]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -35,6 +36,7 @@ KEYS = {
     "fits_memory",
     "problem",
     "flagged_operators",
+    "notes",
 }
 
 
@@ -193,6 +195,34 @@ def test_one_bad_model_costs_the_others_nothing(
     assert str(bad) in done.stderr
     assert [e["model"] for e in json.loads(done.stdout)["predictions"]] == [mobilenet.name]
     assert stored_rows(own_store) == 1
+
+
+def test_folders_and_patterns_name_models_and_the_fastest_is_told(
+    ctm: Run, tmp_path: Path, mobilenet: Path, distilbert: Path, board: Path
+) -> None:
+    folder = tmp_path / "models"
+    (folder / "deep").mkdir(parents=True)
+    shutil.copy(mobilenet, folder / "a.onnx")
+    shutil.copy(distilbert, folder / "deep" / "b.onnx")
+    (folder / "bad.onnx").write_text("this is no model")
+    pattern = str(tmp_path / "*" / "a.onnx")
+
+    done = ctm("predict", folder, pattern, str(tmp_path / "*.txt"), "--device", board,
+               "--budget-ms", "1e5")  # fmt: skip
+
+    assert done.returncode == 2
+    assert "bad.onnx" in done.stderr
+    assert "no .onnx file matches this pattern" in done.stderr
+    assert done.stdout.count("a.onnx: ") == 1
+    assert "(2 of 2 models meet it)" in done.stdout
+
+
+def test_int8_of_a_float_model_is_noted_beside_the_number(ctm: Run, mobilenet: Path) -> None:
+    asked = ("predict", mobilenet, "--device", "rpi5", "--precision", "int8")
+    (entry,) = predictions(ctm(*asked, "--json"))
+    assert len(entry["notes"]) == 1
+    assert "assumes that the whole model is quantised" in entry["notes"][0]
+    assert entry["notes"][0] in ctm(*asked).stdout
 
 
 def test_a_store_that_fails_costs_no_result(ctm: Run, tmp_path: Path, mobilenet: Path) -> None:

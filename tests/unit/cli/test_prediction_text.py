@@ -8,7 +8,7 @@ import pytest
 
 from predictor.cli.model_text import dims_text
 from predictor.cli.prediction_json import prediction_document
-from predictor.cli.prediction_text import prediction_text
+from predictor.cli.prediction_text import model_text
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Configuration, Device, Precision, Prediction, Target
 from predictor.graph.model import Model
@@ -73,7 +73,7 @@ def pair(name: str, latency_ms: float | None, **facts: object) -> tuple[Target, 
 
 def table(model: Model, options: Namespace, *pairs: tuple[Target, Prediction]) -> list[str]:
     targets, predictions = zip(*pairs, strict=True)
-    text = prediction_text(options, [model], targets, predictions)
+    text = model_text(options, model, targets, predictions)
     return text.split("\n\n")[1].split("\n")
 
 
@@ -120,7 +120,7 @@ def test_remarks_say_what_the_numbers_do_not(model: Model) -> None:
 
 def test_a_model_is_described_by_its_escaped_name_sums_and_notes(model: Model) -> None:
     (target, prediction) = pair("A", 1.0)
-    text = prediction_text(QUIET, [model], [target], [prediction])
+    text = model_text(QUIET, model, [target], [prediction])
 
     assert text.startswith(
         "net\\u202e.onnx: 0 parameters, 0 MACs, 0 operators, 0 B moved, opset 17\n  A note.\n\n"
@@ -159,6 +159,7 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
                 "fits_memory": None,
                 "problem": "not supported: fp16",
                 "flagged_operators": [],
+                "notes": [],
                 "budget_probability": None,
                 "operators": [],
             }

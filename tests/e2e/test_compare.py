@@ -1,0 +1,61 @@
+"""``ctm compare`` as a process: the contract that scripts depend on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_document_tells_differences_and_where_they_come_from(
+    ctm: Run, mobilenet: Path, distilbert: Path
+) -> None:
+    done = ctm("compare", mobilenet, distilbert, "--device", "rpi5", "--device", "rtx3090",
+               "--baseline", distilbert.name, "--operators", "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+
+    assert document["schema"] == "ctm-comparison/1"
+    assert document["baseline"] == distilbert.name
+    assert len(document["differences"]) == 4
+    by_pair = {(d["model"], d["device"]): d for d in document["differences"]}
+    found = by_pair[mobilenet.name, "rpi5"]
+    assert found["difference_ms"] == found["latency_ms"] - found["baseline_ms"]
+    assert found["ratio"] == pytest.approx(found["latency_ms"] / found["baseline_ms"])
+    assert found["low80_ms"] is None, "the roofline engine gives no interval"
+    assert by_pair[distilbert.name, "rpi5"]["difference_ms"] == 0.0
+    assert [entry["model"] for entry in document["fastest"]] == [mobilenet.name] * 2
+    (operators,) = document["operators"]
+    assert sum(operators["counts"].values()) == len(operators["rows"])
+    for device in ("rpi5", "rtx3090"):
+        moved = sum(operators["moved_ms"][device].values())
+        assert moved == pytest.approx(by_pair[mobilenet.name, device]["difference_ms"])
+        assert moved == pytest.approx(sum(r["moved_ms"][device] for r in operators["rows"]))
+
+
+def test_text_names_the_baseline_the_fastest_and_the_change(
+    ctm: Run, mobilenet: Path, distilbert: Path
+) -> None:
+    done = ctm("compare", mobilenet, distilbert, "--device", "rpi5", "--budget-ms", "0.001",
+               "--operators")  # fmt: skip
+
+    assert done.returncode == 1, "no model meets the budget"
+    assert "baseline" in done.stdout
+    assert "none of 2 models meets 0.001 ms" in done.stdout
+    assert f"From {mobilenet.name} to {distilbert.name}: " in done.stdout
+
+
+def test_one_model_and_a_wrong_baseline_are_refused(
+    ctm: Run, mobilenet: Path, distilbert: Path
+) -> None:
+    alone = ctm("compare", mobilenet, "--device", "rpi5")
+    assert alone.returncode == 2
+    assert "nothing to be compared with" in alone.stderr
+    wrong = ctm("compare", mobilenet, distilbert, "--device", "rpi5", "--baseline", "other.onnx")
+    assert wrong.returncode == 2
+    assert "none of the models has this name" in wrong.stderr
