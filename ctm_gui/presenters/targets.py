@@ -142,6 +142,11 @@ class TargetSelection(QObject):
         """Return what the device's numbers rest on, in a word and in a sentence."""
         return self._badges.get(device_id, ("", ""))
 
+    @property
+    def has_badges(self) -> bool:
+        """Whether any device has a badge."""
+        return bool(self._badges)
+
     def set_badges(self, badges: Mapping[str, tuple[str, str]]) -> None:
         """Say what each device's numbers rest on, by device id."""
         if badges != self._badges:

@@ -58,6 +58,8 @@ class TargetsPanel(QWidget):
         layout.addWidget(self._nothing)
         selection.devices_changed.connect(self._on_devices)
         selection.changed.connect(self._show_counts)
+        selection.badges_changed.connect(self._show_badges)
+        self._show_badges()
         self._show_counts()
         self._expand()
 
@@ -79,6 +81,10 @@ class TargetsPanel(QWidget):
     def select_shown(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
         self.selection.select(self._model.shown_device_ids(), selected=selected)
+
+    def _show_badges(self) -> None:
+        """Leave the room to the names while there is no number yet."""
+        self._tree.setColumnHidden(Column.BASIS, not self.selection.has_badges)
 
     def _build_header(self) -> QHBoxLayout:
         row = QHBoxLayout()

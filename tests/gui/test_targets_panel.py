@@ -184,6 +184,14 @@ def test_badges_tell_the_basis_of_the_numbers(
     assert row_of(model, other.id).siblingAtColumn(Column.BASIS).data() == ""
 
 
+def test_names_have_the_room_of_the_badges_until_there_are_any(panel: TargetsPanel) -> None:
+    assert panel.tree.isColumnHidden(Column.BASIS)
+    panel.selection.set_badges({"rtx-1": ("analytic", "The numbers are analytic.")})
+    assert not panel.tree.isColumnHidden(Column.BASIS)
+    panel.selection.set_badges({})
+    assert panel.tree.isColumnHidden(Column.BASIS)
+
+
 TWO_WAYS = (Configuration("pytorch"), Configuration("tensorrt", Precision.FP16))
 
 
