@@ -76,11 +76,11 @@ class Commands(Protocol):
     def probe_device(self) -> None:
         """Open the wizard that measures reference networks."""
 
-    def write_report(self) -> None:
-        """Open the dialog of the report."""
-
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
+
+    def write_report(self) -> None:
+        """Open the dialog of the report."""
 
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
@@ -153,7 +153,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                "settings", tip="Theme, unit, budget, what is opened at a start"),
     ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(0), "Ctrl+1", "tabs"),
     ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(1), "Ctrl+2", "tabs"),
-    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(2), "Ctrl+3", "tabs",
+    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(2), "Ctrl+3", "tabs",
+               tip="What operators and the metrics of a device look at"),
+    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(3), "Ctrl+4", "tabs",
                tip="All devices, and the form of your own"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import Comparison
+from ctm_gui.presenters.wording import shown
 from ctm_gui.tasks.serial import SerialWorker, Task
 from predictor.core.errors import CtmError
+from predictor.core.records import Device
+from predictor.services.node_data import write_node_data
 from predictor.services.prediction import OperatorTable, explain
 
 NOTHING_YET = "Add a model and check a target to see where the time goes."
@@ -18,7 +24,8 @@ class ExplanationPresenter(QObject):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
     ``choices_changed`` says that models, targets or the choice are others; ``table_changed`` that
-    ``table`` and ``message`` are.
+    ``table``, its ``device`` and ``message`` are. ``told`` gives a sentence about what was done,
+    ``failed`` the CtmError of what was not.
 
     Args:
         worker: the thread that predictions are made on.
@@ -27,6 +34,8 @@ class ExplanationPresenter(QObject):
 
     choices_changed = Signal()
     table_changed = Signal()
+    told = Signal(str)
+    failed = Signal(object)
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +46,10 @@ class ExplanationPresenter(QObject):
         self._active = False
         self._stale = True
         self.table: OperatorTable | None = None
+        self.device: Device | None = None
         self.message = NOTHING_YET
+        self.selected: IndexArray = np.zeros(0, dtype=np.intp)
+        self.current: int | None = None
 
     @property
     def settled(self) -> bool:
@@ -89,6 +101,23 @@ class ExplanationPresenter(QObject):
         """Explain the same model on another device."""
         self._choose(self._chosen[0] if self._chosen else 0, device_id)
 
+    def select(self, operators: IndexArray, current: int | None) -> None:
+        """Select operators of the table, intp [K]; ``current`` is the one with the cursor."""
+        self.selected, self.current = operators, current
+
+    def write_node_data(self, path: Path) -> None:
+        """Write the table's latencies and shares as node data of Model Explorer, off-thread."""
+        table = self.table
+        if table is None:
+            return
+        self._worker.submit(
+            lambda _: write_node_data(table, path),
+            on_result=lambda files: self.told.emit(
+                f"Wrote {' and '.join(shown(str(file)) for file in files)}"
+            ),
+            on_error=self.failed.emit,
+        )
+
     def set_active(self, *, active: bool) -> None:
         """Say whether anybody looks; what is not looked at is not computed."""
         self._active = active
@@ -117,17 +146,21 @@ class ExplanationPresenter(QObject):
         if compared.problem:
             self._show(None, compared.problem)
             return
+        device = target.device
         self._task = self._worker.submit(
             lambda _: explain(compared.model, target),
-            on_result=lambda table: self._show(table, ""),
+            on_result=lambda table: self._show(table, "", device),
             on_error=self._on_error,
         )
 
     def _on_error(self, error: CtmError) -> None:
         self._show(None, str(error))
 
-    def _show(self, table: OperatorTable | None, message: str) -> None:
+    def _show(
+        self, table: OperatorTable | None, message: str, device: Device | None = None
+    ) -> None:
         self._task = None
-        self.table = table
+        self.table, self.device = table, device
+        self.selected, self.current = np.zeros(0, dtype=np.intp), None
         self.message = message
         self.table_changed.emit()

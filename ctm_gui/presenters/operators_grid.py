@@ -13,8 +13,10 @@ from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.operators import cumulative_share, operator_unit, percent
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
 from ctm_gui.presenters.wording import NOTHING, number, plain_number, shown
+from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
+from predictor.services.attention import operators_gaze, token_label
 from predictor.services.prediction import OperatorTable
 
 SHARE = "share"
@@ -25,10 +27,19 @@ _CUMULATIVE_HELP = (
 
 
 class OperatorsGrid(Grid):
-    """The operator table, times in ``unit``."""
+    """The operator table.
 
-    def __init__(self, table: OperatorTable, unit: LatencyUnit) -> None:
+    Args:
+        table: N operators.
+        unit: of the times; a rate is shown in milliseconds.
+        device: of the target; with it, what operators attend to has a column.
+    """
+
+    def __init__(
+        self, table: OperatorTable, unit: LatencyUnit, device: Device | None = None
+    ) -> None:
         self.table = table
+        self._device = device
         self._unit = operator_unit(unit)
         self._cumulative: FloatArray | None = None
         super().__init__(len(table.names), self._all())
@@ -78,7 +89,30 @@ class OperatorsGrid(Grid):
             self._share(SHARE, "Share", lambda: table.share),
             self._share("cumulative", "Cumulative", lambda: self.cumulative, _CUMULATIVE_HELP),
             self._text("bound", "Bound by", table.bound_type),
+            *self._looks(),
             self._text("flags", "Flags", table.flags),
+        ]
+
+    def _looks(self) -> list[Column]:
+        table, gaze = self.table, operators_gaze(self.table.attention)
+        if gaze is None or table.attention is None or self._device is None:
+            return []
+        labels = [token_label(name, self._device) for name in table.attention.metrics]
+        ranks = text_ranks(labels)
+
+        def text(row: int) -> str:
+            return f"{labels[int(gaze.at[row])]} ({percent(float(gaze.share[row]))})"
+
+        return [
+            Column(
+                "looks",
+                "Looks mostly at",
+                numeric=False,
+                text=text,
+                # Metric by metric, the strongest first.
+                sort_keys=lambda: ranks[gaze.at] - gaze.share / 2,
+                help="The metric of the device that the operator attends to most.",
+            )
         ]
 
     def _text(self, key: str, title: str, texts: Sequence[str]) -> Column:

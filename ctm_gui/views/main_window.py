@@ -34,9 +34,11 @@ from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import Theme, ThemeChoice
 from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
+from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.devices_view import DevicesView
 from ctm_gui.views.drop_overlay import DropOverlay
+from ctm_gui.views.explanation_tabs import ExplanationTabs
 from ctm_gui.views.first_view import FirstView
 from ctm_gui.views.focus_parts import go_to_part
 from ctm_gui.views.menus import fill_menus
@@ -59,7 +61,8 @@ from ctm_gui.views.what_if_bar import WhatIfBar
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
-COMPARE_TAB, OPERATORS_TAB, DEVICES_TAB = 0, 1, 2
+COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB = range(4)
+_TITLES = ("Compare", "Operators", "Attention", "Devices")
 _LEFT_WIDTH = 340
 
 
@@ -87,8 +90,15 @@ class MainWindow(QMainWindow):
         self.targets_panel = TargetsPanel(workspace.selection)
         self.compare_view = CompareView()
         self.operators_view = OperatorsView()
+        self.attention_view = AttentionView()
         self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
         self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
+        self._views: tuple[CompareView | OperatorsView | AttentionView | DevicesView, ...] = (
+            self.compare_view,
+            self.operators_view,
+            self.attention_view,
+            self.devices_view,
+        )
         self.what_if_bar = WhatIfBar()
         self.message_list = MessageList(workspace.messages)
         self.status_line = StatusLine(workspace)
@@ -162,11 +172,10 @@ class MainWindow(QMainWindow):
 
     def search(self) -> None:
         """Put the cursor into the search box of the view that has the focus."""
-        views = (self.compare_view, self.operators_view, self.devices_view)
         if self._panels.isAncestorOf(self.focusWidget() or self):
             self.targets_panel.focus_search()
         else:
-            views[self.tabs.currentIndex()].focus_search()
+            self._views[self.tabs.currentIndex()].focus_search()
 
     def read_again(self) -> None:
         """Read the selected models again."""
@@ -190,14 +199,14 @@ class MainWindow(QMainWindow):
         """Ask for the probing wizard."""
         self.probing_asked.emit()
 
-    def write_report(self) -> None:
-        """Ask for the report of what is compared."""
-        self.report_asked.emit()
-
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
         parts = (self.what_if_bar, self.models_panel, self.targets_panel, self.tabs)
         go_to_part((*parts, self.message_list), step)
+
+    def write_report(self) -> None:
+        """Ask for the report of what is compared."""
+        self.report_asked.emit()
 
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
@@ -213,9 +222,8 @@ class MainWindow(QMainWindow):
     def set_theme(self, theme: Theme) -> None:
         """Draw everything that paints itself in the theme's colours."""
         self.models_panel.set_theme(theme)
-        self.compare_view.set_theme(theme)
-        self.operators_view.set_theme(theme)
-        self.devices_view.set_theme(theme)
+        for view in self._views:
+            view.set_theme(theme)
         self.message_list.set_theme(theme)
         self.status_line.set_theme(theme)
         self.overlay.set_theme(theme)
@@ -236,9 +244,11 @@ class MainWindow(QMainWindow):
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Views")
-        self.tabs.addTab(self.first_view, "Compare")
-        self.tabs.addTab(self.operators_view, "Operators")
-        self.tabs.addTab(self.devices_view, "Devices")
+        for view, title in zip(self._views, _TITLES, strict=True):
+            self.tabs.addTab(self.first_view if view is self.compare_view else view, title)
+        self.explanation_tabs = ExplanationTabs(
+            self.explanation, self.operators_view, self.attention_view, self.tabs
+        )
         self._panels = _splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
         self._centre = _splitter(Qt.Orientation.Vertical, self.tabs, self.message_list)
@@ -248,8 +258,7 @@ class MainWindow(QMainWindow):
         self._body.setSizes([_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH])
         self.message_list.hide()
         splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
-        views = (self.compare_view, self.operators_view, self.devices_view)
-        names = [view_name(type(view).__name__) for view in views]
+        names = [view_name(type(view).__name__) for view in self._views]
         self._session = Session(self, self.tabs, names, splitters, self._settings)
         self.setCentralWidget(self._body)
         bar = QToolBar("What if", movable=False)
@@ -274,10 +283,9 @@ class MainWindow(QMainWindow):
         self.what_if_bar.unit_changed.connect(self._on_unit)
         self.compare_view.budget_changed.connect(self._on_budget)
         self.compare_view.row_activated.connect(self._on_row_activated)
-        self.operators_view.choice_changed.connect(self.explanation.choose)
-        self.explanation.choices_changed.connect(self._show_choices)
-        self.explanation.table_changed.connect(self._show_table)
-        self.tabs.currentChanged.connect(self._on_tab)
+        self.explanation.told.connect(workspace.messages.info)
+        self.explanation.failed.connect(workspace.messages.error)
+        self.tabs.currentChanged.connect(self._show_comparison)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)
@@ -304,7 +312,8 @@ class MainWindow(QMainWindow):
         restore_targets(self.workspace.selection, self._settings)
         self._on_unit(remembered_unit(self._settings))
         self.compare_view.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
-        self._on_tab(self.tabs.currentIndex())
+        self._show_comparison()
+        self.explanation_tabs.look()
 
     def _remember(self) -> None:
         self._session.remember()
@@ -318,20 +327,10 @@ class MainWindow(QMainWindow):
         self.explanation.set_comparison(self.workspace.comparison)
         self._show_comparison()
 
-    def _show_comparison(self) -> None:
+    def _show_comparison(self, *_: object) -> None:
         # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
         if self.tabs.currentIndex() == COMPARE_TAB:
             self.compare_view.show_predictions(self.workspace.comparison.rows)
-
-    def _show_choices(self) -> None:
-        if self.tabs.currentIndex() != OPERATORS_TAB:
-            return
-        self.operators_view.set_choices(self.explanation.models, self.explanation.targets)
-        if self.explanation.choice is not None:
-            self.operators_view.set_choice(*self.explanation.choice)
-
-    def _show_table(self) -> None:
-        self.operators_view.show_table(self.explanation.table, self.explanation.message)
 
     def _show_what_if(self) -> None:
         self.what_if_bar.show_what_if(self.workspace.what_if)
@@ -385,11 +384,6 @@ class MainWindow(QMainWindow):
         entries = self.workspace.shelf.entries
         if 0 <= row < len(entries):
             self.explanation.choose_model(entries[row].id)
-
-    def _on_tab(self, index: int) -> None:
-        self._show_comparison()
-        self._show_choices()
-        self.explanation.set_active(active=index == OPERATORS_TAB)
 
 
 def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
+    QFileDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -22,12 +21,15 @@ from PySide6.QtWidgets import (
 from ctm_gui.models.operators_model import OperatorsModel
 from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
 from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
+from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
+from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import ask_and_save, save_plot
 from ctm_gui.views.share_delegate import LEAST_PX, ShareDelegate
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.type_strip import TypeStrip
+from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction import OperatorTable
 
@@ -38,14 +40,15 @@ class OperatorsView(QWidget):
     """Operators of one model on one target, ranked by their share of the latency.
 
     Signals:
-        choice_changed: the user chose another model or target: their indices.
+        node_data_asked: the user wants the values as node data: the Path to write.
     """
 
-    choice_changed = Signal(int, int)
+    node_data_asked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._summary: OperatorSummary | None = None
+        self._device: Device | None = None
         self._unit = LatencyUnit.MS
         self._type: int | None = None
         self._make_controls()
@@ -58,26 +61,17 @@ class OperatorsView(QWidget):
         self._connect()
         self.show_table(None)
 
-    def set_choices(self, models: Sequence[str], targets: Sequence[str]) -> None:
-        """Offer models and targets; what was chosen stays chosen where it is still there."""
-        for box, names in ((self.model_box, models), (self.target_box, targets)):
-            texts = [shown(name) for name in names]
-            chosen = box.currentText()
-            box.clear()
-            box.addItems(texts)
-            for index, text in enumerate(texts):
-                box.setItemData(index, text, Qt.ItemDataRole.AccessibleTextRole)
-            if chosen in texts:
-                box.setCurrentIndex(texts.index(chosen))
-            box.setEnabled(bool(texts))
+    def show_table(
+        self, table: OperatorTable | None, message: str = "", device: Device | None = None
+    ) -> None:
+        """Show an operator table, or say why there is none.
 
-    def set_choice(self, model_index: int, target_index: int) -> None:
-        """Choose a model and a target without telling that the user did."""
-        self.model_box.setCurrentIndex(model_index)
-        self.target_box.setCurrentIndex(target_index)
-
-    def show_table(self, table: OperatorTable | None, message: str = "") -> None:
-        """Show an operator table, or say why there is none."""
+        Args:
+            table: the operators.
+            message: why there is no table.
+            device: of the target, which names its metrics; needed where there is attention.
+        """
+        self._device = device
         if table is None or not table.names:
             self._summary = None
             self._message.setText(shown(message) if message else _NOTHING_YET)
@@ -92,6 +86,10 @@ class OperatorsView(QWidget):
         self._refresh()
         self.table.fit_columns()
         self.table.scrollToTop()
+
+    def select_operators(self, operators: IndexArray, current: int | None) -> None:
+        """Select operators, intp [K]; those that are not shown are left out."""
+        self.table.select_rows(operators, current)
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show times in ``unit``; milliseconds where it is a rate."""
@@ -119,7 +117,7 @@ class OperatorsView(QWidget):
         save_plot(self.strip.plot, path, "Time by operator type")
 
     def _make_controls(self) -> None:
-        self.model_box, self.target_box = _choice_box("Model"), _choice_box("Target")
+        self.pair = PairChoice()
         self.search_box = QLineEdit()
         self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
         self.search_box.setClearButtonEnabled(True)
@@ -144,12 +142,7 @@ class OperatorsView(QWidget):
         self._message.setProperty("role", "empty")
 
     def _arrange(self) -> None:
-        choices, controls = QHBoxLayout(), QHBoxLayout()
-        for text, box in (("&Model", self.model_box), ("Ta&rget", self.target_box)):
-            label = QLabel(text)
-            label.setBuddy(box)
-            choices.addWidget(label)
-            choices.addWidget(box, 1)
+        controls = QHBoxLayout()
         controls.addWidget(self.search_box, 1)
         for widget in (self.matches, self.type_button, self.hide_box):
             controls.addWidget(widget)
@@ -157,6 +150,11 @@ class OperatorsView(QWidget):
         controls.addWidget(self._copy)
         self.save_button = QPushButton("Save &plot…")
         controls.addWidget(self.save_button)
+        self.node_data_button = QPushButton("&Node data…")
+        self.node_data_button.setToolTip(
+            "Save latency and share of every operator for Google's Model Explorer."
+        )
+        controls.addWidget(self.node_data_button)
         self._parts = QWidget()
         parts = QVBoxLayout(self._parts)
         parts.setContentsMargins(0, 0, 0, 0)
@@ -167,13 +165,11 @@ class OperatorsView(QWidget):
         self._stack.addWidget(self._message)
         self._stack.addWidget(self._parts)
         layout = QVBoxLayout(self)
-        layout.addLayout(choices)
+        layout.addWidget(self.pair)
         layout.addLayout(controls)
         layout.addWidget(self._stack, 1)
 
     def _connect(self) -> None:
-        for box in (self.model_box, self.target_box):
-            box.activated.connect(self._tell_choice)
         self.search_box.textChanged.connect(self._filter)
         self.search_box.returnPressed.connect(self.table.setFocus)
         self.hide_box.toggled.connect(self._filter)
@@ -182,19 +178,21 @@ class OperatorsView(QWidget):
         self.save_button.clicked.connect(
             lambda: ask_and_save(self, "operator types", self.save_plot)
         )
+        self.node_data_button.clicked.connect(self._ask_for_node_data)
         self._model.layoutChanged.connect(self._show_totals)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.focus_search)
 
     def _set_filter_enabled(self, *, enabled: bool) -> None:
-        for widget in (self.search_box, self.hide_box, self._copy, self.save_button):
+        buttons = (self._copy, self.save_button, self.node_data_button)
+        for widget in (self.search_box, self.hide_box, *buttons):
             widget.setEnabled(enabled)
 
     def _refresh(self) -> None:
         if self._summary is None:
             return
-        grid = OperatorsGrid(self._summary.table, self._unit)
+        grid = OperatorsGrid(self._summary.table, self._unit, self._device)
         old = self._model.grid
         if isinstance(old, OperatorsGrid):
             grid.sort(old.sort_column, descending=old.descending)
@@ -236,14 +234,9 @@ class OperatorsView(QWidget):
         self._type = index
         self._filter()
 
-    def _tell_choice(self, *_: object) -> None:
-        self.choice_changed.emit(self.model_box.currentIndex(), self.target_box.currentIndex())
-
-
-def _choice_box(name: str) -> QComboBox:
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(16)
-    box.setEnabled(False)
-    return box
+    def _ask_for_node_data(self) -> None:
+        name = f"{Path(self.pair.model_box.currentText()).stem or 'operators'}.json"
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save node data", name, "JSON (*.json)")
+        if chosen:
+            path = Path(chosen)
+            self.node_data_asked.emit(path if path.suffix else path.with_suffix(".json"))

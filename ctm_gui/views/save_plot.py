@@ -1,11 +1,11 @@
-"""Saving plots as SVG and PNG.
+"""Saving plots as SVG and PNG, and the numbers behind them as CSV.
 
 pyqtgraph's own SVG exporter fails with PySide6, so the scene is painted into Qt's generator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyqtgraph as pg
@@ -15,34 +15,66 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from ctm_gui.views.plots import RowPlot
+from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
 
 _PNG_SCALE = 2.0
 # QImage cannot be taller than 32767 pixels.
 _TALLEST_PNG_PX = 30_000
-_SVG, _PNG = "SVG (*.svg)", "PNG (*.png)"
+SVG, PNG, CSV = "SVG (*.svg)", "PNG (*.png)", "CSV (*.csv)"
+_ENDINGS = {SVG: ".svg", PNG: ".png", CSV: ".csv"}
 
 
-def ask_and_save(parent: QWidget, name: str, save: Callable[[Path], None]) -> None:
+def ask_and_save(
+    parent: QWidget,
+    name: str,
+    save: Callable[[Path], None],
+    kinds: Sequence[str] = (SVG, PNG),
+) -> None:
     """Ask where to save a plot and in which format, save it, and say so where that fails.
 
     Args:
         parent: the widget that asks.
         name: the name to propose, without its ending.
         save: saves the plot by the path's ending; may raise HostError.
+        kinds: formats to offer.
     """
-    chosen, kind = QFileDialog.getSaveFileName(
-        parent, "Save plot", f"{name}.svg", f"{_SVG};;{_PNG}"
-    )
+    chosen, kind = QFileDialog.getSaveFileName(parent, "Save plot", f"{name}.svg", ";;".join(kinds))
     if not chosen:
         return
     path = Path(chosen)
-    if path.suffix.lower() not in {".svg", ".png"}:
-        path = path.with_name(f"{path.name}{'.png' if kind == _PNG else '.svg'}")
+    if path.suffix.lower() not in {_ENDINGS[kind] for kind in kinds}:
+        path = path.with_name(f"{path.name}{_ENDINGS.get(kind, '.svg')}")
     try:
         save(path)
     except HostError as error:
-        QMessageBox.warning(parent, "The plot was not saved", str(error))
+        _say_failed(parent, error)
+
+
+def save_table(parent: QWidget, path: Path, parts: Iterator[str]) -> None:
+    """Write a table piece by piece, so that the window goes on; say so where that fails.
+
+    Args:
+        parent: the widget that the table belongs to.
+        path: the file.
+        parts: pieces of the text, each made in some milliseconds.
+    """
+    in_turns(_written(parent, path, parts), parent)
+
+
+def _written(parent: QWidget, path: Path, parts: Iterator[str]) -> Iterator[None]:
+    text = []
+    for part in parts:
+        text.append(part)
+        yield
+    try:
+        _write(path, "".join(text).encode("utf-8"))
+    except HostError as error:
+        _say_failed(parent, error)
+
+
+def _say_failed(parent: QWidget, error: HostError) -> None:
+    QMessageBox.warning(parent, "The plot was not saved", str(error))
 
 
 def save_plot(plot: RowPlot, path: Path, title: str) -> None:
@@ -59,7 +91,10 @@ def save_plot(plot: RowPlot, path: Path, title: str) -> None:
     plot.ensurePolished()
     plot.grab()  # axes place their labels at the first painting
     is_svg = path.suffix.lower() == ".svg"
-    data = _as_svg(plot.canvas, title) if is_svg else _as_png(plot.canvas)
+    _write(path, _as_svg(plot.canvas, title) if is_svg else _as_png(plot.canvas))
+
+
+def _write(path: Path, data: bytes) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:

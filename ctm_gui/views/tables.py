@@ -27,6 +27,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton, QToolTip, QWidget
 
 from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import CELL_PADDING_PX
@@ -36,11 +37,14 @@ from ctm_gui.views.turns import in_turns
 _SAMPLED_ROWS = 64
 _WIDEST_COLUMN_PX = 360.0
 _NARROWEST_TEXT_PX = 140.0
-_ROWS_A_TURN = 1000  # about 12 ms of writing
+# About 12 ms of writing.
+_ROWS_A_TURN, _CELLS_A_TURN = 1000, 12_000
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
 
 
-class _Writer(Protocol):
+class Writer(Protocol):
+    """Writes rows of a grid as text, with or without its header."""
+
     def __call__(self, rows: IndexArray, *, titled: bool) -> str: ...
 
 
@@ -278,20 +282,20 @@ class GridView(QTableView):
             chosen[part.top() : part.bottom() + 1] = True
         return np.flatnonzero(chosen)
 
-    def _copy(self, write: _Writer) -> None:
+    def _copy(self, write: Writer) -> None:
         """Copy few rows at once and many piece by piece, so that the window goes on."""
         rows = self._rows_to_copy()
         self._copies += 1
         work = self._write_to_clipboard(write, rows, self._copies)
-        if rows.size > _ROWS_A_TURN:
+        if rows.size > _rows_a_turn(self._grid_model.grid):
             in_turns(work, self)
         else:
             list(work)
 
-    def _write_to_clipboard(self, write: _Writer, rows: IndexArray, copy: int) -> Iterator[None]:
+    def _write_to_clipboard(self, write: Writer, rows: IndexArray, copy: int) -> Iterator[None]:
         parts = []
-        for start in range(0, max(rows.size, 1), _ROWS_A_TURN):
-            parts.append(write(rows[start : start + _ROWS_A_TURN], titled=start == 0))
+        for part in in_parts(self._grid_model.grid, write, rows):
+            parts.append(part)
             yield
             if copy != self._copies:
                 return  # a later copy takes its place
@@ -304,6 +308,17 @@ class GridView(QTableView):
     def _tell_selection(self, *_: object) -> None:
         if not self._restoring:
             self.rows_selected.emit(self.selected_rows(), self.current_row())
+
+
+def in_parts(grid: Grid, write: Writer, rows: IndexArray) -> Iterator[str]:
+    """Write ``rows`` of a grid piece by piece, each in some milliseconds; together they are it."""
+    step = _rows_a_turn(grid)
+    for start in range(0, max(rows.size, 1), step):
+        yield write(rows[start : start + step], titled=start == 0)
+
+
+def _rows_a_turn(grid: Grid) -> int:
+    return min(_ROWS_A_TURN, max(_CELLS_A_TURN // max(len(grid.copied_columns), 1), 1))
 
 
 def copy_button(table: GridView) -> QToolButton:

@@ -10,12 +10,11 @@ import numpy as np
 
 from predictor.cli.model_text import NAME_COLUMNS, describe, dims_text
 from predictor.cli.tables import render_table
-from predictor.core.metric_labels import metric_label
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.text import printable, shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
 from predictor.services.assumptions import assumptions
-from predictor.services.attention import operators_gaze
+from predictor.services.attention import operators_gaze, token_label
 from predictor.services.fastest import fastest_sentence
 from predictor.services.inspection import Model
 from predictor.services.prediction import OperatorTable, explain
@@ -199,7 +198,7 @@ def _looks(table: OperatorTable, device: Device) -> list[str]:
     gaze = operators_gaze(table.attention)
     if gaze is None or table.attention is None:
         return []
-    labels = [metric_label(name, device.family) for name in table.attention.metrics]
+    labels = [token_label(name, device) for name in table.attention.metrics]
     return [
         f"{labels[at]} ({share:.0%})"
         for at, share in zip(gaze.at.tolist(), gaze.share.tolist(), strict=True)

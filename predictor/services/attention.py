@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.metric_labels import metric_label, metric_text
+from predictor.core.metrics import METRIC_BY_NAME
+from predictor.core.records import Device
+from predictor.core.wording import NOTHING
 from predictor.cost.engine import AttentionMaps
 
-__all__ = ["AttentionMaps", "Gaze", "gaze", "operators_gaze"]
+__all__ = ["AttentionMaps", "Gaze", "gaze", "operators_gaze", "token_label", "token_text"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,3 +40,18 @@ def gaze(shares: NDArray[np.floating]) -> Gaze:
     """Return where each row of ``shares`` [L, K], K > 0, is largest."""
     at = shares.argmax(axis=1)
     return Gaze(at, np.take_along_axis(shares, at[:, None], axis=1)[:, 0].astype(np.float64))
+
+
+def token_label(name: str, device: Device) -> str:
+    """Return what a metric that HODM attends to is called on a device.
+
+    Beside the metrics of the registry the network may read facts of the configuration.
+    """
+    if name in METRIC_BY_NAME:
+        return metric_label(name, device.family)
+    return name.replace("_", " ").capitalize()
+
+
+def token_text(name: str, device: Device) -> str:
+    """Write a metric's value on a device with its unit; a dash where it is none of the device's."""
+    return metric_text(name, device.metric(name)) if name in METRIC_BY_NAME else NOTHING

@@ -57,7 +57,7 @@ def view(qtbot, qapp) -> Iterator[OperatorsView]:
     view.show()
     view.activateWindow()
     qtbot.waitActive(view)
-    view.set_choices(["resnet50", "mobilenet"], ["RPI5", "ORIN", "RTX 3090"])
+    view.pair.set_choices(["resnet50", "mobilenet"], ["RPI5", "ORIN", "RTX 3090"])
     view.show_table(make_table(10))
     qapp.processEvents()
     yield view
@@ -157,25 +157,25 @@ def test_keys_choose_types(view):
 
 
 def test_choices_of_the_user_are_told_and_those_from_outside_are_not(qtbot, view):
-    with qtbot.assertNotEmitted(view.choice_changed):
-        view.set_choice(1, 2)
-    assert (view.model_box.currentText(), view.target_box.currentText()) == (
+    with qtbot.assertNotEmitted(view.pair.choice_changed):
+        view.pair.set_choice(1, 2)
+    assert (view.pair.model_box.currentText(), view.pair.target_box.currentText()) == (
         "mobilenet",
         "RTX 3090",
     )
-    view.target_box.setFocus()
-    with qtbot.waitSignal(view.choice_changed) as changed:
-        QTest.keyClick(view.target_box, Qt.Key.Key_Up)
+    view.pair.target_box.setFocus()
+    with qtbot.waitSignal(view.pair.choice_changed) as changed:
+        QTest.keyClick(view.pair.target_box, Qt.Key.Key_Up)
     assert changed.args == [1, 1]
 
 
 def test_new_choices_keep_what_was_chosen(qtbot, view):
-    view.set_choice(1, 2)
-    with qtbot.assertNotEmitted(view.choice_changed):
-        view.set_choices(["vit", "mobilenet"], ["RTX 3090"])
-    assert (view.model_box.currentIndex(), view.target_box.currentIndex()) == (1, 0)
-    view.set_choices([], [])
-    assert not view.model_box.isEnabled()
+    view.pair.set_choice(1, 2)
+    with qtbot.assertNotEmitted(view.pair.choice_changed):
+        view.pair.set_choices(["vit", "mobilenet"], ["RTX 3090"])
+    assert (view.pair.model_box.currentIndex(), view.pair.target_box.currentIndex()) == (1, 0)
+    view.pair.set_choices([], [])
+    assert not view.pair.model_box.isEnabled()
 
 
 def test_without_a_table_the_view_says_why(view):
@@ -321,6 +321,12 @@ def test_themes_repaint_strip_and_table(qapp, view):
 
 
 def test_every_part_has_a_name_for_a_screen_reader(view):
-    for part in (view.table, view.strip, view.search_box, view.model_box, view.target_box):
+    for part in (
+        view.table,
+        view.strip,
+        view.search_box,
+        view.pair.model_box,
+        view.pair.target_box,
+    ):
         assert part.accessibleName()
     assert view.strip.accessibleDescription().startswith("Conv 77.7 %; Gemm 18.3 %")

@@ -14,14 +14,19 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
 from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE
 from ctm_gui.views.main_window import DEVICES_TAB, OPERATORS_TAB, MainWindow
 from predictor.core.resources import resources_dir
+from predictor.services.prediction import OperatorTable
+from tests.gui.attended import BOARD, attended
+from tests.gui.test_operators_view import make_table
 
 BEAT_MS = 5
 LIMIT_MS = 50.0
@@ -165,6 +170,44 @@ def first_looks(qtbot: QtBot, window: MainWindow) -> dict[str, float]:
     assert view.profile.rows
     assert view.comparison.table.model().rowCount()
     return longest
+
+
+@pytest.mark.timing
+def test_a_map_of_ten_thousand_operators_never_stalls_the_window(
+    qtbot: QtBot,
+) -> None:
+    table = attended(make_table(LARGE), metrics=22)
+    view, heart = AttentionView(), Heartbeat()
+    qtbot.addWidget(view)
+    view.resize(1280, 800)
+    with qtbot.waitExposed(view):
+        view.show()
+    longest: dict[str, list[float]] = {}
+    for _ in range(ATTEMPTS):
+        for step, work in attention_steps(view, table).items():
+            heart.start()
+            work()
+            painted(qtbot, view.map.rows_plot.canvas.viewport())
+            longest.setdefault(step, []).append(heart.stop())
+        if all(min(times) < LIMIT_MS for times in longest.values()):
+            break
+    slow = {step: times for step, times in longest.items() if min(times) >= LIMIT_MS}
+    assert not slow, f"the window stood still for {slow} ms"
+
+
+def attention_steps(view: AttentionView, table: OperatorTable) -> dict[str, Callable[[], object]]:
+    """Return what a user does with a map, each step by a name."""
+    bar = view.map.rows_plot.scroll_bar
+    return {
+        "show": lambda: view.show_table(table, "", BOARD),
+        "scroll": lambda: bar.setValue(bar.maximum() // 2),
+        "move": lambda: QTest.keyClick(view.map, Qt.Key.Key_PageDown),
+        "sort": lambda: view.table.sort_by("attention", descending=True),
+        "search": lambda: view.search_box.setText("conv"),
+        "all": view.search_box.clear,
+        "group": lambda: view.group_box.setChecked(True),
+        "ungroup": lambda: view.group_box.setChecked(False),
+    }
 
 
 class Paints(QObject):

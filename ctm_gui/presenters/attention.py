@@ -1,0 +1,166 @@
+"""What the Attention view shows: rows of operators or types, their maps, and words for both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.operators import percent
+from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.presenters.wording import shown
+from predictor.core.records import Device
+from predictor.core.text import printable
+from predictor.services.attention import AttentionMaps, Gaze, gaze, token_label, token_text
+from predictor.services.prediction import OperatorTable
+
+Map = npt.NDArray[np.float32]
+_PAIRS_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionRows:
+    """R rows of the maps: operators, or the types of operators.
+
+    Attributes:
+        names: of the operators or types, as in the file.
+        types: types of the operators; empty texts where rows are types themselves.
+        counts: how many operators each row stands for, intp [R].
+        latency_share: their part of the latency, float64 [R], 0 to 1.
+        to_metrics: float32 [R, K], the attention of a row to each metric; rows add up to 1. A
+            type's is the mean of its operators'.
+        from_metrics: float32 [R, K], the part of each metric's attention that goes to a row;
+            columns add up to 1.
+        row_of: row of each operator, intp [N].
+    """
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    counts: IndexArray
+    latency_share: FloatArray
+    to_metrics: Map
+    from_metrics: Map
+    row_of: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def search_texts(self) -> tuple[str, ...]:
+        """What the search box looks through, by row."""
+        return tuple(
+            printable(f"{name} {kind}").casefold()
+            for name, kind in zip(self.names, self.types, strict=True)
+        )
+
+    def label(self, row: int) -> str:
+        """Return what a row is called in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""
+        if self.types[row]:
+            return f"{shown(self.types[row])} {shown(self.names[row])}"
+        count = int(self.counts[row])
+        return f"{shown(self.names[row])} ({count} operator{'' if count == 1 else 's'})"
+
+
+def _by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows:
+    count = len(table.names)
+    return AttentionRows(
+        names=table.names,
+        types=table.op_types,
+        counts=np.ones(count, dtype=np.intp),
+        latency_share=table.share,
+        to_metrics=attention.operator_to_metric,
+        from_metrics=np.ascontiguousarray(attention.metric_to_operator.T),
+        row_of=np.arange(count, dtype=np.intp),
+    )
+
+
+def _by_type(rows: AttentionRows) -> AttentionRows:
+    """Gather operators of one type, in the order in which types first appear."""
+    types = tuple(dict.fromkeys(rows.types))
+    code_of = {kind: code for code, kind in enumerate(types)}
+    row_of = np.fromiter((code_of[kind] for kind in rows.types), np.intp, len(rows))
+    counts = np.bincount(row_of, minlength=len(types))
+    return AttentionRows(
+        names=types,
+        types=("",) * len(types),
+        counts=counts,
+        latency_share=np.bincount(row_of, rows.latency_share, len(types)).astype(np.float64),
+        to_metrics=(_summed(rows.to_metrics, row_of, counts) / counts[:, None]).astype(np.float32),
+        from_metrics=_summed(rows.from_metrics, row_of, counts),
+        row_of=row_of,
+    )
+
+
+def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
+    """Add up the rows of ``values`` that go to one row; each row gets at least one."""
+    sums: Map = np.add.reduceat(
+        values[np.argsort(row_of, kind="stable")], np.cumsum(counts) - counts, axis=0
+    )
+    return sums
+
+
+class AttentionSummary:
+    """The attention of one model on one target, with what the view asks of it.
+
+    Args:
+        table: N operators; its attention must be there.
+        device: the device of the target, which names the metrics and has their values.
+    """
+
+    def __init__(self, table: OperatorTable, device: Device) -> None:
+        if table.attention is None or not table.attention.metrics:
+            raise ValueError("no attention to sum up")
+        self.table = table
+        self.attention = table.attention
+        self.labels = tuple(token_label(name, device) for name in self.attention.metrics)
+        self.values = tuple(token_text(name, device) for name in self.attention.metrics)
+        self.device_name = shown(device.name)
+
+    @cached_property
+    def operators(self) -> AttentionRows:
+        """One row an operator, in the order of the model."""
+        return _by_operator(self.table, self.attention)
+
+    @cached_property
+    def types(self) -> AttentionRows:
+        """One row a type of operator."""
+        return _by_type(self.operators)
+
+    def blend_sentence(self) -> str:
+        """Say what lambda is and means."""
+        blend = self.attention.blend
+        return (
+            f"Blend λ = {blend:.2f}: the prediction is made {percent(blend)} from operators that "
+            f"looked at metrics and {percent(1 - blend)} from metrics that looked at operators."
+        )
+
+    def residual_sentence(self) -> str:
+        """Say what the residual weight is and means."""
+        return (
+            f"Residual weight α = {self.attention.residual:.2f}: what an operator takes from the "
+            "metrics is added to its own state with this weight."
+        )
+
+    def pairs(self, rows: AttentionRows) -> str:
+        """Say what the rows with most of the time look mostly at, the slowest first."""
+        seen = gaze(rows.to_metrics)
+        slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
+        return "; ".join(self._pair(rows, row, seen) for row in slowest.tolist())
+
+    def _pair(self, rows: AttentionRows, row: int, seen: Gaze) -> str:
+        """Write ``Conv conv1 looks mostly at DRAM bandwidth (41 %)``."""
+        look = "look" if not rows.types[row] and rows.counts[row] > 1 else "looks"
+        metric = self.labels[int(seen.at[row])]
+        return f"{rows.label(row)} {look} mostly at {metric} ({percent(float(seen.share[row]))})"
+
+    def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
+        """Say one cell of a map: operator, metric with its value, share of the attention."""
+        name, value = self.labels[metric], self.values[metric]
+        if backward:
+            share = percent(float(rows.from_metrics[row, metric]))
+            return f"{name} ({value}) gives {share} of its attention to {rows.label(row)}"
+        share = percent(float(rows.to_metrics[row, metric]))
+        give = "give" if not rows.types[row] and rows.counts[row] > 1 else "gives"
+        return f"{rows.label(row)} {give} {share} of attention to {name} ({value})"

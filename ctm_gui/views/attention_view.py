@@ -1,0 +1,271 @@
+"""The Attention tab: what operators and hardware metrics look at, of one model on one target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.attention import AttentionRows, AttentionSummary
+from ctm_gui.presenters.attention_grid import LATENCY, AttentionGrid
+from ctm_gui.presenters.attention_map import Cell, MapLayout
+from ctm_gui.presenters.grid import Grid, search_mask
+from ctm_gui.presenters.ordering import IndexArray
+from ctm_gui.presenters.wording import shown
+from ctm_gui.theme import Theme
+from ctm_gui.views.attention_map import AttentionMap
+from ctm_gui.views.pair_choice import PairChoice
+from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
+from ctm_gui.views.tables import GridView, copy_button, in_parts
+from predictor.core.records import Device
+from predictor.services.prediction import OperatorTable
+
+_NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."
+_NO_ATTENTION = (
+    "This prediction is analytic: it adds up arithmetic and traffic, and nothing attends to "
+    "anything. Attention is shown for predictions of the CloserToMe network, whose basis in "
+    "Compare is zero-shot, probed or measured."
+)
+
+
+class AttentionView(QWidget):
+    """Maps of attention over a table that says the same in words; both follow one order.
+
+    Signals:
+        operators_selected: the user selected operators: intp [K], and the current one or None.
+        operator_activated: the user asks for an operator in the operator table: its index.
+    """
+
+    operators_selected = Signal(object, object)
+    operator_activated = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._summary: AttentionSummary | None = None
+        self._make_controls()
+        self.map = AttentionMap()
+        self._model = GridModel(Grid(0, ()), self)
+        self.table = GridView(self._model, "Attention")
+        self._arrange()
+        self._connect()
+        self.show_table(None)
+
+    def show_table(
+        self, table: OperatorTable | None, message: str = "", device: Device | None = None
+    ) -> None:
+        """Show the attention of an operator table, or say why there is none.
+
+        Args:
+            table: the operators.
+            message: why there is no table.
+            device: of the target, which names its metrics and has their values.
+        """
+        has_attention = table is not None and table.attention and table.attention.metrics
+        if table is None or device is None or not table.names or not has_attention:
+            reason = shown(message) if message else _NOTHING_YET
+            self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
+            return
+        self._summary = AttentionSummary(table, device)
+        sentences = (self._summary.blend_sentence(), self._summary.residual_sentence())
+        self.weights.setText("\n".join(sentences))
+        self._stack.setCurrentWidget(self._parts)
+        self._set_enabled(enabled=True)
+        self._show_rows()
+
+    def select_operators(self, operators: IndexArray, current: int | None) -> None:
+        """Select operators, or the types that they are of."""
+        if self._summary is None or not isinstance(self._model.grid, AttentionGrid):
+            return
+        row_of = self._model.grid.rows.row_of
+        row = None if current is None else int(row_of[current])
+        self.table.select_rows(np.unique(row_of[operators]), row)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.map.set_theme(theme)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search_box.selectAll()
+
+    def save(self, path: Path) -> None:
+        """Save the maps as SVG or PNG, or their numbers as CSV, by the path's ending.
+
+        Raises:
+            HostError: the picture cannot be written.
+        """
+        grid = self._model.grid
+        if path.suffix.lower() == ".csv":
+            save_table(self, path, in_parts(grid, grid.as_csv, grid.order))
+        else:
+            self.map.save(path)
+
+    def _make_controls(self) -> None:
+        self.pair = PairChoice()
+        self.search_box = QLineEdit()
+        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
+        self.search_box.setClearButtonEnabled(True)
+        self.search_box.setAccessibleName("Search operators")
+        self.matches = _muted_label("Matches")
+        self.group_box = QCheckBox("&Group by type")
+        self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
+        self.save_button = QPushButton("S&ave…")
+        self.save_button.setToolTip("Save the maps as a picture, or their numbers as CSV.")
+        self.pairs = _muted_label("What operators look mostly at", role="heading")
+        self.weights = _muted_label("Blend and residual weight")
+        self.cell = _muted_label("Cell under the cursor")
+        self._message = _muted_label("Message", role="empty")
+        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+
+    def _arrange(self) -> None:
+        controls = QHBoxLayout()
+        controls.addWidget(self.search_box, 1)
+        self._copy = copy_button(self.table)
+        for widget in (self.matches, self.group_box, self._copy, self.save_button):
+            controls.addWidget(widget)
+        upper = QWidget()
+        map_and_cell = QVBoxLayout(upper)
+        map_and_cell.setContentsMargins(0, 0, 0, 0)
+        map_and_cell.addWidget(self.map, 1)
+        map_and_cell.addWidget(self.cell)
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        for part in (upper, self.table):
+            self._split.addWidget(part)
+        self._split.setChildrenCollapsible(False)
+        self._split.setSizes([700, 200])
+        self._parts = QWidget()
+        parts = QVBoxLayout(self._parts)
+        parts.setContentsMargins(0, 0, 0, 0)
+        for label in (self.pairs, self.weights):
+            parts.addWidget(label)
+        parts.addWidget(self._split, 1)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._message)
+        self._stack.addWidget(self._parts)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.pair)
+        layout.addLayout(controls)
+        layout.addWidget(self._stack, 1)
+
+    def _connect(self) -> None:
+        self.search_box.textChanged.connect(self._filter)
+        self.search_box.returnPressed.connect(self.table.setFocus)
+        self.group_box.toggled.connect(self._show_rows)
+        self.save_button.clicked.connect(
+            lambda: ask_and_save(self, "attention", self.save, (SVG, PNG, CSV))
+        )
+        self.map.cell_chosen.connect(self._on_cell)
+        self.map.row_activated.connect(self._activate)
+        self.table.row_activated.connect(self._activate)
+        self.table.rows_selected.connect(self._on_rows)
+        self._model.layoutChanged.connect(self._show_map)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.focus_search)
+
+    def _set_enabled(self, *, enabled: bool) -> None:
+        for widget in (self.search_box, self.group_box, self._copy, self.save_button):
+            widget.setEnabled(enabled)
+
+    def _show_nothing(self, reason: str) -> None:
+        self._summary = None
+        self._message.setText(reason)
+        self._stack.setCurrentWidget(self._message)
+        self._set_enabled(enabled=False)
+
+    def _show_rows(self, *_: object) -> None:
+        """Show another attention, or the same one by operators or by types."""
+        if self._summary is None:
+            return
+        summary = self._summary
+        rows = summary.types if self.group_box.isChecked() else summary.operators
+        self.pairs.setText(summary.pairs(rows))
+        grid = AttentionGrid(summary, rows)
+        grid.show_only(self._mask(grid.rows))
+        first = not isinstance(self._model.grid, AttentionGrid)
+        grid.sort(self._model.grid.sort_column, descending=self._model.grid.descending)
+        self._model.replace(grid)
+        if first:
+            self.table.sort_by(LATENCY, descending=True)
+        self.table.fit_columns()
+        self.table.scrollToTop()
+        self._show_map()
+
+    def _filter(self, *_: object) -> None:
+        grid = self._model.grid
+        if isinstance(grid, AttentionGrid):
+            self.table.keeping_selection(lambda: self._model.show_only(self._mask(grid.rows)))
+            self._show_map()
+
+    def _mask(self, rows: AttentionRows) -> npt.NDArray[np.bool_]:
+        search = self.search_box.text()
+        if not search.strip():
+            self.matches.clear()
+            return np.ones(len(rows), dtype=np.bool_)
+        mask = search_mask(rows.search_texts, search)
+        count = int(mask.sum())
+        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
+        return mask
+
+    def _show_map(self, *_: object) -> None:
+        grid = self._model.grid
+        if isinstance(grid, AttentionGrid):
+            self.map.show_layout(MapLayout(grid.summary, grid.rows, grid.order))
+            self._on_rows(self.table.selected_rows(), self.table.current_row())
+
+    def _on_rows(self, rows: IndexArray, current: int | None) -> None:
+        self.map.select_rows(rows.tolist(), current)
+        self._say_cell()
+        grid = self._model.grid
+        if isinstance(grid, AttentionGrid):
+            operators = np.flatnonzero(np.isin(grid.rows.row_of, rows))
+            self.operators_selected.emit(operators, self._operator_of(current))
+
+    def _on_cell(self, cell: Cell) -> None:
+        self.map.choose(cell)
+        self.table.select_rows([cell.row], cell.row)
+
+    def _say_cell(self) -> None:
+        grid, cell = self._model.grid, self.map.cell
+        if isinstance(grid, AttentionGrid) and cell is not None:
+            self.cell.setText(MapLayout(grid.summary, grid.rows, grid.order).sentence(cell))
+        else:
+            self.cell.setText("Click a cell, or move with the arrow keys, to read it.")
+
+    def _operator_of(self, row: int | None) -> int | None:
+        """Return the operator of a row, the slowest of a type."""
+        grid = self._model.grid
+        if row is None or not isinstance(grid, AttentionGrid):
+            return None
+        operators = np.flatnonzero(grid.rows.row_of == row)
+        return int(operators[np.argmax(grid.summary.table.latency_ms[operators])])
+
+    def _activate(self, row: int) -> None:
+        operator = self._operator_of(row)
+        if operator is not None:
+            self.operator_activated.emit(operator)
+
+
+def _muted_label(name: str, role: str = "muted") -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setProperty("role", role)
+    label.setAccessibleName(name)
+    return label

@@ -1,0 +1,103 @@
+"""Keeps the Operators and Attention tabs on one pair and one selection of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QTabWidget, QWidget
+
+from ctm_gui.presenters.explanation import ExplanationPresenter
+from ctm_gui.presenters.ordering import IndexArray
+from ctm_gui.views.attention_view import AttentionView
+from ctm_gui.views.operators_view import OperatorsView
+
+
+class ExplanationTabs(QObject):
+    """Shows what a presenter explains in the one of its views that is looked at.
+
+    The other view follows when it is looked at: filling both would take twice as long.
+
+    Args:
+        explanation: the choice, the table and the selection.
+        operators: its table of operators.
+        attention: its maps.
+        tabs: where both views are; it owns this object.
+    """
+
+    def __init__(
+        self,
+        explanation: ExplanationPresenter,
+        operators: OperatorsView,
+        attention: AttentionView,
+        tabs: QTabWidget,
+    ) -> None:
+        super().__init__(tabs)
+        self._explanation = explanation
+        self._operators, self._attention = operators, attention
+        self._tabs = tabs
+        self._filled: dict[QWidget, object] = {}
+        self._linking = False
+        self._told: dict[QWidget, IndexArray] = {}
+        for view in (operators, attention):
+            self._told[view] = np.zeros(0, dtype=np.intp)
+            view.pair.choice_changed.connect(explanation.choose)
+        operators.table.rows_selected.connect(partial(self._on_selected, operators))
+        operators.node_data_asked.connect(explanation.write_node_data)
+        attention.operators_selected.connect(partial(self._on_selected, attention))
+        attention.operator_activated.connect(self._on_activated)
+        explanation.choices_changed.connect(self._show_choices)
+        explanation.table_changed.connect(self._show_table)
+        tabs.currentChanged.connect(self.look)
+
+    def look(self, *_: object) -> None:
+        """Follow the tab that is shown."""
+        self._show_choices()
+        self._show_table()
+        self._show_selection()
+        self._explanation.set_active(active=self._shown is not None)
+
+    @property
+    def _shown(self) -> OperatorsView | AttentionView | None:
+        view = self._tabs.currentWidget()
+        return view if isinstance(view, OperatorsView | AttentionView) else None
+
+    def _show_choices(self) -> None:
+        view = self._shown
+        if view is None:
+            return
+        view.pair.set_choices(self._explanation.models, self._explanation.targets)
+        if self._explanation.choice is not None:
+            view.pair.set_choice(*self._explanation.choice)
+
+    def _show_table(self) -> None:
+        view, now = self._shown, (self._explanation.table, self._explanation.message)
+        if view is None or self._filled.get(view) == now:
+            return
+        self._filled[view] = now
+        self._quietly(lambda: view.show_table(*now, self._explanation.device))
+
+    def _show_selection(self) -> None:
+        """Select in the view that is shown what was selected in the other one."""
+        view, chosen = self._shown, self._explanation
+        if view is not None:
+            self._quietly(lambda: view.select_operators(chosen.selected, chosen.current))
+
+    def _on_selected(self, view: QWidget, operators: IndexArray, current: int | None) -> None:
+        # A table without a current row takes one with the focus; that selects nothing.
+        if not self._linking and not np.array_equal(operators, self._told[view]):
+            self._explanation.select(operators, current)
+        self._told[view] = operators
+
+    def _on_activated(self, operator: int) -> None:
+        self._explanation.select(np.array([operator], dtype=np.intp), operator)
+        self._tabs.setCurrentWidget(self._operators)
+        self._operators.table.setFocus()
+
+    def _quietly(self, show: Callable[[], None]) -> None:
+        # What a view is told, it tells again: that is no choice of the user's.
+        self._linking = True
+        show()
+        self._linking = False

@@ -1,0 +1,62 @@
+"""The boxes that choose the model and the target that a tab is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
+
+from ctm_gui.presenters.wording import shown
+
+
+class PairChoice(QWidget):
+    """A box of models and a box of targets.
+
+    Signals:
+        choice_changed: the user chose another model or target: their indices.
+    """
+
+    choice_changed = Signal(int, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model_box, self.target_box = _choice_box("Model"), _choice_box("Target")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        for text, box in (("&Model", self.model_box), ("Ta&rget", self.target_box)):
+            label = QLabel(text)
+            label.setBuddy(box)
+            layout.addWidget(label)
+            layout.addWidget(box, 1)
+            box.activated.connect(self._tell_choice)
+
+    def set_choices(self, models: Sequence[str], targets: Sequence[str]) -> None:
+        """Offer models and targets; what was chosen stays chosen where it is still there."""
+        for box, names in ((self.model_box, models), (self.target_box, targets)):
+            texts = [shown(name) for name in names]
+            chosen = box.currentText()
+            box.clear()
+            box.addItems(texts)
+            for index, text in enumerate(texts):
+                box.setItemData(index, text, Qt.ItemDataRole.AccessibleTextRole)
+            if chosen in texts:
+                box.setCurrentIndex(texts.index(chosen))
+            box.setEnabled(bool(texts))
+
+    def set_choice(self, model_index: int, target_index: int) -> None:
+        """Choose a model and a target without telling that the user did."""
+        self.model_box.setCurrentIndex(model_index)
+        self.target_box.setCurrentIndex(target_index)
+
+    def _tell_choice(self, *_: object) -> None:
+        self.choice_changed.emit(self.model_box.currentIndex(), self.target_box.currentIndex())
+
+
+def _choice_box(name: str) -> QComboBox:
+    box = QComboBox()
+    box.setAccessibleName(name)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(16)
+    box.setEnabled(False)
+    return box
