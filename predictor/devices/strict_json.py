@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from pathlib import Path
 from typing import NoReturn
 
 from predictor.core.errors import InputError
@@ -34,7 +33,7 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, object]:
     try:
         # Hundreds are read at each start, so little is asked for at first. One byte over the
         # limit tells, and a device such as /dev/zero ends.
-        with Path(path).open("rb") as stream:
+        with open(subject, "rb") as stream:  # noqa: PTH123 - half the time of Path.open
             data = stream.read(_USUAL_BYTES)
             if len(data) == _USUAL_BYTES:
                 data += stream.read(MAX_BYTES + 1 - _USUAL_BYTES)
