@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -27,14 +28,18 @@ from PySide6.QtWidgets import (
 from ctm_gui import settings as table
 from ctm_gui.actions import build_actions
 from ctm_gui.presenters.device_form import DeviceForm
+from ctm_gui.presenters.difference import DifferenceDesk
 from ctm_gui.presenters.explanation import ExplanationPresenter
 from ctm_gui.presenters.help_pages import view_name
+from ctm_gui.presenters.scores import Scores
+from ctm_gui.presenters.variants_desk import VariantsDesk
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import Theme, ThemeChoice
 from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
 from ctm_gui.views.attention_view import AttentionView
+from ctm_gui.views.compare_tabs import CompareTabs
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.devices_view import DevicesView
 from ctm_gui.views.drop_overlay import DropOverlay
@@ -89,12 +94,18 @@ class MainWindow(QMainWindow):
         self.models_panel = ModelsPanel(workspace.shelf)
         self.targets_panel = TargetsPanel(workspace.selection)
         self.compare_view = CompareView()
+        self.compare_tabs = CompareTabs(
+            self.compare_view,
+            VariantsDesk(workspace.predictor, self),
+            DifferenceDesk(workspace.predictor, self),
+            Scores(settings, self),
+        )
         self.operators_view = OperatorsView()
         self.attention_view = AttentionView()
         self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
         self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
-        self._views: tuple[CompareView | OperatorsView | AttentionView | DevicesView, ...] = (
-            self.compare_view,
+        self._views: tuple[CompareTabs | OperatorsView | AttentionView | DevicesView, ...] = (
+            self.compare_tabs,
             self.operators_view,
             self.attention_view,
             self.devices_view,
@@ -240,12 +251,12 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def _arrange(self) -> None:
-        self.first_view = FirstView(self.workspace.shelf, self.compare_view)
+        self.first_view = FirstView(self.workspace.shelf, self.compare_tabs)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Views")
         for view, title in zip(self._views, _TITLES, strict=True):
-            self.tabs.addTab(self.first_view if view is self.compare_view else view, title)
+            self.tabs.addTab(self.first_view if view is self.compare_tabs else view, title)
         self.explanation_tabs = ExplanationTabs(
             self.explanation, self.operators_view, self.attention_view, self.tabs
         )
@@ -281,7 +292,8 @@ class MainWindow(QMainWindow):
         self.what_if_bar.precision_changed.connect(workspace.set_precision)
         self.what_if_bar.threads_changed.connect(workspace.set_threads)
         self.what_if_bar.unit_changed.connect(self._on_unit)
-        self.compare_view.budget_changed.connect(self._on_budget)
+        self.compare_tabs.budget_changed.connect(self._on_budget)
+        self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))
         self.compare_view.row_activated.connect(self._on_row_activated)
         self.explanation.told.connect(workspace.messages.info)
         self.explanation.failed.connect(workspace.messages.error)
@@ -311,7 +323,8 @@ class MainWindow(QMainWindow):
         self._session.restore()
         restore_targets(self.workspace.selection, self._settings)
         self._on_unit(remembered_unit(self._settings))
-        self.compare_view.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
+        self.compare_tabs.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
+        self.compare_tabs.show_page(self._settings.get(table.COMPARE_MODE))
         self._show_comparison()
         self.explanation_tabs.look()
 
@@ -329,8 +342,8 @@ class MainWindow(QMainWindow):
 
     def _show_comparison(self, *_: object) -> None:
         # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
-        if self.tabs.currentIndex() == COMPARE_TAB:
-            self.compare_view.show_predictions(self.workspace.comparison.rows)
+        looked_at = self.tabs.currentIndex() == COMPARE_TAB
+        self.compare_tabs.show_comparison(self.workspace.comparison, looked_at=looked_at)
 
     def _show_what_if(self) -> None:
         self.what_if_bar.show_what_if(self.workspace.what_if)
@@ -352,7 +365,7 @@ class MainWindow(QMainWindow):
         elif setting is table.UNIT:
             self._on_unit(remembered_unit(self._settings))
         elif setting is table.BUDGET_MS:
-            self.compare_view.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
+            self.compare_tabs.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
 
     def _remember_models(self) -> None:
         # At each change, not only at the end: what ends the program ends no session.
@@ -361,7 +374,7 @@ class MainWindow(QMainWindow):
     def _on_unit(self, unit: LatencyUnit) -> None:
         self._settings.set(table.UNIT, unit.value)
         self.what_if_bar.show_unit(unit)
-        self.compare_view.set_unit(unit)
+        self.compare_tabs.set_unit(unit)
         self.operators_view.set_unit(unit)
 
     def _on_budget(self, budget_ms: float | None) -> None:

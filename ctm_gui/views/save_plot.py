@@ -7,16 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import pyqtgraph as pg
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize
-from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
+from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from ctm_gui.views.plots import RowPlot
 from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
+
+
+class Plot(Protocol):
+    """A widget that shows a plot."""
+
+    canvas: pg.PlotWidget
+
+    def ensurePolished(self) -> None: ...
+
+    def grab(self) -> QPixmap: ...
+
 
 _PNG_SCALE = 2.0
 # QImage cannot be taller than 32767 pixels.
@@ -77,7 +88,7 @@ def _say_failed(parent: QWidget, error: HostError) -> None:
     QMessageBox.warning(parent, "The plot was not saved", str(error))
 
 
-def save_plot(plot: RowPlot, path: Path, title: str) -> None:
+def save_plot(plot: Plot, path: Path, title: str) -> None:
     """Save what ``plot`` shows as SVG or PNG, by the path's ending.
 
     Args:

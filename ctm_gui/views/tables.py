@@ -130,7 +130,7 @@ class GridView(QTableView):
                 widths.append(0.0)
                 continue
             texts = [column.title, *(column.text(row) for row in sample)]
-            widest = max(metrics.horizontalAdvance(text) for text in texts)
+            widest = max(metrics.horizontalAdvance(line) for t in texts for line in t.split("\n"))
             natural = min(float(widest + margin_px), _WIDEST_COLUMN_PX)
             widths.append(max(natural, self._least_px.get(column.key, 0)))
         return widths

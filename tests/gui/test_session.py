@@ -125,9 +125,9 @@ def test_while_there_is_no_model_the_window_says_how_to_begin(
         view.start.all_button.click()
         qtbot.waitUntil(lambda: len(application.workspace.shelf.entries) == 3)
         settle(application.workspace)
-        assert view.currentWidget() is application.window.compare_view
+        assert view.currentWidget() is application.window.compare_tabs
         assert all(entry.model for entry in application.workspace.shelf.entries)
         application.workspace.shelf.remove(range(3))
         assert view.currentWidget() is view.start
         application.workspace.undo_stack.undo()
-        assert view.currentWidget() is application.window.compare_view
+        assert view.currentWidget() is application.window.compare_tabs

@@ -1,0 +1,192 @@
+"""The operators of two models side by side: which two, and where the time goes by target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from predictor.core.errors import CtmError
+from predictor.core.records import Prediction, Target
+from predictor.services.operator_difference import (
+    OperatorDifference,
+    TimesMoved,
+    operator_difference,
+)
+from predictor.services.prediction import explain
+
+NOTHING_YET = "Open two models to see which of their operators differ."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelDifference:
+    """Two models and their operators side by side.
+
+    Attributes:
+        first: the model that is compared with.
+        second: the other one.
+        difference: their operators.
+        targets: T targets.
+        predictions: of both models, by target.
+        times: where the time goes on a target; None where a model has no number there.
+    """
+
+    first: ComparedModel
+    second: ComparedModel
+    difference: OperatorDifference
+    targets: tuple[Target, ...]
+    predictions: tuple[tuple[Prediction, Prediction], ...]
+    times: tuple[TimesMoved | None, ...]
+
+    def times_on(self, target: int) -> TimesMoved:
+        """Return where the time goes on a target; no time anywhere where there is no number."""
+        found = self.times[target] if 0 <= target < len(self.times) else None
+        if found is not None:
+            return found
+        nothing = np.full(len(self.difference), np.nan)
+        return TimesMoved(nothing, nothing, self.difference.change)
+
+
+class DifferenceDesk(QObject):
+    """Chooses two models of a comparison and finds out what differs; works while it is looked at.
+
+    ``choices_changed`` says that the models or the choice are others; ``difference_changed`` that
+    ``difference`` and ``message`` are.
+
+    Args:
+        worker: the thread that predictions are made on.
+        parent: owner.
+    """
+
+    choices_changed = Signal()
+    difference_changed = Signal()
+
+    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._worker = worker
+        self._comparison = Comparison()
+        self._chosen: tuple[int, int] | None = None
+        self._matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None = None
+        self._task: Task | None = None
+        self._active = False
+        self._stale = True
+        self.difference: ModelDifference | None = None
+        self.message = NOTHING_YET
+
+    @property
+    def settled(self) -> bool:
+        """Whether the difference is true to the choice, as far as anybody looks."""
+        return self._task is None
+
+    @property
+    def models(self) -> tuple[ComparedModel, ...]:
+        """The models to choose from."""
+        return self._comparison.models
+
+    @property
+    def choice(self) -> tuple[int, int]:
+        """Indices of the two models; the first two where the chosen ones are gone."""
+        ids = [compared.entry_id for compared in self.models]
+        if self._chosen is None or not set(self._chosen) <= set(ids):
+            return 0, 1
+        return ids.index(self._chosen[0]), ids.index(self._chosen[1])
+
+    def set_comparison(self, comparison: Comparison) -> None:
+        """Follow a new comparison; the chosen models stay chosen where they are in it."""
+        if comparison is self._comparison:
+            return
+        self._comparison = comparison
+        self.choices_changed.emit()
+        self._refresh()
+
+    def choose(self, first: int, second: int) -> None:
+        """Compare two other models of the comparison."""
+        ids = self.models[first].entry_id, self.models[second].entry_id
+        if ids != self._chosen:
+            self._chosen = ids
+            self.choices_changed.emit()
+            self._refresh()
+
+    def exchange(self) -> None:
+        """Compare the other way round."""
+        if len(self.models) > 1:
+            first, second = self.choice
+            self.choose(second, first)
+
+    def set_active(self, *, active: bool) -> None:
+        """Say whether anybody looks; what is not looked at is not computed."""
+        self._active = active
+        if active and self._stale:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self._stale = True
+        if not self._active:
+            return
+        self._stale = False
+        if len(self.models) < 2:
+            self._show(None, NOTHING_YET)
+            return
+        work = partial(_find, self._comparison, self.choice, self._matched)
+        self._task = self._worker.submit(
+            work, on_result=self._on_found, on_error=lambda error: self._show(None, str(error))
+        )
+
+    def _on_found(self, found: ModelDifference) -> None:
+        self._matched = found.first, found.second, found.difference
+        self._show(found, "")
+
+    def _show(self, difference: ModelDifference | None, message: str) -> None:
+        self._task = None
+        self.difference = difference
+        self.message = message
+        self.difference_changed.emit()
+
+
+def _find(
+    comparison: Comparison,
+    choice: tuple[int, int],
+    matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None,
+    context: TaskContext,
+) -> ModelDifference:
+    """Match the operators, unless they were just now, and explain both models on every target."""
+    first, second = (comparison.models[index] for index in choice)
+    if matched is not None and (matched[0].model, matched[1].model) == (first.model, second.model):
+        difference = matched[2]
+    else:
+        difference = operator_difference(first.model, second.model)
+    rows, count = comparison.rows, len(comparison.targets)
+    times = []
+    for target in comparison.targets:
+        context.token.check()
+        times.append(_times(difference, first, second, target))
+    return ModelDifference(
+        first=first,
+        second=second,
+        difference=difference,
+        targets=comparison.targets,
+        predictions=tuple(
+            (rows[choice[0] * count + t].prediction, rows[choice[1] * count + t].prediction)
+            for t in range(count)
+        ),
+        times=tuple(times),
+    )
+
+
+def _times(
+    difference: OperatorDifference, first: ComparedModel, second: ComparedModel, target: Target
+) -> TimesMoved | None:
+    if first.problem or second.problem:
+        return None
+    try:
+        tables = [explain(compared.model, target) for compared in (first, second)]
+    except CtmError:  # the target has no number: its row says why
+        return None
+    return difference.times_moved(*(table.latency_ms for table in tables))

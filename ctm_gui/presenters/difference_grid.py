@@ -1,0 +1,143 @@
+"""Two models' operators side by side as tables: by target, and operator by operator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.columns import number_column, text_column
+from ctm_gui.presenters.difference import ModelDifference
+from ctm_gui.presenters.grid import Column, Grid, search_mask
+from ctm_gui.presenters.operators import operator_unit
+from ctm_gui.presenters.ordering import FloatArray
+from ctm_gui.presenters.wording import NOTHING, change_text, shown, signed
+from predictor.core.units import LatencyUnit
+from predictor.services.operator_difference import Change
+from predictor.services.prediction import OperatorFacts
+
+MOVED = "moved"
+
+
+class TargetsGrid(Grid):
+    """A row a target: the latencies of both models, and where the time between them goes."""
+
+    def __init__(self, found: ModelDifference, unit: LatencyUnit) -> None:
+        shown_in = operator_unit(unit)
+        scale = shown_in.from_ms(1.0)
+        times = [found.times_on(target) for target in range(len(found.targets))]
+        before = np.array([t.before_ms.sum() for t in times]) * scale
+        after = np.array([t.after_ms.sum() for t in times]) * scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = after / before
+        moved = [
+            number_column(
+                change.value,
+                f"{change.value.capitalize()} ({shown_in})",
+                np.array([t.moved_by(change) for t in times]) * scale,
+                f"Time that the {_MEANING[change]} add; the four sum to the difference.",
+                signed,
+            )
+            for change in Change
+        ]
+        super().__init__(
+            len(found.targets),
+            [
+                text_column("device", "Device", [shown(t.device.name) for t in found.targets]),
+                number_column("before", f"First ({shown_in})", before),
+                number_column("after", f"Second ({shown_in})", after),
+                number_column(
+                    "difference", f"Difference ({shown_in})", after - before, write=signed
+                ),
+                number_column("change", "Change", ratio, write=change_text),
+                *moved,
+            ],
+        )
+
+
+_MEANING = {
+    Change.ADDED: "operators of the second model alone",
+    Change.REMOVED: "operators of the first model alone",
+    Change.CHANGED: "operators that changed",
+    Change.SAME: "operators that are the same",
+}
+
+
+class DifferenceGrid(Grid):
+    """A row an operator, or a matched pair of them, with the time moved on one target."""
+
+    def __init__(self, found: ModelDifference, target: int, unit: LatencyUnit) -> None:
+        self.found = found
+        difference = found.difference
+        shown_in = operator_unit(unit)
+        times, scale = found.times_on(target), shown_in.from_ms(1.0)
+        before, after = difference.before, difference.after
+        self._names = _pairs(before.names, difference.first, after.names, difference.second)
+        self._types = _pairs(before.op_types, difference.first, after.op_types, difference.second)
+        shapes = _pairs(_shapes(before), difference.first, _shapes(after), difference.second)
+        absent = difference.first < 0, difference.second < 0
+        super().__init__(
+            len(difference),
+            [
+                text_column("change", "Change", [change.value for change in difference.change]),
+                text_column("what", "What", [what or NOTHING for what in difference.what]),
+                text_column("name", "Operator", self._names),
+                text_column("type", "Type", self._types),
+                text_column("shape", "Output shape", shapes),
+                _time("before", f"First ({shown_in})", times.before_ms * scale, absent[0]),
+                _time("after", f"Second ({shown_in})", times.after_ms * scale, absent[1]),
+                _moved(f"Moved ({shown_in})", times.moved_ms * scale),
+            ],
+        )
+
+    def mask(self, search: str, change: Change | None) -> npt.NDArray[np.bool_]:
+        """Return which rows hold every word and are of one kind of change, bool [R]."""
+        mask = np.ones(self.count, dtype=np.bool_)
+        if search.strip():
+            texts = [
+                f"{name} {kind}".casefold()
+                for name, kind in zip(self._names, self._types, strict=True)
+            ]
+            mask = search_mask(texts, search)
+        if change is not None:
+            only = np.zeros(self.count, dtype=np.bool_)
+            only[self.found.difference.rows_of(change)] = True
+            mask = mask & only
+        return mask
+
+
+def difference_summary(found: ModelDifference) -> str:
+    """Say in one line how many operators were added, removed and changed."""
+    counts = {change: len(found.difference.rows_of(change)) for change in Change}
+    words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
+    return f"From {shown(found.first.label)} to {shown(found.second.label)}: {words}"
+
+
+def _moved(title: str, moved: FloatArray) -> Column:
+    written = number_column(MOVED, title, moved, write=signed)
+    help_text = "Time in the second model less time in the first. Sorted by its size."
+    return replace(written, sort_keys=lambda: np.abs(moved), help=help_text)
+
+
+def _time(key: str, title: str, times: FloatArray, absent: npt.NDArray[np.bool_]) -> Column:
+    return number_column(key, title, np.where(absent, np.nan, times))
+
+
+def _pairs(
+    before: tuple[str, ...],
+    first: npt.NDArray[np.intp],
+    after: tuple[str, ...],
+    second: npt.NDArray[np.intp],
+) -> list[str]:
+    """Return the text of each row: of one side, or of both where they differ."""
+    texts = []
+    for i, j in zip(first.tolist(), second.tolist(), strict=True):
+        own, other = before[i] if i >= 0 else "", after[j] if j >= 0 else ""
+        both = i >= 0 and j >= 0 and own != other
+        texts.append(f"{shown(own)} → {shown(other)}" if both else shown(other or own))
+    return texts
+
+
+def _shapes(facts: OperatorFacts) -> tuple[str, ...]:
+    return tuple("×".join(map(str, shape)) or "scalar" for shape in facts.output_shapes)

@@ -1,0 +1,204 @@
+"""Latency against the user's score: which models no other beats in both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.columns import number_column, text_column
+from ctm_gui.presenters.grid import Grid
+from ctm_gui.presenters.ordering import FloatArray, number_keys
+from ctm_gui.presenters.variants import VariantMatrix
+from ctm_gui.presenters.wording import (
+    NOTHING,
+    batch_of,
+    in_unit,
+    interval_in_unit,
+    latency_text,
+    number,
+    shown,
+)
+from predictor.core.units import LatencyUnit
+
+SCORE = "score"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TradeOff:
+    """M models on one target: latency against score; NaN where there is none.
+
+    Attributes:
+        labels: names of the models as shown.
+        values: latency in ``unit``, float64 [M].
+        lows, highs: 80 % interval in ``unit``, float64 [M].
+        latency_ms: the same latency in ms, float64 [M].
+        scores: float64 [M].
+        front: which models no other one beats in both, bool [M].
+        unit: of the values.
+        budget: in ``unit``; None where there is none or batches differ.
+        score_name: what the scores are.
+        higher_is_better: of the scores.
+    """
+
+    labels: tuple[str, ...]
+    values: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    latency_ms: FloatArray
+    scores: FloatArray
+    front: npt.NDArray[np.bool_]
+    unit: LatencyUnit
+    budget: float | None
+    budget_ms: float | None
+    score_name: str
+    higher_is_better: bool
+
+    @property
+    def is_placed(self) -> npt.NDArray[np.bool_]:
+        """Which models have both numbers, bool [M]."""
+        return ~np.isnan(self.values + self.scores)
+
+    def front_path(self) -> tuple[FloatArray, FloatArray]:
+        """Return the front as a line of steps: values and scores, fastest first."""
+        order = np.flatnonzero(self.front)
+        order = order[np.argsort(self.latency_ms[order], kind="stable")]
+        # Up to the next better model, the score stays that of the last one.
+        values = np.repeat(self.values[order], 2)[1:]
+        return values, np.repeat(self.scores[order], 2)[:-1]
+
+
+def trade_off(
+    matrix: VariantMatrix,
+    target: int,
+    scores: Sequence[float | None],
+    *,
+    score_name: str,
+    higher_is_better: bool,
+    unit: LatencyUnit,
+    budget_ms: float | None,
+) -> TradeOff:
+    """Place the models of a matrix on one target."""
+    predictions = matrix.on_target(target)
+    latency_ms = number_keys([p.latency_ms for p in predictions])
+    batches = [batch_of(p.configuration) for p in predictions]
+    ends = [interval_in_unit(p, unit) for p in predictions]
+    given = number_keys(scores)
+    return TradeOff(
+        labels=tuple(shown(compared.label) for compared in matrix.models),
+        values=number_keys(
+            [
+                in_unit(p.latency_ms, unit, batch)
+                for p, batch in zip(predictions, batches, strict=True)
+            ]
+        ),
+        lows=number_keys([low for low, _ in ends]),
+        highs=number_keys([high for _, high in ends]),
+        latency_ms=latency_ms,
+        scores=given,
+        front=front(latency_ms, given if higher_is_better else -given),
+        unit=unit,
+        budget=in_unit(budget_ms, unit, batches[0]) if len(set(batches)) == 1 else None,
+        budget_ms=budget_ms,
+        score_name=score_name,
+        higher_is_better=higher_is_better,
+    )
+
+
+def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which points no other one beats: none is as fast and as good, and better in one.
+
+    Args:
+        latency_ms: float64 [M] with NaN.
+        goodness: float64 [M] with NaN, higher is better.
+
+    Returns:
+        bool [M]; False where a number is missing. Equal points are all on the front.
+    """
+    found = np.zeros(latency_ms.size, dtype=np.bool_)
+    known = np.flatnonzero(~np.isnan(latency_ms + goodness))
+    order = known[np.lexsort((-goodness[known], latency_ms[known]))]
+    best, at_ms = -math.inf, math.nan
+    for index in order.tolist():
+        equal = goodness[index] == best and latency_ms[index] == at_ms
+        if goodness[index] > best or equal:
+            found[index] = True
+            best, at_ms = float(goodness[index]), float(latency_ms[index])
+    return found
+
+
+def trade_off_sentence(found: TradeOff) -> str:
+    """Say how many models are on the front, and which is the best within the budget."""
+    placed = found.is_placed
+    missing = int(np.isnan(found.scores).sum())
+    if not placed.any():
+        return "Type a score for each model in the table: its accuracy, say."
+    dominated = int(placed.sum() - found.front.sum())
+    parts = [f"{int(found.front.sum())} on the front, {dominated} dominated"]
+    if missing:
+        parts.append(f"{missing} without a score")
+    best = _best_within(found)
+    if found.budget_ms is not None:
+        budget = f"{number(found.budget_ms)} ms"
+        parts.append(
+            f"none meets {budget}"
+            if best is None
+            else f"best within {budget}: {_named(found, best)}"
+        )
+    return "; ".join(parts)
+
+
+def _best_within(found: TradeOff) -> int | None:
+    if found.budget_ms is None:
+        return None
+    inside = np.flatnonzero(found.front & (found.latency_ms <= found.budget_ms))
+    if not inside.size:
+        return None
+    scores = found.scores[inside]
+    return int(inside[np.argmax(scores) if found.higher_is_better else np.argmin(scores)])
+
+
+def _named(found: TradeOff, model: int) -> str:
+    latency = latency_text(float(found.latency_ms[model]), LatencyUnit.MS)
+    return f"{found.labels[model]} ({number(float(found.scores[model]))}, {latency})"
+
+
+def point_details(found: TradeOff, model: int) -> str:
+    """Return the lines that hovering over a point shows, as plain text."""
+    place = "on the front" if found.front[model] else "dominated: another is as fast and as good"
+    return "\n".join(
+        [
+            found.labels[model],
+            f"{found.score_name}: {number(float(found.scores[model]))}",
+            f"{number(float(found.values[model]))} {found.unit}",
+            place,
+        ]
+    )
+
+
+class ScoresGrid(Grid):
+    """The models with their scores, which can be typed in, and their place."""
+
+    def __init__(self, found: TradeOff) -> None:
+        self.found = found
+        title = "FPS" if found.unit is LatencyUnit.FPS else f"Latency ({found.unit})"
+        super().__init__(
+            len(found.labels),
+            [
+                text_column("model", "Model", found.labels),
+                number_column(
+                    SCORE, found.score_name, found.scores, "Type a number; empty for none."
+                ),
+                number_column("latency", title, found.values),
+                text_column("front", "Front", [_place(found, m) for m in range(len(found.labels))]),
+            ],
+        )
+
+
+def _place(found: TradeOff, model: int) -> str:
+    if not found.is_placed[model]:
+        return NOTHING
+    return "on the front" if found.front[model] else "dominated"

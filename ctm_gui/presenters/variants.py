@@ -1,0 +1,173 @@
+"""Models against one of them: latencies, differences from the baseline, the fastest by target.
+
+Everything here is free of widgets; differences are of latencies in milliseconds, also where the
+window shows rates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
+from ctm_gui.presenters.wording import (
+    NOTHING,
+    batch_of,
+    change_text,
+    configuration_text,
+    interval_text,
+    latency_text,
+    shown,
+    signed,
+)
+from predictor.core.units import LatencyUnit
+from predictor.services.fastest import fastest_sentence, fastest_within
+from predictor.services.variants import Variants, compare_variants
+
+BASELINE = "baseline"
+
+
+@dataclass(frozen=True, eq=False)
+class VariantMatrix(Variants):
+    """M models on T targets against one of the models.
+
+    Attributes:
+        comparison: what the predictions are of.
+    """
+
+    comparison: Comparison
+
+    @property
+    def models(self) -> tuple[ComparedModel, ...]:
+        """The models, M of them."""
+        return self.comparison.models
+
+    def target_title(self, target: int) -> str:
+        """Return the device's name and its configuration, a line each."""
+        device = self.targets[target].device
+        found = self.targets[target].configuration
+        return f"{shown(device.name)}\n{configuration_text(found)}"
+
+    def trend(self, model: int, target: int) -> int:
+        """Return -1 for faster than the baseline, 1 for slower, 0 where that is not clear."""
+        if model == self.baseline:
+            return 0
+        found, cell = self.differences, self.cell(model, target)
+        ratio = found.ratio[cell]
+        has_interval = not np.isnan(found.low80_ratio[cell])
+        if np.isnan(ratio) or (has_interval and not found.is_clear[cell]):
+            return 0
+        return int(np.sign(ratio - 1.0))
+
+
+def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
+    """Compare every prediction with the baseline's on its target."""
+    found = compare_variants(
+        [compared.label for compared in comparison.models],
+        comparison.targets,
+        [row.prediction for row in comparison.rows],
+        baseline,
+    )
+    return VariantMatrix(
+        found.labels,
+        found.targets,
+        found.predictions,
+        found.baseline,
+        found.differences,
+        comparison,
+    )
+
+
+def cell_lines(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit) -> list[str]:
+    """Return what a cell says: the latency, then how it differs from the baseline's.
+
+    Without an interval of the difference that is one line with percent and time, else one for each.
+    """
+    prediction = matrix.prediction(model, target)
+    if prediction.latency_ms is None:
+        return ["no number"]
+    latency = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
+    if model == matrix.baseline:
+        return [latency, BASELINE]
+    return [latency, *_difference_lines(matrix, matrix.cell(model, target), unit)]
+
+
+def _difference_lines(matrix: VariantMatrix, cell: int, unit: LatencyUnit) -> list[str]:
+    found = matrix.differences
+    if np.isnan(found.ratio[cell]):
+        return []
+    in_time = LatencyUnit.MS if unit is LatencyUnit.FPS else unit
+    scale = in_time.from_ms(1.0)
+    change = change_text(float(found.ratio[cell]))
+    moved = f"{signed(float(found.difference_ms[cell]) * scale)} {in_time}"
+    if np.isnan(found.low80_ratio[cell]):
+        return [f"{change} · {moved}"]
+    ratios = (change_text(float(end[cell])) for end in (found.low80_ratio, found.high80_ratio))
+    times = (signed(float(end[cell]) * scale) for end in (found.low80_ms, found.high80_ms))
+    return [f"{change} ({' … '.join(ratios)})", f"{moved} ({' … '.join(times)})"]
+
+
+def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit) -> str:
+    """Return the lines that hovering over a cell shows, as plain text."""
+    row = matrix.comparison.rows[matrix.cell(model, target)]
+    prediction = row.prediction
+    lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
+    if prediction.latency_ms is None:
+        return "\n".join([*lines, f"No number: {shown(prediction.problem)}"])
+    lines.append(cell_lines(matrix, model, target, unit)[0])
+    if prediction.low80_ms is not None:
+        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
+    if model != matrix.baseline:
+        name = shown(matrix.models[matrix.baseline].label)
+        lines += [f"Against {name} (80 % interval of the difference in brackets):"]
+        lines += _difference_lines(matrix, matrix.cell(model, target), unit) or [NOTHING]
+        lines += _other_batch(matrix, model, target)
+    return "\n".join([*lines, *row.notes])
+
+
+def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
+    """Say that runs over different batches are compared."""
+    own = matrix.prediction(model, target).configuration.batch
+    other = matrix.prediction(matrix.baseline, target).configuration.batch
+    return [f"One run of batch {own} against one of batch {other}."] if own != other else []
+
+
+def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> list[int | None]:
+    """Return the fastest model that meets the budget, by target."""
+    return [fastest_within(matrix.on_target(t), budget_ms) for t in range(len(matrix.targets))]
+
+
+def fastest_sentences(matrix: VariantMatrix, budget_ms: float | None) -> list[str]:
+    """Say for each target which model is the fastest that meets the budget."""
+    return [
+        fastest_sentence(matrix.on_target(target), matrix.labels, budget_ms)
+        for target in range(len(matrix.targets))
+    ]
+
+
+def matrix_summary(matrix: VariantMatrix) -> str:
+    """Say in one line how the other models stand to the baseline."""
+    name = shown(matrix.models[matrix.baseline].label)
+    parts = [
+        _standing(matrix, model) for model in range(len(matrix.models)) if model != matrix.baseline
+    ]
+    if not parts or len(parts) > _MODELS_NAMED:
+        return f"{len(matrix.models)} models on {len(matrix.targets)} targets against {name}"
+    return f"Against {name}: {'; '.join(parts)}"
+
+
+_MODELS_NAMED = 3
+
+
+def _standing(matrix: VariantMatrix, model: int) -> str:
+    count = len(matrix.targets)
+    ratios = matrix.differences.ratio[matrix.cell(model, 0) : matrix.cell(model, count)]
+    known = ratios[~np.isnan(ratios)]
+    name = shown(matrix.models[model].label)
+    if not known.size:
+        return f"{name} has no number"
+    faster = int((known < 1.0).sum())
+    ends = [change_text(float(end)) for end in (known.min(), known.max())]
+    span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    return f"{name} is faster on {faster} of {known.size} ({span})"

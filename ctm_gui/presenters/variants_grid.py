@@ -1,0 +1,98 @@
+"""The matrix of models and targets as a table, and the sentences about budgets as another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ctm_gui.presenters.columns import count_column, number_column, text_column
+from ctm_gui.presenters.grid import Column, Grid
+from ctm_gui.presenters.ordering import FloatArray, number_keys
+from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_sentences
+from ctm_gui.presenters.wording import number, shown
+from predictor.core.units import LatencyUnit
+
+MARK, MODEL = "baseline", "model"
+_CHOSEN, _OTHER = "●", "○"
+_FIRST_COLUMNS = 4  # before those of the targets
+
+
+class VariantsGrid(Grid):
+    """A row a model, a column a target; a copy holds every number in a column of its own."""
+
+    def __init__(self, matrix: VariantMatrix, unit: LatencyUnit) -> None:
+        self.matrix = matrix
+        self._unit = unit
+        super().__init__(len(matrix.models), self._all())
+        # A cell holds lines of words; a copy holds numbers.
+        self.copied_columns = (
+            *self.columns[:_FIRST_COLUMNS],
+            *(c for target in range(len(matrix.targets)) for c in self._numbers_of(target)),
+        )
+
+    def target_of(self, column: int) -> int | None:
+        """Return the target of a column, None for those before the targets."""
+        return column - _FIRST_COLUMNS if column >= _FIRST_COLUMNS else None
+
+    def _all(self) -> list[Column]:
+        models, baseline = self.matrix.models, self.matrix.baseline
+        sums = [compared.model.graph for compared in models]
+        labels = [shown(compared.label) for compared in models]
+        return [
+            Column(
+                MARK,
+                "Base",
+                numeric=False,
+                text=lambda row: _CHOSEN if row == baseline else _OTHER,
+                sort_keys=lambda: (np.arange(len(models)) != baseline).astype(np.float64),
+                help="A click makes the model the baseline that the others are compared with.",
+            ),
+            text_column(MODEL, "Model", labels),
+            count_column("macs", "MACs", [int(graph.macs.sum()) for graph in sums]),
+            count_column("parameters", "Parameters", [graph.parameters for graph in sums]),
+            *(self._of_target(target) for target in range(len(self.matrix.targets))),
+        ]
+
+    def _of_target(self, target: int) -> Column:
+        def latencies() -> FloatArray:
+            return number_keys([p.latency_ms for p in self.matrix.on_target(target)])
+
+        return Column(
+            f"target {target}",
+            self.matrix.target_title(target),
+            numeric=True,
+            text=lambda row: "\n".join(cell_lines(self.matrix, row, target, self._unit)),
+            sort_keys=latencies,
+        )
+
+    def _numbers_of(self, target: int) -> list[Column]:
+        """Return what a copy holds of a target: each number in a column of its own."""
+        found = self.matrix.differences
+        rows = slice(target, None, len(self.matrix.targets))
+        device = self.matrix.target_title(target).replace("\n", ", ")
+        latencies = number_keys([p.latency_ms for p in self.matrix.on_target(target)])
+        numbers = {
+            "latency ms": latencies,
+            "difference ms": found.difference_ms[rows],
+            "difference ms, low 80 %": found.low80_ms[rows],
+            "difference ms, high 80 %": found.high80_ms[rows],
+            "ratio": found.ratio[rows],
+            "ratio, low 80 %": found.low80_ratio[rows],
+            "ratio, high 80 %": found.high80_ratio[rows],
+        }
+        return [
+            number_column(f"{target} {what}", f"{device}: {what}", values)
+            for what, values in numbers.items()
+        ]
+
+
+class FastestGrid(Grid):
+    """For each target a sentence: the fastest model that meets the budget."""
+
+    def __init__(self, matrix: VariantMatrix, budget_ms: float | None) -> None:
+        titles = [matrix.target_title(t).split("\n")[0] for t in range(len(matrix.targets))]
+        sentences = fastest_sentences(matrix, budget_ms)
+        within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
+        super().__init__(
+            len(titles),
+            [text_column("device", "Device", titles), text_column("fastest", within, sentences)],
+        )

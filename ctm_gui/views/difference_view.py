@@ -1,0 +1,215 @@
+"""The page of Compare about two models: operators added, removed, changed, and time moved."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.difference import DifferenceDesk, ModelDifference
+from ctm_gui.presenters.difference_grid import (
+    MOVED,
+    DifferenceGrid,
+    TargetsGrid,
+    difference_summary,
+)
+from ctm_gui.presenters.grid import Grid
+from ctm_gui.presenters.wording import shown
+from ctm_gui.views.tables import GridView, copy_button
+from predictor.core.units import LatencyUnit
+from predictor.services.operator_difference import Change
+
+_DEVICE_PX, _NAME_PX = 180, 220
+_EVERY = "All operators"
+
+
+class DifferenceView(QWidget):
+    """Two models side by side: by target above, operator by operator below.
+
+    Signals:
+        models_chosen: the user chose two models: their indices.
+        exchange_asked: the user wants them the other way round.
+    """
+
+    models_chosen = Signal(int, int)
+    exchange_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._found: ModelDifference | None = None
+        self._unit = LatencyUnit.MS
+        self._target_id = ""
+        self._targets_model = GridModel(Grid(0, ()), self)
+        self.targets = GridView(self._targets_model, "Time moved by target")
+        self.targets.set_least_width("device", _DEVICE_PX)
+        self._model = GridModel(Grid(0, ()), self)
+        self.table = GridView(self._model, "Operators of both models")
+        self.table.set_least_width("name", _NAME_PX)
+        self._make_controls()
+        self._arrange()
+        self._connect()
+
+    def show_choices(self, desk: DifferenceDesk) -> None:
+        """Offer the models, and show which two are chosen."""
+        labels = [shown(compared.label) for compared in desk.models]
+        for box, chosen in zip((self.first_box, self.second_box), desk.choice, strict=True):
+            with QSignalBlocker(box):
+                box.clear()
+                box.addItems(labels)
+                box.setCurrentIndex(chosen if chosen < len(labels) else -1)
+            box.setEnabled(len(labels) > 1)
+
+    def show_difference(self, found: ModelDifference | None, message: str) -> None:
+        """Show two models' operators, or say why there are none."""
+        self._found = found
+        self._message.setText(message)
+        self._stack.setCurrentWidget(self._message if found is None else self._parts)
+        self._refresh()
+        self.targets.fit_columns()
+        self.table.fit_columns()
+
+    def choose_target(self, device_id: str) -> None:
+        """Show where the time goes on a target."""
+        self._target_id = device_id
+        self._show_operators()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show times in ``unit``; milliseconds where it is a rate."""
+        self._unit = unit
+        self._refresh()
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search_box.selectAll()
+
+    def _make_controls(self) -> None:
+        self.first_box, self.second_box = _model_box("First model"), _model_box("Second model")
+        self.exchange_button = QPushButton("E&xchange")
+        self.exchange_button.setToolTip("Compare the other way round.")
+        self.change_box = QComboBox()
+        self.change_box.addItem(_EVERY, None)
+        for change in Change:
+            self.change_box.addItem(change.value.capitalize(), change)
+        self.change_box.setAccessibleName("Operators shown")
+        self.search_box = QLineEdit()
+        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
+        self.search_box.setClearButtonEnabled(True)
+        self.search_box.setAccessibleName("Search operators of both models")
+        self.summary = QLabel()
+        self.summary.setTextFormat(Qt.TextFormat.PlainText)
+        self.summary.setWordWrap(True)
+        self.summary.setProperty("role", "heading")
+        self.summary.setAccessibleName("Summary of the difference")
+        self.target_label = QLabel()
+        self.target_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.target_label.setProperty("role", "muted")
+        self._message = QLabel()
+        self._message.setTextFormat(Qt.TextFormat.PlainText)
+        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._message.setWordWrap(True)
+        self._message.setProperty("role", "empty")
+
+    def _arrange(self) -> None:
+        choices, controls = QHBoxLayout(), QHBoxLayout()
+        for text, box in (("Fro&m", self.first_box), ("T&o", self.second_box)):
+            label = QLabel(text)
+            label.setBuddy(box)
+            choices.addWidget(label)
+            choices.addWidget(box, 1)
+        choices.addWidget(self.exchange_button)
+        controls.addWidget(self.target_label, 1)
+        controls.addWidget(self.search_box, 1)
+        controls.addWidget(self.change_box)
+        controls.addWidget(copy_button(self.table))
+        below = QWidget()
+        lower = QVBoxLayout(below)
+        lower.setContentsMargins(0, 0, 0, 0)
+        lower.addLayout(controls)
+        lower.addWidget(self.table, 1)
+        self._parts = QSplitter(Qt.Orientation.Vertical)
+        self._parts.addWidget(self.targets)
+        self._parts.addWidget(below)
+        self._parts.setChildrenCollapsible(False)
+        self._parts.setStretchFactor(1, 1)
+        self._parts.setSizes([240, 480])
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._message)
+        self._stack.addWidget(self._parts)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.summary)
+        layout.addLayout(choices)
+        layout.addWidget(self._stack, 1)
+
+    def _connect(self) -> None:
+        for box in (self.first_box, self.second_box):
+            box.activated.connect(self._choose)
+        self.exchange_button.clicked.connect(self.exchange_asked)
+        self.change_box.currentIndexChanged.connect(self._filter)
+        self.search_box.textChanged.connect(self._filter)
+        self.search_box.returnPressed.connect(self.table.setFocus)
+        self.targets.rows_selected.connect(self._on_target)
+
+    def _refresh(self) -> None:
+        found = self._found
+        self.summary.setVisible(found is not None)
+        if found is None:
+            return
+        self.summary.setText(difference_summary(found))
+        grid, old = TargetsGrid(found, self._unit), self._targets_model.grid
+        if old.columns:
+            grid.sort(old.sort_column, descending=old.descending)
+        self.targets.keeping_selection(lambda: self._targets_model.replace(grid))
+        self._show_operators()
+
+    def _show_operators(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        ids = [target.device.id for target in found.targets]
+        target = ids.index(self._target_id) if self._target_id in ids else 0
+        if ids:
+            self.target_label.setText(f"Times on {shown(found.targets[target].device.name)}")
+        grid, old = DifferenceGrid(found, target, self._unit), self._model.grid
+        if isinstance(old, DifferenceGrid):
+            grid.sort(old.sort_column, descending=old.descending)
+            self.table.keeping_selection(lambda: self._model.replace(grid))
+        else:
+            self._model.replace(grid)
+            self.table.sort_by(MOVED, descending=True)
+        self._filter()
+
+    def _filter(self, *_: object) -> None:
+        grid = self._model.grid
+        if isinstance(grid, DifferenceGrid):
+            mask = grid.mask(self.search_box.text(), self.change_box.currentData())
+            self.table.keeping_selection(lambda: self._model.show_only(mask))
+
+    def _on_target(self, _: object, current: int | None) -> None:
+        if self._found is not None and current is not None:
+            chosen = self._found.targets[current].device.id
+            if chosen != self._target_id:
+                self._target_id = chosen
+                self._show_operators()
+
+    def _choose(self, *_: object) -> None:
+        self.models_chosen.emit(self.first_box.currentIndex(), self.second_box.currentIndex())
+
+
+def _model_box(name: str) -> QComboBox:
+    box = QComboBox()
+    box.setAccessibleName(name)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(16)
+    return box

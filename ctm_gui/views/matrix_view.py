@@ -1,0 +1,188 @@
+"""The matrix page of Compare: models against a baseline, and the fastest within the budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.models.variants_model import VariantsModel
+from ctm_gui.presenters.grid import Grid, search_mask
+from ctm_gui.presenters.variants import VariantMatrix, fastest_models, matrix_summary
+from ctm_gui.presenters.variants_grid import MARK, MODEL, FastestGrid, VariantsGrid
+from ctm_gui.presenters.wording import shown
+from ctm_gui.theme import Theme
+from ctm_gui.views.budget_box import BudgetBox
+from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.variant_delegate import VariantDelegate
+from predictor.core.units import LatencyUnit
+
+_MODEL_PX, _DEVICE_PX = 190, 220
+_ROW_GAP_PX = 10
+
+
+class MatrixView(QWidget):
+    """Models by targets with differences from the baseline.
+
+    Signals:
+        baseline_chosen: the user chose another baseline: the index of its model.
+        budget_changed: the user set the budget: milliseconds, or None for no budget.
+        pair_activated: the user asks what differs: indices of a model and a target.
+    """
+
+    baseline_chosen = Signal(int)
+    budget_changed = Signal(object)
+    pair_activated = Signal(int, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._matrix: VariantMatrix | None = None
+        self._unit = LatencyUnit.MS
+        self._budget_ms: float | None = None
+        self._model = VariantsModel(self)
+        self.table = GridView(self._model, "Models by targets")
+        self.table.set_least_width(MODEL, _MODEL_PX)
+        self._delegate = VariantDelegate(self)
+        self.table.setItemDelegate(self._delegate)
+        self._fastest_model = GridModel(Grid(0, ()), self)
+        self.fastest = GridView(self._fastest_model, "Fastest within the budget")
+        self.fastest.set_least_width("device", _DEVICE_PX)
+        self._make_controls()
+        self._arrange()
+        self._connect()
+
+    def show_matrix(self, matrix: VariantMatrix | None) -> None:
+        """Show another matrix."""
+        self._matrix = matrix
+        self._refresh()
+        self.table.fit_columns()
+        self.fastest.fit_columns()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit``; differences are times, also where it is a rate."""
+        self._unit = unit
+        self._refresh()
+        self.table.fit_columns()
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Set the budget without telling that the user did."""
+        self._budget_ms = budget_ms
+        self.budget_box.set_budget_ms(budget_ms)
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._delegate.set_theme(theme)
+        self.table.viewport().update()
+
+    def focus_search(self) -> None:
+        """Put the cursor into the filter."""
+        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter_box.selectAll()
+
+    def _make_controls(self) -> None:
+        self.summary = QLabel()
+        self.summary.setTextFormat(Qt.TextFormat.PlainText)
+        self.summary.setWordWrap(True)
+        self.summary.setProperty("role", "heading")
+        self.summary.setAccessibleName("Summary of the matrix")
+        self.budget_box = BudgetBox()
+        self.baseline_button = QPushButton("Ma&ke Baseline")
+        self.baseline_button.setToolTip(
+            "Compare the others with the current model; a click on its circle does the same."
+        )
+        self.filter_box = QLineEdit()
+        self.filter_box.setPlaceholderText("Filter models…")
+        self.filter_box.setClearButtonEnabled(True)
+        self.filter_box.setAccessibleName("Filter models")
+
+    def _arrange(self) -> None:
+        controls = QHBoxLayout()
+        label = QLabel("&Budget")
+        label.setBuddy(self.budget_box)
+        controls.addWidget(label)
+        controls.addWidget(self.budget_box)
+        controls.addSpacing(8)
+        controls.addWidget(self.baseline_button)
+        controls.addWidget(self.filter_box, 1)
+        controls.addWidget(copy_button(self.table))
+        self._parts = QSplitter(Qt.Orientation.Vertical)
+        self._parts.addWidget(self.table)
+        self._parts.addWidget(self.fastest)
+        self._parts.setChildrenCollapsible(False)
+        self._parts.setStretchFactor(0, 3)
+        self._parts.setStretchFactor(1, 2)
+        self._parts.setSizes([420, 260])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.summary)
+        layout.addLayout(controls)
+        layout.addWidget(self._parts, 1)
+
+    def _connect(self) -> None:
+        self.budget_box.budget_edited.connect(self._budget_set)
+        self.baseline_button.clicked.connect(self._make_baseline)
+        self.filter_box.textChanged.connect(self._filter)
+        self.table.clicked.connect(self._clicked)
+        self.table.doubleClicked.connect(self._activated)
+
+    def _refresh(self) -> None:
+        matrix = self._matrix
+        if matrix is None or not len(matrix.comparison.rows):
+            return
+        grid = VariantsGrid(matrix, self._unit)
+        old = self._model.grid
+        if isinstance(old, VariantsGrid) and len(old.columns) == len(grid.columns):
+            grid.sort(old.sort_column, descending=old.descending)
+        grid.show_only(self._mask())
+        fastest = fastest_models(matrix, self._budget_ms)
+        self.table.keeping_selection(lambda: self._model.show_matrix(grid, fastest, self._unit))
+        self._set_row_height(matrix)
+        self._fastest_model.replace(FastestGrid(matrix, self._budget_ms))
+        self.summary.setText("\n".join([matrix_summary(matrix), *_notes(matrix)]))
+
+    def _set_row_height(self, matrix: VariantMatrix) -> None:
+        lines = 3 if matrix.has_intervals else 2
+        height = lines * self.table.fontMetrics().height() + _ROW_GAP_PX
+        self.table.verticalHeader().setDefaultSectionSize(height)
+
+    def _filter(self) -> None:
+        if isinstance(self._model.grid, VariantsGrid):
+            self.table.keeping_selection(lambda: self._model.show_only(self._mask()))
+
+    def _mask(self) -> npt.NDArray[np.bool_]:
+        labels = [shown(m.label).casefold() for m in self._matrix.models] if self._matrix else []
+        return search_mask(labels, self.filter_box.text())
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if self._model.grid.columns[index.column()].key == MARK:
+            self.baseline_chosen.emit(self._model.grid.source(index.row()))
+
+    def _make_baseline(self) -> None:
+        row = self.table.current_row()
+        if row is not None:
+            self.baseline_chosen.emit(row)
+
+    def _activated(self, index: QModelIndex) -> None:
+        pair = self._model.pair_at(index)
+        if pair is not None:
+            self.pair_activated.emit(*pair)
+
+    def _budget_set(self, budget_ms: float | None) -> None:
+        self.set_budget_ms(budget_ms)
+        self.budget_changed.emit(budget_ms)
+
+
+def _notes(matrix: VariantMatrix) -> list[str]:
+    """Return what the numbers assume, each sentence once."""
+    return list(dict.fromkeys(note for row in matrix.comparison.rows for note in row.notes))

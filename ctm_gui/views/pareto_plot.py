@@ -1,0 +1,272 @@
+"""The plot of latency against score: the front as steps, dominated models pale."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
+
+from ctm_gui.presenters.pareto import TradeOff, point_details
+from ctm_gui.presenters.pareto_axes import axis_ranges, nearest_point
+from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.latency_items import ValueAxis
+from ctm_gui.views.plots import PixelItem, as_tooltip
+from ctm_gui.views.save_plot import save_plot
+from predictor.core.units import LatencyUnit
+
+_RADIUS_PX = 5.5
+_REACH_PX = 14.0
+_LABEL_GAP_PX = 9.0
+_DIMMED = 90
+
+
+class ParetoPlot(QWidget):
+    """Points of models; those on the front joined by steps.
+
+    Signals:
+        model_chosen: the user clicked a point: the index of its model.
+    """
+
+    model_chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._found: TradeOff | None = None
+        self._theme = LIGHT
+        self._log = False
+        self._current: int | None = None
+        self._value_axis = ValueAxis("bottom")
+        self.canvas = _Canvas(self, self._value_axis)
+        self._box: pg.ViewBox = self.canvas.getViewBox()
+        self._item = PixelItem(self._box, self._paint)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.canvas)
+        self.setAccessibleName("Latency against score")
+        self.set_theme(LIGHT)
+
+    def show_trade_off(self, found: TradeOff) -> None:
+        """Show other points."""
+        self._found = found
+        plot = self.canvas.getPlotItem()
+        rate = found.unit is LatencyUnit.FPS
+        plot.setLabel("bottom", "Frames per second" if rate else f"Latency ({found.unit})")
+        plot.setLabel("left", found.score_name)
+        plot.getAxis("left").enableAutoSIPrefix(False)
+        plot.getAxis("bottom").enableAutoSIPrefix(False)
+        placed = int(found.is_placed.sum())
+        self.setAccessibleDescription(f"{placed} models; the table beside it says the same.")
+        self._set_ranges()
+
+    def set_log(self, *, log: bool) -> None:
+        """Use a logarithmic axis of latency, or a linear one."""
+        self._log = log
+        self._value_axis.setLogMode(x=log)
+        self._set_ranges()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        self.canvas.setBackground(theme.surface)
+        for side in ("left", "bottom"):
+            axis = self.canvas.getPlotItem().getAxis(side)
+            axis.setPen(pg.mkPen(theme.grid))
+            axis.setTextPen(pg.mkPen(theme.muted))
+        self._item.refresh()
+
+    def select(self, model: int | None) -> None:
+        """Mark a model's point."""
+        self._current = model
+        self._item.refresh()
+
+    def save(self, path: Path) -> None:
+        """Save the plot as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        save_plot(self, path, "Latency against score")
+
+    def model_at(self, point: QPointF) -> int | None:
+        """Return the model whose point lies at a point of the canvas."""
+        if self._found is None:
+            return None
+        inside = self._box.mapFromScene(self.canvas.mapToScene(point.toPoint()))
+        return nearest_point(
+            np.array([self._pixel(m) for m in range(len(self._found.labels))]),
+            (inside.x(), inside.y()),
+            _REACH_PX,
+        )
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return what hovering over a point of the canvas tells, as plain text."""
+        model = self.model_at(point)
+        return "" if model is None or self._found is None else point_details(self._found, model)
+
+    def _set_ranges(self) -> None:
+        if self._found is None:
+            return
+        across, up = axis_ranges(self._found, log=self._log)
+        self._box.setRange(xRange=across, yRange=up, padding=0)
+        self._item.refresh()
+
+    def _pixel(self, model: int) -> tuple[float, float]:
+        if self._found is None:
+            return math.nan, math.nan
+        return self._x(self._found.values[model]), self._y(self._found.scores[model])
+
+    def _x(self, value: float) -> float:
+        (left, right), _ = self._box.viewRange()
+        place = value
+        if self._log:
+            place = math.log10(value) if value > 0 else math.nan
+        return float((place - left) / (right - left) * self._box.rect().width())
+
+    def _y(self, score: float) -> float:
+        _, (bottom, top) = self._box.viewRange()
+        return float((top - score) / (top - bottom) * self._box.rect().height())
+
+    def _paint(self, painter: QPainter, rect: QRectF) -> None:
+        found = self._found
+        if found is None:
+            return
+        painter.setFont(self.font())
+        self._paint_grid(painter, rect)
+        self._paint_budget(painter, rect, found)
+        self._paint_front(painter, found)
+        placed = np.flatnonzero(found.is_placed).tolist()
+        for model in sorted(placed, key=lambda m: bool(found.front[m])):
+            self._paint_point(painter, found, model)
+        self._paint_labels(painter, rect, found, placed)
+
+    def _paint_grid(self, painter: QPainter, rect: QRectF) -> None:
+        painter.setPen(QPen(QColor(self._theme.grid), 1.0))
+        (left, right), (bottom, top) = self._box.viewRange()
+        levels = self._value_axis.tickValues(left, right, rect.width())
+        for x in levels[0][1] if levels else ():
+            x_px = (x - left) / (right - left) * rect.width()
+            painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
+        rows = self.canvas.getPlotItem().getAxis("left").tickValues(bottom, top, rect.height())
+        for y in rows[0][1] if rows else ():
+            painter.drawLine(QLineF(0, self._y(y), rect.width(), self._y(y)))
+
+    def _paint_budget(self, painter: QPainter, rect: QRectF, found: TradeOff) -> None:
+        x = self._x(found.budget) if found.budget else math.nan
+        if 0 <= x <= rect.width():
+            painter.setPen(QPen(QColor(self._theme.bad), 2.0, Qt.PenStyle.DashLine))
+            painter.drawLine(QLineF(x, 0, x, rect.height()))
+
+    def _paint_front(self, painter: QPainter, found: TradeOff) -> None:
+        painter.setPen(QPen(QColor(self._theme.series[0]), 1.6))
+        painter.drawPolyline(self._steps(found))
+
+    def _steps(self, found: TradeOff) -> list[QPointF]:
+        values, scores = found.front_path()
+        pairs = zip(values.tolist(), scores.tolist(), strict=True)
+        return [QPointF(self._x(value), self._y(score)) for value, score in pairs]
+
+    def _paint_point(self, painter: QPainter, found: TradeOff, model: int) -> None:
+        x, y = self._pixel(model)
+        colour = QColor(self._theme.series[0] if found.front[model] else self._theme.muted)
+        if not found.front[model]:
+            colour.setAlpha(_DIMMED)
+        for whisker in self._whisker(found, model):
+            pale = QColor(colour)
+            pale.setAlpha(_DIMMED)
+            painter.setPen(QPen(pale, 1.4))
+            painter.drawLine(whisker)
+        if model == self._current:
+            painter.setPen(QPen(QColor(self._theme.accent), 2.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(QPointF(x, y), _RADIUS_PX + 4, _RADIUS_PX + 4)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawEllipse(QPointF(x, y), _RADIUS_PX, _RADIUS_PX)
+
+    def _whisker(self, found: TradeOff, model: int) -> list[QLineF]:
+        """Return the line of a model's interval, none where it has no interval."""
+        low, high = self._x(found.lows[model]), self._x(found.highs[model])
+        y = self._y(found.scores[model])
+        return [] if math.isnan(low + high) else [QLineF(low, y, high, y)]
+
+    def _paint_labels(
+        self, painter: QPainter, rect: QRectF, found: TradeOff, placed: list[int]
+    ) -> None:
+        """Write names where there is room, those of the front first; hovering tells the others."""
+        taken = [_around(*self._pixel(model)) for model in placed] + _segments(self._steps(found))
+        for model in placed:
+            taken += _segments(
+                [end for w in self._whisker(found, model) for end in (w.p1(), w.p2())]
+            )
+        for model in sorted(placed, key=lambda m: not found.front[m]):
+            text = found.labels[model]
+            room = self._room(text, rect, self._pixel(model), taken)
+            if room is None:
+                continue
+            taken.append(room)
+            on_front = bool(found.front[model])
+            painter.setPen(QColor(self._theme.text if on_front else self._theme.muted))
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _room(
+        self, text: str, rect: QRectF, point: tuple[float, float], taken: list[QRectF]
+    ) -> QRectF | None:
+        metrics = QFontMetricsF(self.font())
+        width, height = metrics.horizontalAdvance(text) + 2, metrics.height()
+        x, y = point
+        gap, near = _LABEL_GAP_PX, _LABEL_GAP_PX / 2
+        for left, top in (
+            (x + gap, y - height / 2),
+            (x + near, y + near),
+            (x + near, y - near - height),
+            (x - gap - width, y - height / 2),
+            (x - width / 2, y + gap),
+            (x - width / 2, y - gap - height),
+        ):
+            room = QRectF(left, top, width, height)
+            if rect.contains(room) and not any(room.intersects(other) for other in taken):
+                return room
+        return None
+
+
+def _around(x: float, y: float) -> QRectF:
+    return QRectF(x - _RADIUS_PX, y - _RADIUS_PX, 2 * _RADIUS_PX, 2 * _RADIUS_PX)
+
+
+def _segments(points: list[QPointF]) -> list[QRectF]:
+    """Return the room of each piece of a line of steps."""
+    pieces = [QRectF(start, end).normalized() for start, end in pairwise(points)]
+    return [piece.adjusted(-1, -1, 1, 1) for piece in pieces]
+
+
+class _Canvas(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """A plot without pyqtgraph's own zooming; tells of hovering and clicks."""
+
+    def __init__(self, owner: ParetoPlot, axis: pg.AxisItem) -> None:
+        super().__init__(owner, axisItems={"bottom": axis}, enableMenu=False)
+        self._owner = owner
+        self.hideButtons()
+        self.setAntialiasing(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.getPlotItem().layout.setContentsMargins(4, 8, 10, 4)
+        self.getViewBox().setMouseEnabled(x=False, y=False)
+        self.getViewBox().setDefaultPadding(0)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        model = self._owner.model_at(event.position())
+        if model is not None:
+            self._owner.model_chosen.emit(model)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            text = self._owner.tooltip_at(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
+            return True
+        return bool(super().viewportEvent(event))

@@ -1,0 +1,108 @@
+"""Two models' operators side by side: choice, sums by target, rows, filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from ctm_gui.presenters.difference import DifferenceDesk
+from ctm_gui.presenters.difference_grid import DifferenceGrid, TargetsGrid, difference_summary
+from ctm_gui.tasks.serial import SerialWorker
+from predictor.core.units import LatencyUnit
+from predictor.services.operator_difference import Change
+from tests.unit.graph.operator_graphs import Named
+from tests.unit.gui_presenters.variants import comparison_of
+
+OPERATORS = {
+    "first": [Named(name="/a/x"), Named("Relu", name="/b/x"), Named("Add", name="/c/x")],
+    "second": [
+        Named(name="/a/x", shape=(1, 4)),
+        Named("Mul", name="/d/x"),
+        Named("Add", name="/c/x"),
+    ],
+    "third": [Named(name="/a/x")],
+}
+LATENCIES = {"first": [1.0, 1.0], "second": [1.0, 1.0], "third": [1.0, 1.0]}
+
+
+@pytest.fixture
+def worker() -> Iterator[SerialWorker]:
+    worker = SerialWorker("test")
+    yield worker
+    worker.close()
+
+
+@pytest.fixture
+def desk(qtbot: QtBot, worker: SerialWorker) -> DifferenceDesk:
+    desk = DifferenceDesk(worker)
+    desk.set_active(active=True)
+    with qtbot.waitSignal(desk.difference_changed):
+        desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
+    return desk
+
+
+def cells(grid, key: str) -> list[str]:
+    column = next(column for column in grid.columns if column.key == key)
+    return [column.text(row) for row in range(grid.count)]
+
+
+def test_the_first_two_models_are_compared_until_others_are_chosen(
+    qtbot: QtBot, desk: DifferenceDesk
+) -> None:
+    assert desk.choice == (0, 1)
+    assert difference_summary(desk.difference) == (
+        "From first to second: 1 added, 1 removed, 1 changed, 1 same"
+    )
+    with qtbot.waitSignal(desk.difference_changed):
+        desk.choose(2, 0)
+    assert difference_summary(desk.difference) == (
+        "From third to first: 2 added, 0 removed, 0 changed, 1 same"
+    )
+    with qtbot.waitSignal(desk.difference_changed):
+        desk.exchange()
+    assert desk.choice == (0, 2)
+
+
+def test_times_by_change_sum_to_the_difference(desk: DifferenceDesk) -> None:
+    grid = TargetsGrid(desk.difference, LatencyUnit.MS)
+    columns = {column.key: column.sort_keys() for column in grid.columns if column.numeric}
+    moved = sum(columns[change.value] for change in Change)
+    assert moved == pytest.approx(columns["after"] - columns["before"])
+    assert columns["difference"] == pytest.approx(moved)
+    assert (columns["removed"] < 0).all()
+    assert (columns["added"] > 0).all()
+
+
+def test_a_row_says_what_became_of_an_operator(desk: DifferenceDesk) -> None:
+    grid = DifferenceGrid(desk.difference, 0, LatencyUnit.MS)
+    assert cells(grid, "change") == ["changed", "removed", "added", "same"]
+    assert cells(grid, "what") == ["shape", "—", "—", "—"]
+    assert cells(grid, "shape")[0] == "1×8×8×8 → 1×4"
+    assert cells(grid, "before")[2] == "—"
+    assert cells(grid, "moved")[1].startswith("−")
+
+
+def test_rows_are_filtered_by_words_and_change(desk: DifferenceDesk) -> None:
+    grid = DifferenceGrid(desk.difference, 0, LatencyUnit.MS)
+    assert grid.mask("", Change.ADDED).tolist() == [False, False, True, False]
+    assert grid.mask("relu", None).tolist() == [False, True, False, False]
+    assert not grid.mask("relu", Change.ADDED).any()
+
+
+def test_one_model_has_nothing_to_differ_from(qtbot: QtBot, desk: DifferenceDesk) -> None:
+    with qtbot.waitSignal(desk.difference_changed):
+        desk.set_comparison(comparison_of({"first": [1.0]}, OPERATORS))
+    assert desk.difference is None
+    assert "two models" in desk.message
+
+
+def test_nothing_is_computed_while_nobody_looks(qtbot: QtBot, worker: SerialWorker) -> None:
+    desk = DifferenceDesk(worker)
+    desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
+    assert desk.settled
+    assert desk.difference is None
+    with qtbot.waitSignal(desk.difference_changed):
+        desk.set_active(active=True)
+    assert desk.difference is not None
