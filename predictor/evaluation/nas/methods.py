@@ -50,11 +50,16 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
         "hand-bayes": Entry(f"{_BASELINES}.hand_bayes:HandBayes", "hand features, Bayes"),
         "closertome": Entry(f"{_TRAINING}.closertome:CloserToMeMethod", "CloserToMe"),
         "closertome-zero-shot": Entry(
-            f"{_TRAINING}.closertome_rows:ZERO_SHOT", "network, zero-shot", PARTS
+            f"{_TRAINING}.closertome_rows:ZERO_SHOT", "graph network, zero-shot", PARTS
         ),
-        "closertome-film": Entry(f"{_TRAINING}.closertome_rows:FILM", "network + FiLM", PARTS),
+        "closertome-film": Entry(
+            f"{_TRAINING}.closertome_rows:FILM", "graph network + FiLM", PARTS
+        ),
         "closertome-both": Entry(
-            f"{_TRAINING}.closertome_rows:BOTH", "network + FiLM + posterior", PARTS
+            f"{_TRAINING}.closertome_rows:BOTH", "graph network + FiLM + posterior", PARTS
+        ),
+        "closertome-graph": Entry(
+            f"{_TRAINING}.closertome_rows:GRAPH", "posterior, features of graph layers", PARTS
         ),
         "closertome-shuffled": Entry(
             f"{_TRAINING}.closertome_rows:Shuffled", "posterior, features shuffled", PARTS

@@ -114,7 +114,7 @@ def choose_probes(
         else:
             seed = plan.draw_seed(training, trial.draw)
             pool = candidates(split, seed)
-            choice = chooser.choose(device.facts, pool, trial.k, _on(device, pool), seed)
+            choice = chooser.choose(pool, trial.k, _on(device, pool), seed)
             chosen = pool[list(choice.indices)].tolist()
         yield trial, _checked(device, chosen, trial)
 

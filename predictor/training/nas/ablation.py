@@ -121,15 +121,10 @@ class TrainedChoosing:
     trained: TrainedWithoutSignature
 
     def choose(
-        self,
-        device: DeviceFacts,
-        candidates: NDArray[np.int64],
-        k: int,
-        measure: Measure,
-        seed: int,
+        self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
     ) -> Selection:
         """Choose as without a posterior."""
-        return self.trained.choose(device, candidates, k, measure, seed)
+        return self.trained.choose(candidates, k, measure, seed)
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedPosterior:
         """Fine-tune, then regress what is left."""

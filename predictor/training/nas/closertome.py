@@ -12,18 +12,12 @@ from numpy.typing import NDArray
 from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
 from predictor.probing.selection.adaptive import AdaptiveSelector
 from predictor.probing.selection.interface import Measure, Pool, Selection
-from predictor.training.nas.closertome_network import (
-    Recipe,
-    TrainedGraphNetwork,
-    train_graph_network,
-)
 from predictor.training.nas.kernel_network import KernelRecipe, train_kernel_network
 from predictor.training.nas.method import Predicted, Probes
 from predictor.training.nas.noise import coarse_noise, in_whole_ms
 from predictor.training.nas.space import DeviceFacts
 from predictor.training.nas.view import TrainView
 
-RECIPE: Final = Recipe()
 # Two learn with all kinds of analytic devices, two with a third of them bound by launches.
 KERNEL_RECIPES: Final = (KernelRecipe(), KernelRecipe(launch_bound=1 / 3)) * 2
 # Chosen by leaving train devices out.
@@ -44,8 +38,7 @@ class CloserToMeMethod:
 
     def train(self, view: TrainView, seed: int) -> TrainedCloserToMe:
         """Train the networks."""
-        trained = trained_once(view, seed)
-        return TrainedCloserToMe(trained.features, trained.regression)
+        return trained_once(view, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +63,19 @@ class RegressionByClock:
         return self.of(np.exp(log_latency)).noise_level(features, log_latency)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ensemble:
-    """Networks of one training.
-
-    Attributes:
-        graph: the network with graph layers and a head.
-        features: float64 [A, F], those of it and of the kernel networks side by side, scaled so
-            that their covariance is the mean of the networks' covariances.
-        regression: on these features.
-    """
-
-    graph: TrainedGraphNetwork
-    features: NDArray[np.float64]
-    regression: RegressionByClock
-
-
 @lru_cache(maxsize=2)
-def trained_once(view: TrainView, seed: int) -> Ensemble:
-    """Return the networks of a view and a seed; variants of the method share one training."""
-    first, *seeds = np.random.SeedSequence(seed).generate_state(1 + len(KERNEL_RECIPES)).tolist()
-    graph = train_graph_network(view, first, RECIPE)
-    parts = [graph.features] + [
+def trained_once(view: TrainView, seed: int) -> TrainedCloserToMe:
+    """Return the networks of a view and a seed; variants of the method share one training.
+
+    The features of all networks stand side by side: their covariance is the mean of the networks'.
+    """
+    seeds = np.random.SeedSequence(seed).generate_state(len(KERNEL_RECIPES)).tolist()
+    parts = [
         train_kernel_network(view, each, recipe)
         for each, recipe in zip(seeds, KERNEL_RECIPES, strict=True)
     ]
     features = np.concatenate(parts, axis=1) / np.sqrt(len(parts))
-    return Ensemble(graph, features, RegressionByClock(coarse_noise(view)))
+    return TrainedCloserToMe(features, RegressionByClock(coarse_noise(view)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,15 +91,9 @@ class TrainedCloserToMe:
         return AdaptedCloserToMe(self.features, self.regression, probes)
 
     def choose(
-        self,
-        device: DeviceFacts,
-        candidates: NDArray[np.int64],
-        k: int,
-        measure: Measure,
-        seed: int,
+        self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
     ) -> Selection:
         """Choose one probe after another: the one that leaves the least variance over all."""
-        del device
         pool = Pool(features=self.features[candidates])
         return AdaptiveSelector(self.regression.noise_level).select(pool, k, measure, seed)
 

@@ -1,7 +1,8 @@
-"""The network of ``closertome`` without its posterior, or with something else beside it.
+"""The graph network as the paper has it, and what stands between it and ``closertome``.
 
 They tell what each part is worth: the head alone (zero-shot), the head fine-tuned, the posterior on
-what fine-tuning leaves, and the posterior on features that belong to other architectures.
+what fine-tuning leaves, the posterior on the graph network's own features, and the posterior on
+features that belong to other architectures.
 """
 
 from __future__ import annotations
@@ -19,8 +20,16 @@ from predictor.calibration.posterior import Z80
 from predictor.network.batch import GraphBatch, TargetBatch
 from predictor.network.encoder import Encoding
 from predictor.training.film_tuning import FilmTuning, TunedNetwork, tune_film
-from predictor.training.nas.closertome import Ensemble, TrainedCloserToMe, trained_once
-from predictor.training.nas.closertome_network import TrainedGraphNetwork
+from predictor.training.nas.closertome import (
+    AdaptedCloserToMe,
+    TrainedCloserToMe,
+    trained_once,
+)
+from predictor.training.nas.closertome_network import (
+    Recipe,
+    TrainedGraphNetwork,
+    train_graph_network,
+)
 from predictor.training.nas.method import Adapted, Predicted, Probes
 from predictor.training.nas.space import DeviceFacts
 from predictor.training.nas.view import TrainView
@@ -29,33 +38,49 @@ _TUNING: Final = FilmTuning()
 _CHUNK: Final = 100
 
 
-Answer = Callable[[Ensemble, DeviceFacts, Probes], Adapted]
+RECIPE: Final = Recipe()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Networks:
+    """What the rows share: the graph network, and the networks of ``closertome``."""
+
+    graph: TrainedGraphNetwork
+    closertome: TrainedCloserToMe
+
+
+Answer = Callable[[Networks, DeviceFacts, Probes], Adapted]
 """How a row adapts the trained networks to a device with its samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A method that shares its training with ``closertome``, and answers in another way."""
+    """A method that answers with the graph network."""
 
     name: str
     answer: Answer
 
     def train(self, view: TrainView, seed: int) -> TrainedRow:
-        """Train the networks."""
-        return TrainedRow(trained_once(view, seed), self.answer)
+        """Train the networks, once for all rows."""
+        return TrainedRow(Networks(_graph_once(view, seed), trained_once(view, seed)), self.answer)
+
+
+@lru_cache(maxsize=2)
+def _graph_once(view: TrainView, seed: int) -> TrainedGraphNetwork:
+    return train_graph_network(view, seed, RECIPE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedRow:
     """The networks after training."""
 
-    ensemble: Ensemble
+    networks: Networks
     answer: Answer
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> Adapted:
         """Answer for a device."""
         del seed
-        return self.answer(self.ensemble, device, probes)
+        return self.answer(self.networks, device, probes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +130,19 @@ class AdaptedHead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptedBoth:
-    """The fine-tuned head, the networks' features, and the samples."""
+    """The fine-tuned head, what regresses the rest, and the samples."""
 
     head: AdaptedHead
-    ensemble: Ensemble
+    rest: TrainedCloserToMe
     probes: Probes
 
     def predict(self, architectures: NDArray[np.int64]) -> Predicted:
         """Return median and 80 % interval of head and posterior together."""
         seen, asked = self.probes.architectures, architectures
-        rest = self.probes.log_latency() - self.head.log_latency(seen)
-        regression = self.ensemble.regression.of(self.probes.latency_ms)
-        features = self.ensemble.features
-        posterior = regression.predict(features[seen], rest, features[asked])
+        missing = self.probes.log_latency() - self.head.log_latency(seen)
+        regression = self.rest.regression.of(self.probes.latency_ms)
+        features = self.rest.features
+        posterior = regression.predict(features[seen], missing, features[asked])
         said = np.exp(self.head.log_latency(asked))
         return Predicted(
             said * posterior.quantile(0),
@@ -126,15 +151,15 @@ class AdaptedBoth:
         )
 
 
-def zero_shot(ensemble: Ensemble, device: DeviceFacts, probes: Probes) -> AdaptedHead:
+def zero_shot(networks: Networks, device: DeviceFacts, probes: Probes) -> AdaptedHead:
     """Answer from the HCV alone: no sample is used."""
     del probes
-    return AdaptedHead(ensemble.graph, ensemble.graph.targets.encode([device]), None)
+    return AdaptedHead(networks.graph, networks.graph.targets.encode([device]), None)
 
 
-def tuned_head(ensemble: Ensemble, device: DeviceFacts, probes: Probes) -> AdaptedHead:
+def tuned_head(networks: Networks, device: DeviceFacts, probes: Probes) -> AdaptedHead:
     """Fine-tune the head's FiLM on the samples."""
-    trained = ensemble.graph
+    trained = networks.graph
     target = trained.targets.encode([device])
     with torch.no_grad():
         encoding = _encode(trained, tuple(probes.architectures))
@@ -143,14 +168,21 @@ def tuned_head(ensemble: Ensemble, device: DeviceFacts, probes: Probes) -> Adapt
     return AdaptedHead(trained, target, tuned)
 
 
-def both(ensemble: Ensemble, device: DeviceFacts, probes: Probes) -> AdaptedBoth:
+def both(networks: Networks, device: DeviceFacts, probes: Probes) -> AdaptedBoth:
     """Fine-tune the head; the posterior of what it leaves follows when it is asked for."""
-    return AdaptedBoth(tuned_head(ensemble, device, probes), ensemble, probes)
+    return AdaptedBoth(tuned_head(networks, device, probes), networks.closertome, probes)
+
+
+def of_graph(networks: Networks, device: DeviceFacts, probes: Probes) -> AdaptedCloserToMe:
+    """Take the graph network's features in place of those of ``closertome``."""
+    del device
+    return AdaptedCloserToMe(networks.graph.features, networks.closertome.regression, probes)
 
 
 ZERO_SHOT: Final = partial(Row, "closertome-zero-shot", zero_shot)
 FILM: Final = partial(Row, "closertome-film", tuned_head)
 BOTH: Final = partial(Row, "closertome-both", both)
+GRAPH: Final = partial(Row, "closertome-graph", of_graph)
 
 
 @lru_cache(maxsize=32)  # the test architectures, again and again for each draw of probes

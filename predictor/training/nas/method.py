@@ -93,17 +93,11 @@ class Chooses(Protocol):
     """A trained predictor that also chooses its probes."""
 
     def choose(
-        self,
-        device: DeviceFacts,
-        candidates: NDArray[np.int64],
-        k: int,
-        measure: Measure,
-        seed: int,
+        self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
     ) -> Selection:
         """Choose k probes among candidates.
 
         Args:
-            device: what is known of the test device.
             candidates: int64 [n], architectures that may be run.
             k: how many latencies may be read, no more.
             measure: takes an index into ``candidates`` and returns a latency in ms.

@@ -84,15 +84,9 @@ class TrainedWithoutSignature:
     network: TrainedPaperNetwork
 
     def choose(
-        self,
-        device: DeviceFacts,
-        candidates: NDArray[np.int64],
-        k: int,
-        measure: Measure,
-        seed: int,
+        self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
     ) -> Selection:
         """Choose at random."""
-        del device
         pool = Pool(features=candidates[:, None].astype(np.float64))
         return RandomSelector().select(pool, k, measure, seed)
 

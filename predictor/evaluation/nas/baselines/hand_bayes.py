@@ -52,15 +52,9 @@ class TrainedHandBayes:
         return AdaptedHandBayes(self.features, probes)
 
     def choose(
-        self,
-        device: DeviceFacts,
-        candidates: NDArray[np.int64],
-        k: int,
-        measure: Measure,
-        seed: int,
+        self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
     ) -> Selection:
         """Choose the probes that leave the least variance over the candidates."""
-        del device
         return IOptimalSelector().select(Pool(features=self.features[candidates]), k, measure, seed)
 
 

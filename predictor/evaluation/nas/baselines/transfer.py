@@ -7,6 +7,7 @@ knows by a number, minibatches, fine-tuning, and settings chosen on train device
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -28,16 +29,17 @@ _Z_LIMIT: Final = 8.0  # standard deviations; keeps a diverged fine-tuning finit
 _CHUNK: Final = 512
 
 
-class DeviceNetwork(nn.Module):
+class DeviceNetwork(nn.Module, ABC):
     """A network that knows devices by their number.
 
     The last number is that of the test device, unused while training.
     """
 
+    @abstractmethod
     def forward(self, architectures: Tensor, device: int) -> Tensor:
         """Return standardised log-latencies [n] of architectures, int64 [n] into the space."""
-        raise NotImplementedError
 
+    @abstractmethod
     def start_device(self, device: int, weights: Tensor) -> None:
         """Set what is known of a device to a mean of the others.
 
@@ -45,7 +47,6 @@ class DeviceNetwork(nn.Module):
             device: number of the device to start.
             weights: [D], of each train device, their sum 1.
         """
-        raise NotImplementedError
 
 
 Tuning = tuple[int, float]

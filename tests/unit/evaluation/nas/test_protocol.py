@@ -23,7 +23,7 @@ from predictor.evaluation.nas.protocol import (
 )
 from predictor.evaluation.nas.splits import Split, split
 from predictor.probing.selection.interface import Measure, Selection
-from predictor.training.nas import ablation, closertome, paper
+from predictor.training.nas import ablation, closertome, closertome_rows, paper
 from predictor.training.nas.closertome_network import Recipe
 from predictor.training.nas.kernel_network import KernelRecipe
 from predictor.training.nas.method import Chooses, Method, Plans, Probes
@@ -75,15 +75,8 @@ class Greedy:
     named: int
     seen: list[float] = field(default_factory=list)
 
-    def choose(
-        self,
-        device: DeviceFacts,
-        candidates: np.ndarray,
-        k: int,
-        measure: Measure,
-        seed: int,
-    ) -> Selection:
-        del device, candidates, seed
+    def choose(self, candidates: np.ndarray, k: int, measure: Measure, seed: int) -> Selection:
+        del candidates, seed
         self.seen.extend(measure(index) for index in range(k + self.extra))
         return Selection(tuple(range(self.named, self.named + k)))
 
@@ -117,7 +110,7 @@ def short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             module, "_RECIPE", replace(module._RECIPE, steps=4, tunings=((2, 1e-3),))
         )
-    monkeypatch.setattr(closertome, "RECIPE", Recipe(steps=2, batch=30))
+    monkeypatch.setattr(closertome_rows, "RECIPE", Recipe(steps=2, batch=30))
     monkeypatch.setattr(closertome, "KERNEL_RECIPES", (KernelRecipe(steps=2, batch=30),))
     for module in (paper, ablation):
         monkeypatch.setattr(module, "RECIPE", replace(paper.RECIPE, steps=2))

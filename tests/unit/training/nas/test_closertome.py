@@ -10,13 +10,13 @@ import torch
 
 from predictor.training.nas.closertome import (
     AdaptedCloserToMe,
-    Ensemble,
     RegressionByClock,
     TrainedCloserToMe,
 )
 from predictor.training.nas.closertome_network import Recipe, train_graph_network
-from predictor.training.nas.closertome_rows import both, tuned_head, zero_shot
+from predictor.training.nas.closertome_rows import Networks, both, of_graph, tuned_head, zero_shot
 from predictor.training.nas.episodes import EpisodeSource
+from predictor.training.nas.kernel_network import KernelRecipe, train_kernel_network
 from predictor.training.nas.method import Probes
 from predictor.training.nas.space import NasSpace, architectures_of
 from predictor.training.nas.view import TrainView
@@ -44,13 +44,15 @@ def view() -> TrainView:
 
 
 @cache
-def trained() -> Ensemble:
+def trained() -> Networks:
     graph = train_graph_network(view(), 0, Recipe(steps=40, batch=40))
-    return Ensemble(graph, graph.features, RegressionByClock(None))
+    recipe = KernelRecipe(steps=80, batch=40)
+    features = train_kernel_network(view(), 0, recipe)
+    return Networks(graph, TrainedCloserToMe(features, RegressionByClock(None)))
 
 
 def posterior() -> TrainedCloserToMe:
-    return TrainedCloserToMe(trained().features, trained().regression)
+    return trained().closertome
 
 
 def probes(k: int = 8) -> Probes:
@@ -102,7 +104,7 @@ def test_training_leaves_the_unseen_devices_alone():
 
 
 def test_features_are_centred_over_the_train_architectures():
-    found = trained().features
+    found = trained().graph.features
     assert found.shape[0] == 80
     assert found[ROWS].mean(axis=0) == pytest.approx(np.zeros(found.shape[1]), abs=1e-6)
 
@@ -125,13 +127,13 @@ def test_probes_are_distinct_and_each_is_read_once():
         read.append(index)
         return 1.0
 
-    chosen = posterior().choose(facts(), ROWS, 10, measure, 0)
+    chosen = posterior().choose(ROWS, 10, measure, 0)
     assert len(set(chosen.indices)) == 10
     assert read == list(chosen.indices)
 
 
 def test_readings_in_whole_milliseconds_are_expected_to_be_as_noisy_as_others_of_that_kind():
-    features = trained().features
+    features = posterior().features
     whole = Probes(ROWS[:4], np.array([20.0, 21.0, 20.0, 22.0]))
     fine = Probes(ROWS[:4], whole.latency_ms + 0.01)
 
@@ -165,6 +167,16 @@ def test_both_adaptations_together_have_intervals_around_their_median():
     found = both(trained(), facts(), probes()).predict(UNSEEN)
     assert (found.low80_ms < found.latency_ms).all()
     assert (found.latency_ms < found.high80_ms).all()
+
+
+def test_the_features_of_the_graph_layers_can_take_the_place_of_those_of_the_kernels():
+    space = small_space()
+    truth = space.latency_ms[UNSEEN, space.column(TEST)]
+    found = of_graph(trained(), facts(), probes(12)).predict(UNSEEN).latency_ms
+    ours = posterior().adapt(facts(), probes(12), 0).predict(UNSEEN).latency_ms
+    assert (found != ours).all()
+    constant = np.abs(np.median(probes(12).latency_ms) / truth - 1).mean()
+    assert np.abs(found / truth - 1).mean() < 0.6 * constant
 
 
 def test_training_leaves_the_random_numbers_of_the_program_alone():

@@ -192,8 +192,8 @@ def test_without_a_signature_probes_are_random_and_any_will_do() -> None:
         read.append(index)
         return float(space.latency_ms[ROWS[index], -1])
 
-    first = trained.choose(space.facts(TEST), ROWS, 4, measure, 1)
-    other = trained.choose(space.facts(TEST), ROWS, 4, measure, 2)
+    first = trained.choose(ROWS, 4, measure, 1)
+    other = trained.choose(ROWS, 4, measure, 2)
     assert read == [*first.indices, *other.indices]
     assert first.indices != other.indices
     probes = Probes(ROWS[list(first.indices)], np.array(first.latency_ms))
