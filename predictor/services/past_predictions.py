@@ -124,14 +124,24 @@ class PastPredictions:
         """Remove for good what was deleted over 30 days ago."""
         records.purge(self._database, time.time_ns() - KEPT_DELETED_NS)
 
-    def add_truth(self, stored: StoredPrediction, truth: NewTruth) -> str:
-        """Store a latency that was measured of what a prediction is about; return its id.
+    def add_truth(
+        self, stored: StoredPrediction, truth: NewTruth, identity: str | None = None
+    ) -> str:
+        """Store a latency that was measured of what a prediction is about.
+
+        Args:
+            stored: the prediction.
+            truth: what was typed.
+            identity: id of the new measurement; None makes one.
+
+        Returns:
+            Its id.
 
         Raises:
             InputError: the value is no latency, or the note is too long.
             HostError: the store cannot be written.
         """
-        measurement = _measurement(stored, truth)
+        measurement = _measurement(stored, truth, identity or uuid.uuid4().hex)
         with self._database.transaction() as connection:
             measurement_records.insert(connection, measurement, prediction_id=stored.id)
         return measurement.id
@@ -228,7 +238,7 @@ def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:
     return latency_ms
 
 
-def _measurement(stored: StoredPrediction, truth: NewTruth) -> Measurement:
+def _measurement(stored: StoredPrediction, truth: NewTruth, identity: str) -> Measurement:
     prediction = stored.prediction
     batch = prediction.configuration.batch
     provenance = {
@@ -239,7 +249,7 @@ def _measurement(stored: StoredPrediction, truth: NewTruth) -> Measurement:
         "recorded_at": datetime.now(UTC).isoformat(),
     }
     return Measurement(
-        id=uuid.uuid4().hex,
+        id=identity,
         fingerprint=prediction.fingerprint,
         device_id=prediction.device_id,
         configuration=prediction.configuration,

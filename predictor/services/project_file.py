@@ -13,8 +13,8 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -110,8 +110,8 @@ def read_project(
         found: dict[str, Any] = {}
         for number, kind in enumerate(KINDS):
             report(Progress(number, len(KINDS), f"reading {kind.name}"))
-            lines = _lines(archive, kind, parts[kind.name], path)
-            found[kind.name] = _records(kind, lines, path, token)
+            with closing(_lines(archive, kind, parts[kind.name], path)) as lines:
+                found[kind.name] = _records(kind, lines, path, token)
     models = found.pop("models")
     project = Project(graphs=dict(models), **found)
     if len(project.graphs) < len(models):
@@ -199,7 +199,7 @@ def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, CheckedFie
 
 def _lines(
     archive: zipfile.ZipFile, kind: Kind, stated: CheckedFields, path: Path
-) -> Iterator[bytes]:
+) -> Generator[bytes]:
     """Yield the lines of a part; it is exactly as the manifest says, or the last step raises."""
     digest, size, count = hashlib.sha256(), 0, 0
     with archive.open(_member(kind)) as stream:

@@ -299,7 +299,7 @@ def _prediction_object(stored: StoredPrediction) -> dict[str, object]:
 
 def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction:
     fields = CheckedFields(content, _PREDICTION, place)
-    times = {name: fields.optional_latency_ms(name) for name in _TIMES}
+    time = fields.optional_latency_ms
     prediction = Prediction(
         model=fields.text("model", MAX_NAME),
         fingerprint=fields.digest("fingerprint"),
@@ -307,7 +307,13 @@ def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction
         configuration=fields.configuration("configuration"),
         engine=fields.text("engine", MAX_NAME, required=True),
         basis=_basis(content["basis"], place.at("basis")),
-        **times,
+        latency_ms=time("latency_ms"),
+        low80_ms=time("low80_ms"),
+        high80_ms=time("high80_ms"),
+        low95_ms=time("low95_ms"),
+        high95_ms=time("high95_ms"),
+        bound_ms=time("bound_ms"),
+        predicted_ms=time("predicted_ms"),
         fits_memory=fields.optional_flag("fits_memory"),
         problem=fields.text("problem", MAX_TEXT),
         out_of_distribution=fields.text("out_of_distribution", MAX_TEXT),

@@ -11,7 +11,9 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.prediction import predict
 from predictor.store.predictions import StoredPrediction
 
-__all__ = ["ThenAndNow", "predict_again"]
+__all__ = ["Graphs", "ThenAndNow", "predict_again"]
+
+Graphs = Mapping[str, OperatorGraph]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ThenAndNow:
 
 def predict_again(
     stored: Sequence[StoredPrediction],
-    graphs: Mapping[str, OperatorGraph],
+    graphs: Graphs,
     devices: Mapping[str, Device],
 ) -> tuple[ThenAndNow, ...]:
     """Predict what was predicted before, with the present engine and the present devices.
@@ -86,9 +88,7 @@ def _entry(then: StoredPrediction, now: Prediction | None, problem: str) -> Then
     return ThenAndNow(then, now, problem or ("" if now is None else now.problem))
 
 
-def _problem(
-    stored: StoredPrediction, graphs: Mapping[str, OperatorGraph], devices: Mapping[str, Device]
-) -> str:
+def _problem(stored: StoredPrediction, graphs: Graphs, devices: Mapping[str, Device]) -> str:
     if stored.prediction.device_id not in devices:
         return f"the device {stored.prediction.device_id} is no longer there"
     if stored.prediction.fingerprint not in graphs:

@@ -18,7 +18,17 @@ from predictor.core.records import Basis, Configuration, Measurement, Prediction
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 
-__all__ = ["Pair", "StoredMeasurement", "Surprise", "TargetErrors", "errors_by_target", "pairs"]
+__all__ = [
+    "Pair",
+    "StoredMeasurement",
+    "Surprise",
+    "TargetErrors",
+    "TargetKey",
+    "errors_by_target",
+    "latest_by_target",
+    "pairs",
+    "target_of",
+]
 
 # A wrong alarm in at most one of a hundred targets whose intervals are right.
 CHANCE = 0.01
@@ -26,7 +36,7 @@ CHANCE = 0.01
 RECENT = 20
 _OUTSIDE_80 = 0.2
 
-_Target = tuple[str, str, str, str, int]
+TargetKey = tuple[str, str, str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +138,25 @@ def pairs(
         The pairs, in the order of the measurements.
     """
     known = members or {}
-    by_target: dict[_Target, dict[tuple[str, Basis], list[StoredPrediction]]] = {}
+    by_target: dict[TargetKey, dict[tuple[str, Basis], list[StoredPrediction]]] = {}
     for stored in sorted(predictions, key=lambda p: p.created_ns):
         prediction = stored.prediction
         if prediction.basis not in {None, Basis.MEASURED} and prediction.latency_ms:
-            kinds = by_target.setdefault(_target(prediction), {})
+            kinds = by_target.setdefault(target_of(prediction), {})
             kinds.setdefault((prediction.engine, prediction.basis), []).append(stored)
     return [
         Pair(chosen, measured)
         for measured in measurements
-        for candidates in by_target.get(_target(measured.measurement), {}).values()
+        for candidates in by_target.get(target_of(measured.measurement), {}).values()
         if (chosen := _chosen(candidates, measured, known)) is not None
     ]
+
+
+def latest_by_target(
+    measurements: Iterable[StoredMeasurement],
+) -> dict[TargetKey, StoredMeasurement]:
+    """Return the newest measurement of each graph on each target; the oldest comes first."""
+    return {target_of(stored.measurement): stored for stored in measurements}
 
 
 def errors_by_target(found: Sequence[Pair]) -> list[TargetErrors]:
@@ -219,7 +236,7 @@ def _errors(
     )
 
 
-def _target(record: Prediction | Measurement) -> _Target:
+def target_of(record: Prediction | Measurement) -> TargetKey:
     """Return what a latency is of; the graph's shapes hold the batch."""
     c = record.configuration
     return record.fingerprint, record.device_id, c.runtime, c.precision, c.threads

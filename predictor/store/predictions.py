@@ -157,16 +157,18 @@ def restore(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
 
 def purge(database: Database, before_ns: int) -> None:
     """Remove for good what was deleted before a time, and the graphs that only those had."""
+    with database.reading() as connection:
+        old = connection.execute(
+            "SELECT 1 FROM predictions WHERE deleted_ns < ? LIMIT 1", (before_ns,)
+        ).fetchone()
+    if old is None:
+        return
     with database.transaction() as connection:
-        gone = connection.execute(
-            "DELETE FROM predictions WHERE deleted_ns < ?", (before_ns,)
-        ).rowcount
-        if gone:
-            connection.execute(
-                "DELETE FROM models"
-                " WHERE fingerprint NOT IN (SELECT fingerprint FROM predictions)"
-                " AND fingerprint NOT IN (SELECT fingerprint FROM measurements)"
-            )
+        connection.execute("DELETE FROM predictions WHERE deleted_ns < ?", (before_ns,))
+        connection.execute(
+            "DELETE FROM models WHERE fingerprint NOT IN (SELECT fingerprint FROM predictions)"
+            " AND fingerprint NOT IN (SELECT fingerprint FROM measurements)"
+        )
 
 
 def _row(
