@@ -18,13 +18,9 @@ _HOSTS_OF_MANY = ("github.com", "gist.github.com", "developer.nvidia.com")
 
 def data_notices() -> str:
     """Return the notices of the catalogue and of the published measurements."""
-    entries = _entries()
     catalogue = [
         f"- {name}: {count} fact{'' if count == 1 else 's'}{', ' + stated if stated else ''}"
         for (name, stated), count in sorted(catalogue_sources().items())
-    ]
-    figures = [
-        f"- {entry['name']}: {entry['stated']}\n  {entry['source']}" for entry in entries["figures"]
     ]
     return "\n".join(
         [
@@ -36,13 +32,26 @@ def data_notices() -> str:
             "",
             *catalogue,
             "",
-            "Published measurements that the engines are compared with and learn from. They do not",
-            "ship with the program; what was learned from them may.",
+            "Published measurements that the engines learn from and are compared with. Of these,",
+            "medians of measured latencies of whole networks ship in a form of our own",
+            "(resources/measured). They are data, not official scores:",
             "",
-            *figures,
+            *_figures(ships=True),
+            "",
+            "Of these only what was learned from them, and figures about them, ship:",
+            "",
+            *_figures(ships=False),
             "",
         ]
     )
+
+
+def _figures(*, ships: bool) -> list[str]:
+    return [
+        f"- {entry['name']}: {entry['stated']}\n  {entry['source']}"
+        for entry in _entries()["figures"]
+        if entry["ships"] is ships
+    ]
 
 
 def catalogue_sources() -> Counter[tuple[str, str]]:

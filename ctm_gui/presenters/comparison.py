@@ -60,6 +60,11 @@ def details(row: ComparisonRow, unit: LatencyUnit, budget_ms: float | None) -> s
     lines += row.notes
     lines.append(f"Configuration: {configuration_text(prediction.configuration)}")
     lines.append(f"Basis: {basis_text(prediction)}, engine {shown(prediction.engine)}")
+    if prediction.provenance:
+        lines.append(f"Measured by: {shown(prediction.provenance)}")
+    if prediction.predicted_ms is not None:
+        own = latency_text(prediction.predicted_ms, unit, batch)
+        lines.append(f"The engine alone predicts: {own}")
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from predictor.cli.prediction_text import fastest_text, model_text
 from predictor.cli.progress_line import progress_on
 from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import Progress, no_progress
-from predictor.core.records import Device, Precision, Prediction, Target
+from predictor.core.records import Device, Measurement, Precision, Prediction, Target
 from predictor.core.text import printable
 from predictor.services.catalogue import Catalogue, load_catalogue
 from predictor.services.comparison import default_devices
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     predictions: list[Prediction] = []
     try:
         for model in models_as_read(readings, console, failed):
-            row = predict([model], targets, options.engine)
+            row = predict([model], targets, options.engine, store.measured(model))
             if not options.json:
                 console.result(("\n" if models else "") + model_text(options, model, targets, row))
             models.append(model)
@@ -199,6 +199,14 @@ class PredictionStore:
             self._history = open_history(Path(path) if path else None)
         except CtmError as error:
             self._failure = error
+
+    def measured(self, model: Model) -> list[Measurement]:
+        """Return what the user measured of a model; nothing where the store fails."""
+        try:
+            return self._history.measured([model]) if self._history else []
+        except CtmError as error:
+            self._failure = error
+            return []
 
     def record(
         self, models: Sequence[Model], predictions: Sequence[Prediction], console: Console

@@ -60,6 +60,8 @@ def _entry(prediction: Prediction) -> dict[str, object]:
         "low95_ms": prediction.low95_ms,
         "high95_ms": prediction.high95_ms,
         "basis": None if prediction.basis is None else prediction.basis.value,
+        "predicted_ms": prediction.predicted_ms,
+        "provenance": prediction.provenance or None,
         "bound_ms": prediction.bound_ms,
         "engine": prediction.engine,
         "signature": prediction.signature,

@@ -10,7 +10,7 @@ import numpy as np
 
 from predictor.cli.model_text import NAME_COLUMNS, describe, dims_text
 from predictor.cli.tables import render_table
-from predictor.core.records import Device, Prediction, Target
+from predictor.core.records import Basis, Device, Prediction, Target
 from predictor.core.text import printable, shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
 from predictor.services.assumptions import assumptions
@@ -111,6 +111,8 @@ def _rate(_: Target, prediction: Prediction) -> str:
 
 
 def _interval(_: Target, prediction: Prediction) -> str:
+    if prediction.low80_ms is None:
+        return _NOTHING
     return f"{_number(prediction.low80_ms)} – {_number(prediction.high80_ms)}"
 
 
@@ -146,6 +148,8 @@ def _number(value: float | None) -> str:
 def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
     """Say in words what the numbers do not: the budget, a problem, the memory, odd operators."""
     remarks = [prediction.problem, prediction.out_of_distribution]
+    if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
+        remarks.append(f"predicted {significant(prediction.predicted_ms)} ms")
     if budget_ms is not None and prediction.latency_ms is not None:
         meets = prediction.latency_ms <= budget_ms
         remarks.append(f"{'meets' if meets else 'over'} {significant(budget_ms)} ms")

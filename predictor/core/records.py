@@ -155,6 +155,7 @@ class Prediction:
         signature: id of the signature that was used, else None.
         flagged_operators: names of operators that the target cannot run or that are not counted.
         predicted_ms: what the engine predicts where ``latency_ms`` was measured, else None.
+        provenance: who measured ``latency_ms`` and how, where it was measured, else empty.
     """
 
     model: str
@@ -175,6 +176,7 @@ class Prediction:
     signature: str | None = None
     flagged_operators: tuple[str, ...] = ()
     predicted_ms: float | None = None
+    provenance: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -14,12 +14,21 @@ from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Configuration, Device, Precision, Prediction, Target
+from predictor.core.records import (
+    Basis,
+    Configuration,
+    Device,
+    Measurement,
+    Precision,
+    Prediction,
+    Target,
+)
 from predictor.cost.cores import threads_in_use
 from predictor.cost.engine import AttentionMaps, BoundType, Engine, PredictionTable
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.services.measured import with_measured
 
 _ENGINES: Final[dict[str, type[Engine]]] = {"roofline": RooflineEngine}
 ENGINES: Final[tuple[str, ...]] = tuple(_ENGINES)
@@ -123,9 +132,18 @@ def _configuration(
 
 
 def predict(
-    models: Sequence[Model], targets: Sequence[Target], engine: str = "roofline"
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    engine: str = "roofline",
+    own: Iterable[Measurement] = (),
 ) -> tuple[Prediction, ...]:
-    """Predict every model on every target.
+    """Predict every model on every target; what was measured stands before what is predicted.
+
+    Args:
+        models: the models.
+        targets: the targets.
+        engine: its name.
+        own: the user's measurements, the oldest first; see :mod:`predictor.services.measured`.
 
     Returns:
         One prediction a pair, all targets of the first model first. A pair without a number has
@@ -135,11 +153,12 @@ def predict(
         InputError: there is no engine of that name.
     """
     table = open_engine(engine).predict([model.graph for model in models], targets, {})
-    return tuple(
+    predicted = [
         prediction
         for row, model in enumerate(models)
         for prediction in _row(table, row, model, targets)
-    )
+    ]
+    return with_measured(predicted, own)
 
 
 def explain(model: Model, target: Target, engine: str = "roofline") -> OperatorTable:

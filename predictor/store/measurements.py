@@ -5,8 +5,10 @@ One that was typed by mistake can be withdrawn: it stays, and no reading gives i
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,6 +107,12 @@ def of_predicted(database: Database) -> list[StoredMeasurement]:
     """Return the measurements of graphs that have a prediction, the oldest first."""
     condition = "fingerprint IN (SELECT fingerprint FROM predictions WHERE deleted_ns IS NULL)"
     return _read(database, condition)
+
+
+def of_fingerprints(database: Database, fingerprints: Iterable[str]) -> list[StoredMeasurement]:
+    """Return the measurements of graphs, the oldest first."""
+    wanted = json.dumps(sorted(set(fingerprints)))
+    return _read(database, "fingerprint IN (SELECT value FROM json_each(?))", wanted)
 
 
 def every(database: Database) -> list[StoredMeasurement]:

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import onnx
 import psutil
 import pytest
+
+from tests.networks.vision import resnet50
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
@@ -28,6 +31,8 @@ KEYS = {
     "low95_ms",
     "high95_ms",
     "basis",
+    "predicted_ms",
+    "provenance",
     "bound_ms",
     "engine",
     "signature",
@@ -294,3 +299,28 @@ def test_node_data_is_written_for_one_pair_and_refused_for_several(
     total_ms = sum(cell["value"] for cell in results.values())
     assert total_ms == pytest.approx(entry["latency_ms"], rel=1e-4)
     assert (tmp_path / "net.share.json").exists()
+
+
+def test_a_published_network_is_measured_with_the_prediction_beside(
+    ctm: Run, tmp_path: Path
+) -> None:
+    # ResNet-50 as torch writes it, with the defaults that its exporter spells out.
+    network = resnet50()
+    for node in network.graph.node:
+        spelled = {"Flatten": {"axis": 1}, "Gemm": {"alpha": 1.0, "beta": 1.0}}
+        for name, value in spelled.get(node.op_type, {}).items():
+            node.attribute.append(onnx.helper.make_attribute(name, value))
+    onnx.save(network, tmp_path / "mine.onnx")
+    asked = ("predict", tmp_path / "mine.onnx", "--device", "snapdragon-8-gen-3-npu")
+
+    asked += ("--runtime", "tflite", "--precision", "fp16", "--json")
+
+    done = ctm(*asked)
+
+    (found,) = json.loads(done.stdout)["predictions"]
+    assert found["basis"] == "measured"
+    assert "quic/ai-hub-models" in found["provenance"]
+    assert found["low95_ms"] < found["low80_ms"] < found["latency_ms"] < found["high80_ms"]
+    other = json.loads(ctm(*asked, "--batch", "3").stdout)["predictions"][0]
+    assert other["basis"] != "measured"
+    assert (other["provenance"], other["predicted_ms"]) == (None, None)

@@ -43,8 +43,24 @@ class GraphReader:
         Raises:
             InputError: the file is missing or damaged.
         """
+        path = self.path_of(file)
+        try:
+            return ingest(path).graph
+        except InputError as error:
+            if not file.member:
+                raise
+            raise InputError(
+                f"{file.path}, {file.member}, {error.subject}", error.reason, error.action
+            ) from error
+
+    def path_of(self, file: GraphFile) -> Path:
+        """Return the ONNX file; one of an archive is there until the next is asked for.
+
+        Raises:
+            InputError: it cannot be unpacked.
+        """
         if not file.member:
-            return ingest(file.path).graph
+            return file.path
         unpacked = Path(self._folder.name) / "model.onnx"
         try:
             with self._archive(file.path).open(file.member) as stream, unpacked.open("wb") as copy:
@@ -53,12 +69,7 @@ class GraphReader:
             raise InputError(
                 str(file.path), f"{file.member} cannot be unpacked ({error})", _ACTION
             ) from error
-        try:
-            return ingest(unpacked).graph
-        except InputError as error:
-            raise InputError(
-                f"{file.path}, {file.member}, {error.subject}", error.reason, error.action
-            ) from error
+        return unpacked
 
     def _archive(self, path: Path) -> zipfile.ZipFile:
         if path not in self._archives:

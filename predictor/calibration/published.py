@@ -1,0 +1,188 @@
+"""Published latencies of whole networks that ship: one file, opened in milliseconds.
+
+The file is a numpy archive. Its numbers are sorted by the first 64 bits of the graph's fingerprint;
+its words, a JSON object, name targets, sources, statistics, and who measured each.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import HostError
+from predictor.core.resources import resources_dir
+
+SCHEMA: Final = "ctm-published/1"
+
+_PREFIX_DIGITS = 16  # of the fingerprint in hex: 64 bits
+_WORDS = "words"
+_PROVENANCES = "provenances"
+
+TargetName = tuple[str, str, str, int]
+"""Device id, runtime, precision, threads: resolved, 0 where the device has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedLatency:
+    """One network on one target, as published.
+
+    Attributes:
+        latency_ms: median of the published values.
+        deviation: standard deviation of the log-latency of a run like these: repeats and rounding.
+        count: how many values there are.
+        statistic: what each value is of its runs.
+        source: who published them.
+        provenance: of the value nearest to the median.
+    """
+
+    latency_ms: float
+    deviation: float
+    count: int
+    statistic: str
+    source: str
+    provenance: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The numbers of N networks on targets, sorted by fingerprint and target.
+
+    Attributes:
+        prefix: uint64 [N], the fingerprint's first 64 bits.
+        target: uint16 [N], index into the targets.
+        latency_ms: float32 [N].
+        deviation: float32 [N].
+        count: uint16 [N].
+        source: uint8 [N], index into the sources.
+        statistic: uint8 [N], index into the statistics.
+        provenance: uint16 [N], index into the provenances.
+    """
+
+    prefix: NDArray[np.uint64]
+    target: NDArray[np.uint16]
+    latency_ms: NDArray[np.float32]
+    deviation: NDArray[np.float32]
+    count: NDArray[np.uint16]
+    source: NDArray[np.uint8]
+    statistic: NDArray[np.uint8]
+    provenance: NDArray[np.uint16]
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """Published latencies.
+
+    Attributes:
+        columns: the numbers.
+        targets: T names.
+        sources: names for people.
+        statistics: names.
+        packed_provenances: compressed JSON list, unpacked where one is asked for.
+    """
+
+    columns: Columns
+    targets: Sequence[TargetName]
+    sources: Sequence[str]
+    statistics: Sequence[str]
+    packed_provenances: bytes
+
+    def find(self, fingerprint: str, target: TargetName) -> PublishedLatency | None:
+        """Return what was published of a graph on a target; None where nothing was."""
+        number = self._numbers.get(target)
+        if number is None:
+            return None
+        prefix = np.uint64(prefix_of(fingerprint))
+        first = np.searchsorted(self.columns.prefix, prefix)
+        last = np.searchsorted(self.columns.prefix, prefix, side="right")
+        at = np.flatnonzero(self.columns.target[first:last] == number)
+        return self._latency(int(first + at[0])) if at.size else None
+
+    @cached_property
+    def _numbers(self) -> dict[TargetName, int]:
+        return {target: number for number, target in enumerate(self.targets)}
+
+    @cached_property
+    def _provenances(self) -> list[str]:
+        found: list[str] = json.loads(zlib.decompress(self.packed_provenances))
+        return found
+
+    def _latency(self, row: int) -> PublishedLatency:
+        columns = self.columns
+        return PublishedLatency(
+            latency_ms=float(columns.latency_ms[row]),
+            deviation=float(columns.deviation[row]),
+            count=int(columns.count[row]),
+            statistic=self.statistics[int(columns.statistic[row])],
+            source=self.sources[int(columns.source[row])],
+            provenance=self._provenances[int(columns.provenance[row])],
+        )
+
+
+def prefix_of(fingerprint: str) -> int:
+    """Return the first 64 bits of a fingerprint in hex."""
+    return int(fingerprint[:_PREFIX_DIGITS], 16)
+
+
+def published_path() -> Path:
+    """Return where the shipped file is."""
+    return resources_dir() / "measured" / "published.npz"
+
+
+def write_published(path: Path, published: Published) -> None:
+    """Write a file; equal content gives equal bytes.
+
+    Raises:
+        HostError: it cannot be written.
+    """
+    arrays = {f.name: getattr(published.columns, f.name) for f in fields(Columns)}
+    words = {
+        "schema": SCHEMA,
+        "targets": published.targets,
+        "sources": published.sources,
+        "statistics": published.statistics,
+    }
+    text = json.dumps(words, separators=(",", ":")).encode()
+    arrays[_WORDS] = np.frombuffer(text, np.uint8)
+    arrays[_PROVENANCES] = np.frombuffer(published.packed_provenances, np.uint8)
+    try:
+        with path.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+    except OSError as error:
+        raise HostError(
+            str(path), f"it cannot be written ({error.strerror})", "choose another place"
+        ) from error
+
+
+def read_published(path: Path | None = None) -> Published:
+    """Read a file, the shipped one by default.
+
+    Raises:
+        HostError: it is damaged or of another version: the installation is.
+    """
+    path = published_path() if path is None else path
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            words: dict[str, Any] = json.loads(archive[_WORDS].tobytes())
+            _check_schema(words["schema"])
+            columns = Columns(**{field.name: archive[field.name] for field in fields(Columns)})
+            provenances = archive[_PROVENANCES].tobytes()
+        targets = [(str(d), str(r), str(p), int(t)) for d, r, p, t in words["targets"]]
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise HostError(
+            str(path), f"it cannot be read ({error})", "install the program again"
+        ) from error
+    return Published(columns, targets, words["sources"], words["statistics"], provenances)
+
+
+def _check_schema(schema: object) -> None:
+    if schema != SCHEMA:
+        raise ValueError(f"its form is {schema}, not {SCHEMA}")

@@ -1,0 +1,123 @@
+"""Predictions of what was measured: the measured latency, and the engine's own beside it.
+
+A prediction is of a measured graph where fingerprint, device, runtime, precision and threads are
+those of a measurement; the batch is part of the fingerprint. The user's own measurements come
+before published ones, the newest before the others.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from predictor.calibration.posterior import Z80, Z95
+from predictor.calibration.published import Published, PublishedLatency, TargetName, read_published
+from predictor.core.errors import HostError
+from predictor.core.records import Basis, Measurement, Prediction
+
+LEAST_DEVIATION: Final = 0.02
+"""Of the log-latency: how far medians of one machine lie apart from one hour to the next."""
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A measured latency, the standard deviation of its logarithm, and who measured it."""
+
+    latency_ms: float
+    deviation: float
+    provenance: str
+
+
+def with_measured(
+    predictions: Sequence[Prediction], own: Iterable[Measurement] = ()
+) -> tuple[Prediction, ...]:
+    """Return predictions with what was measured in place of what is predicted.
+
+    Args:
+        predictions: of an engine, configurations resolved.
+        own: the user's measurements, the oldest first; those of other graphs are not looked at.
+
+    Returns:
+        The same predictions. Where the graph was measured on the target ``latency_ms`` is the
+        measured one, ``predicted_ms`` the engine's, and the intervals are those of another run
+        like the measured ones.
+    """
+    known = {(m.fingerprint, _target(m)): m for m in own}
+    return tuple(_replaced(prediction, known) for prediction in predictions)
+
+
+def _replaced(prediction: Prediction, own: dict[tuple[str, TargetName], Measurement]) -> Prediction:
+    target = _target(prediction)
+    mine = own.get((prediction.fingerprint, target))
+    if mine is not None:
+        return _measured(prediction, _own(mine))
+    published = _published()
+    found = published.find(prediction.fingerprint, target) if published else None
+    return prediction if found is None else _measured(prediction, _of_others(found))
+
+
+def _target(of: Prediction | Measurement) -> TargetName:
+    c = of.configuration
+    return of.device_id, c.runtime, str(c.precision), c.threads
+
+
+def _measured(prediction: Prediction, known: _Known) -> Prediction:
+    def at(z: float) -> float:
+        return known.latency_ms * math.exp(z * known.deviation)
+
+    return replace(
+        prediction,
+        basis=Basis.MEASURED,
+        latency_ms=known.latency_ms,
+        low80_ms=at(-Z80),
+        high80_ms=at(Z80),
+        low95_ms=at(-Z95),
+        high95_ms=at(Z95),
+        predicted_ms=_engines_own(prediction),
+        provenance=known.provenance,
+        problem="",
+        out_of_distribution="",
+    )
+
+
+def _engines_own(prediction: Prediction) -> float | None:
+    is_measured = prediction.basis is Basis.MEASURED
+    return prediction.predicted_ms if is_measured else prediction.latency_ms
+
+
+def _own(measurement: Measurement) -> _Known:
+    samples = np.array(measurement.samples_ns, np.float64)
+    spread = float(np.log(samples).std()) if samples.size > 1 and samples.min() > 0 else 0.0
+    runs = f" of {samples.size} runs" if samples.size else ""
+    return _Known(
+        measurement.value_ms,
+        max(LEAST_DEVIATION, spread),
+        f"your own measurement, {measurement.statistic}{runs}, {measurement.protocol}",
+    )
+
+
+def _of_others(found: PublishedLatency) -> _Known:
+    more = f", median of {found.count} published values" if found.count > 1 else ""
+    return _Known(
+        found.latency_ms,
+        max(LEAST_DEVIATION, found.deviation),
+        f"{found.provenance}: {found.statistic}{more}. {found.source}.",
+    )
+
+
+@cache
+def _published() -> Published | None:
+    """Return the shipped latencies; without them predictions are those of the engine."""
+    try:
+        return read_published()
+    except HostError as error:
+        _LOG.warning("%s", error)
+        return None

@@ -1,0 +1,1 @@
+"""The published latencies of whole networks that ship with the program."""

@@ -1,0 +1,124 @@
+"""The file of published latencies: found again, small, and refused where it is damaged."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from predictor.calibration.published import (
+    Columns,
+    Published,
+    PublishedLatency,
+    published_path,
+    read_published,
+    write_published,
+)
+from predictor.core.errors import HostError
+
+RPI5 = ("rpi5", "ncnn", "fp16", 4)
+NPU = ("rk3588-npu", "rknn", "int8", 0)
+LOW, HIGH = "00" * 32, "ff" * 32
+
+
+def published(*entries: tuple[str, int, float]) -> Published:
+    """Entries of fingerprint, number of the target and latency."""
+    ordered = sorted((int(name[:16], 16), target, ms) for name, target, ms in entries)
+    prefix, target, latency_ms = zip(*ordered, strict=True)
+    count = len(ordered)
+    return Published(
+        Columns(
+            np.array(prefix, np.uint64),
+            np.array(target, np.uint16),
+            np.array(latency_ms, np.float32),
+            np.full(count, 0.125, np.float32),
+            np.full(count, 3, np.uint16),
+            np.zeros(count, np.uint8),
+            np.ones(count, np.uint8),
+            np.full(count, 1, np.uint16),
+        ),
+        [RPI5, NPU],
+        ["a publisher"],
+        ["minimum", "median"],
+        zlib.compress(json.dumps(["line 1", "line 2"]).encode()),
+    )
+
+
+def test_what_is_written_is_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    write_published(path, published((LOW, 0, 1.5), (HIGH, 0, 2.5), (HIGH, 1, 3.5)))
+
+    found = read_published(path)
+
+    assert found.find(HIGH, NPU) == PublishedLatency(
+        3.5, 0.125, 3, "median", "a publisher", "line 2"
+    )
+    assert found.find(LOW, RPI5).latency_ms == 1.5
+    assert found.find(HIGH, RPI5).latency_ms == 2.5
+    assert found.find(LOW, NPU) is None
+    assert found.find("01" * 32, RPI5) is None
+    assert found.find(LOW, ("rpi5", "ncnn", "fp16", 1)) is None
+    assert found.find(LOW, ("rpi5", "ncnn", "fp32", 4)) is None
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(range(12)), st.sampled_from([0, 1])),
+        st.floats(0.5, 100, width=32),
+        min_size=1,
+    )
+)
+def test_every_pair_is_found_and_no_other(latencies: dict[tuple[int, int], float]) -> None:
+    names = [f"{number:016x}" + "0" * 48 for number in (0, 1, 2, 3, 2**63, *range(7, 14))]
+    found = published(*((names[g], t, ms) for (g, t), ms in latencies.items()))
+
+    for g, name in enumerate(names):
+        for t, target in enumerate((RPI5, NPU)):
+            entry = found.find(name, target)
+            assert (None if entry is None else entry.latency_ms) == latencies.get((g, t))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"no archive"])
+def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "p.npz"
+    path.write_bytes(content)
+
+    with pytest.raises(HostError, match=r"p\.npz: it cannot be read .* install the program again"):
+        read_published(path)
+
+
+def test_a_cut_file_and_another_form_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p.npz"
+    write_published(path, published((LOW, 0, 1.5)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(HostError):
+        read_published(path)
+    monkeypatch.setattr("predictor.calibration.published.SCHEMA", "ctm-published/2")
+    path.write_bytes(whole)
+    with pytest.raises(HostError, match="its form is ctm-published/1, not ctm-published/2"):
+        read_published(path)
+    with pytest.raises(HostError, match="it cannot be read"):
+        read_published(tmp_path / "nowhere.npz")
+
+
+def test_the_shipped_file_is_small_sorted_and_names_devices_of_the_catalogue() -> None:
+    found = read_published()
+    devices = {path.stem for path in (published_path().parents[1] / "devices").glob("*.json")}
+
+    assert published_path().stat().st_size < 2_000_000
+    assert len(found.columns.prefix) > 5000
+    assert {device for device, *_ in found.targets} <= devices
+    pairs = np.stack([found.columns.prefix, found.columns.target.astype(np.uint64)])
+    order = np.lexsort(pairs[::-1])
+    assert (order == np.arange(len(order))).all()
+    assert len(np.unique(pairs, axis=1).T) == len(order)
+    assert (found.columns.latency_ms > 0).all()
+    assert (found.columns.deviation > 0).all()
