@@ -62,6 +62,7 @@ TEST_PROGRAMS = (
     ("xdotool", "xdotool"),
     ("sshd", "openssh-server"),
     ("objdump", "binutils"),
+    ("pdftotext", "poppler-utils"),
 )
 PROGRAM_FOLDERS = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")

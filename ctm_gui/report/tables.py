@@ -3,43 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ctm_gui.report.flow import BODY_BOLD, LEFT, SMALL, SMALL_BOLD, TONES, Flow, rule, strip
 from ctm_gui.report.marks import Style
+from ctm_gui.report.typeface import Typeface
 from ctm_gui.report.wrapping import wrapped
 from ctm_gui.theme import LIGHT
-from predictor.core.report import Cell, Column, Facts, Row, Table
+from predictor.core.report import Cell, Column, Facts, Row, Table, Tone
 
-_GAP = 90.0
 _PAD = 28.0
 _INSET = 45.0
-_LEAST_WORDS = 500.0
+_GAP = 90.0
+_LEAST_WORDS = 480.0
 _MOST_WORDS = 4800.0
 _MOST_LINES = 4
 _MOST_FACT_LINES = 12
 _LABEL_SHARE = 0.24
+# Letters and gaps from which a table takes the first in which no figure breaks.
+_SETTINGS = tuple(
+    (Style(size), Style(size, bold=True), gap)
+    for size, gap in ((SMALL.size, _GAP), (70, 70.0), (62, 50.0), (54, 50.0), (46, 50.0))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """How a table is set: its letters, the gap between columns, and the columns' widths."""
+
+    style: Style
+    bold: Style
+    gap: float
+    widths: tuple[float, ...]
+
+    def line_height(self) -> float:
+        return Typeface.line_height(self.style)
+
+    def lefts(self) -> list[float]:
+        """Return where the columns begin."""
+        places = range(len(self.widths))
+        return [LEFT + _INSET + sum(self.widths[:n]) + n * self.gap for n in places]
 
 
 def draw_table(flow: Flow, table: Table) -> None:
     """Set a table; a row stays on one page."""
-    widths = _widths(flow, table)
-    head = _lines(flow, [column.title for column in table.columns], widths, SMALL_BOLD)
-    head_height = _height(flow, head)
-    rows = [_lines(flow, [cell.text for cell in row.cells], widths, SMALL) for row in table.rows]
+    setting = _setting(flow, table)
+    titles = [column.title for column in table.columns]
+    head = _lines(flow, titles, setting.widths, setting.bold)
+    rows = [
+        _lines(flow, [c.text for c in row.cells], setting.widths, setting.style)
+        for row in table.rows
+    ]
     title_height = 160.0 if table.title else 0.0
-    first = sum(_height(flow, lines) for lines in rows[:2])
-    flow.need(title_height + head_height + first)
+    first = sum(_height(lines, setting) for lines in rows[:2])
+    flow.need(title_height + _height(head, setting) + first)
     if table.title:
         flow.text(LEFT, flow.y, flow.fitted(table.title, BODY_BOLD, flow.width), BODY_BOLD)
         flow.y += title_height
-    _head(flow, table.columns, head, widths)
+    _head(flow, table.columns, head, setting)
     for row, lines in zip(table.rows, rows, strict=True):
-        note = _note_lines(flow, row)
-        height = _height(flow, lines) + len(note) * flow.typeface.line_height(SMALL)
-        if flow.need(height):
-            _head(flow, table.columns, head, widths)
-        _row(flow, table.columns, row, lines, widths)
-        _note(flow, note)
+        note = _note_lines(flow, row, setting)
+        if flow.need(_height(lines, setting) + len(note) * setting.line_height()):
+            _head(flow, table.columns, head, setting)
+        _row(flow, table.columns, row.cells, lines, setting)
+        _note(flow, note, setting)
         flow.put(rule(flow, flow.y))
     flow.y += 120.0
 
@@ -47,27 +74,24 @@ def draw_table(flow: Flow, table: Table) -> None:
 def draw_facts(flow: Flow, facts: Facts) -> None:
     """Set names and values, one a line; long values wrap."""
     label_width = flow.width * _LABEL_SHARE - _INSET
+    widths = (label_width, flow.width - label_width - _GAP - 2 * _INSET)
+    setting = _Setting(SMALL, SMALL_BOLD, _GAP, widths)
+    columns = (Column("name", ""), Column("value", ""))
     for name, cell in facts.rows:
-        widths = [label_width, flow.width - label_width - _GAP - 2 * _INSET]
         lines = _lines(flow, [name, cell.text], widths, SMALL, _MOST_FACT_LINES)
-        flow.need(_height(flow, lines))
-        top = flow.y + _PAD
-        _set(flow, lines[0], LEFT + _INSET, top, SMALL, LIGHT.muted)
-        _set(flow, lines[1], LEFT + _INSET + label_width + _GAP, top, SMALL, TONES[cell.tone])
-        flow.y += _height(flow, lines)
+        flow.need(_height(lines, setting))
+        _row(flow, columns, (Cell(name, tone=Tone.MUTED), cell), lines, setting)
         flow.put(rule(flow, flow.y))
     flow.y += 120.0
 
 
 def _head(
-    flow: Flow, columns: Sequence[Column], lines: Sequence[Sequence[str]], widths: Sequence[float]
+    flow: Flow, columns: Sequence[Column], lines: Sequence[Sequence[str]], setting: _Setting
 ) -> None:
-    height = _height(flow, lines)
+    height = _height(lines, setting)
     flow.put(strip(flow, flow.y, height, LIGHT.background))
-    x = LEFT + _INSET
-    for column, cell_lines, width in zip(columns, lines, widths, strict=True):
-        _set(flow, cell_lines, x, flow.y + _PAD, SMALL_BOLD, LIGHT.text, _right(column, x, width))
-        x += width + _GAP
+    for column, cell, x, width in zip(columns, lines, setting.lefts(), setting.widths, strict=True):
+        _set(flow, cell, setting.bold, LIGHT.text, x, _right(column, x, width))
     flow.y += height
     flow.put(rule(flow, flow.y, LIGHT.outline, 8.0))
 
@@ -75,17 +99,15 @@ def _head(
 def _row(
     flow: Flow,
     columns: Sequence[Column],
-    row: Row,
+    cells: Sequence[Cell],
     lines: Sequence[Sequence[str]],
-    widths: Sequence[float],
+    setting: _Setting,
 ) -> None:
-    x = LEFT + _INSET
-    cells: Sequence[Cell] = row.cells
-    for column, cell, cell_lines, width in zip(columns, cells, lines, widths, strict=True):
-        colour = TONES[cell.tone]
-        _set(flow, cell_lines, x, flow.y + _PAD, SMALL, colour, _right(column, x, width))
-        x += width + _GAP
-    flow.y += _height(flow, lines)
+    lefts = setting.lefts()
+    for place, (column, cell) in enumerate(zip(columns, cells, strict=True)):
+        right = _right(column, lefts[place], setting.widths[place])
+        _set(flow, lines[place], setting.style, TONES[cell.tone], lefts[place], right)
+    flow.y += _height(lines, setting)
 
 
 def _right(column: Column, x: float, width: float) -> float | None:
@@ -96,36 +118,34 @@ def _right(column: Column, x: float, width: float) -> float | None:
 def _set(
     flow: Flow,
     lines: Sequence[str],
-    x: float,
-    top: float,
     style: Style,
     colour: str,
+    x: float,
     right: float | None = None,
 ) -> None:
     for place, line in enumerate(lines):
-        y = top + place * flow.typeface.line_height(style)
+        y = flow.y + _PAD + place * flow.typeface.line_height(style)
         if right is None:
             flow.text(x, y, line, style, colour)
         else:
             flow.text_right(right, y, line, style, colour)
 
 
-def _note_lines(flow: Flow, row: Row) -> list[str]:
-    return wrapped(flow.typeface, row.note, SMALL, flow.width - 200.0) if row.note else []
+def _note_lines(flow: Flow, row: Row, setting: _Setting) -> list[str]:
+    if not row.note:
+        return []
+    return wrapped(flow.typeface, row.note, setting.style, flow.width - 200.0)
 
 
-def _note(flow: Flow, lines: Sequence[str]) -> None:
+def _note(flow: Flow, lines: Sequence[str], setting: _Setting) -> None:
     if lines:
-        _set(flow, lines, LEFT + 150.0, flow.y - _PAD, SMALL, LIGHT.muted)
-        flow.y += len(lines) * flow.typeface.line_height(SMALL)
+        flow.y -= 2 * _PAD
+        _set(flow, lines, setting.style, LIGHT.muted, LEFT + 150.0)
+        flow.y += 2 * _PAD + len(lines) * setting.line_height()
 
 
 def _lines(
-    flow: Flow,
-    texts: Sequence[str],
-    widths: Sequence[float],
-    style: Style,
-    most: int = _MOST_LINES,
+    flow: Flow, texts: Sequence[str], widths: Sequence[float], style: Style, most: int = _MOST_LINES
 ) -> list[list[str]]:
     return [
         wrapped(flow.typeface, text, style, width, most)
@@ -133,47 +153,53 @@ def _lines(
     ]
 
 
-def _height(flow: Flow, cells: Sequence[Sequence[str]]) -> float:
-    return max(map(len, cells)) * flow.typeface.line_height(SMALL) + 2 * _PAD
+def _height(cells: Sequence[Sequence[str]], setting: _Setting) -> float:
+    return max(map(len, cells)) * setting.line_height() + 2 * _PAD
 
 
-def _widths(flow: Flow, table: Table) -> list[float]:
+def _setting(flow: Flow, table: Table) -> _Setting:
+    """Return the largest letters in which no figure breaks."""
+    for style, bold, gap in _SETTINGS:
+        widths = _widths(flow, table, style, bold, gap)
+        if widths is not None:
+            break
+    else:
+        available = flow.width - 2 * _INSET - gap * (len(table.columns) - 1)
+        widths = [available / len(table.columns)] * len(table.columns)
+    return _Setting(style, bold, gap, tuple(widths))
+
+
+def _widths(flow: Flow, table: Table, style: Style, bold: Style, gap: float) -> list[float] | None:
     """Share the width out: figures get what they need, words what is left.
 
     Returns:
-        One width a column; with the gaps they fill the page from margin to margin.
+        One width a column, which fill the page from margin to margin with the gaps; None where
+        that is too narrow for the figures.
     """
     columns = range(len(table.columns))
-    available = flow.width - 2 * _INSET - _GAP * (len(table.columns) - 1)
-    natural = [_natural(flow, table, place) for place in columns]
-    words = [place for place in columns if not table.columns[place].is_number] or list(columns)
-    least = [_least(flow, table, place, natural[place]) for place in columns]
+    available = flow.width - 2 * _INSET - gap * (len(table.columns) - 1)
+    widest = [_widest(flow, table, place, style) for place in columns]
+    titles = [flow.typeface.width(column.title, bold) for column in table.columns]
+    natural = [min(max(widest[n], titles[n]), _MOST_WORDS) for n in columns]
+    least = [_least(flow, table.columns[n], widest[n], bold) for n in columns]
     spare = available - sum(least)
-    wish = [max(natural[place] - least[place], 0.0) for place in columns]
-    if sum(wish) <= spare:
-        more = (spare - sum(wish)) / len(words)
-        return [least[place] + wish[place] + (more if place in words else 0.0) for place in columns]
-    if spare >= 0:
-        return [least[place] + wish[place] * spare / sum(wish) for place in columns]
-    return [width * available / sum(least) for width in least]
+    if spare < 0:
+        return None
+    wish = [max(natural[n] - least[n], 0.0) for n in columns]
+    if sum(wish) > spare:
+        return [least[n] + wish[n] * spare / sum(wish) for n in columns]
+    words = [n for n in columns if not table.columns[n].is_number] or list(columns)
+    more = (spare - sum(wish)) / len(words)
+    return [least[n] + wish[n] + (more if n in words else 0.0) for n in columns]
 
 
-def _natural(flow: Flow, table: Table, place: int) -> float:
-    """Return how wide a column would be without a line break."""
-    title = flow.typeface.width(table.columns[place].title, SMALL_BOLD)
-    return min(max(title, _widest(flow, table, place)), _MOST_WORDS)
+def _least(flow: Flow, column: Column, widest: float, bold: Style) -> float:
+    """Return how narrow a column may be: figures never break, titles do between words."""
+    words = column.title.split()
+    title = max((flow.typeface.width(word, bold) for word in words), default=0.0)
+    return max(title, widest if column.is_number else min(widest, _LEAST_WORDS))
 
 
-def _least(flow: Flow, table: Table, place: int, natural: float) -> float:
-    """Return how narrow a column may be: figures never break, their titles do between words."""
-    column = table.columns[place]
-    title = max(
-        (flow.typeface.width(word, SMALL_BOLD) for word in column.title.split()), default=0.0
-    )
-    widest = _widest(flow, table, place) if column.is_number else min(natural, _LEAST_WORDS)
-    return max(title, widest)
-
-
-def _widest(flow: Flow, table: Table, place: int) -> float:
+def _widest(flow: Flow, table: Table, place: int, style: Style) -> float:
     texts = (flow.typeface.drawable(row.cells[place].text) for row in table.rows)
-    return max((flow.typeface.width(text, SMALL) for text in texts), default=0.0)
+    return max((flow.typeface.width(text, style) for text in texts), default=0.0)

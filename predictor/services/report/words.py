@@ -71,8 +71,8 @@ def brief(name: str) -> str:
 def likelihood(value: float) -> str:
     """Write how likely something is; nothing that is predicted is certain."""
     if value > 0.99:
-        return "over 99%"
-    return "under 1%" if value < 0.01 else f"{value:.0%}"
+        return ">99%"
+    return "<1%" if value < 0.01 else f"{value:.0%}"
 
 
 def plural(number_of: int, word: str) -> str:

@@ -1,0 +1,272 @@
+"""What stands in a report, section by section."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from predictor.core.errors import CancelledError
+from predictor.core.progress import CancelToken, Progress
+from predictor.core.records import Basis, Precision
+from predictor.core.report import (
+    BarChart,
+    Block,
+    Bullets,
+    Commands,
+    Facts,
+    HeatMap,
+    Paragraph,
+    Report,
+    SectionId,
+    Table,
+    Tone,
+)
+from predictor.core.units import LatencyUnit
+from predictor.services.prediction import explain
+from predictor.services.report.build import build_report
+from predictor.services.report.request import Asked, ReportRequest, labelled
+from tests.unit.cost.graphs import Op
+from tests.unit.services.report.requests import (
+    FAST,
+    HOSTILE,
+    SLOW,
+    attending,
+    make_device,
+    make_request,
+    make_signature,
+    with_intervals,
+)
+from tests.unit.services.test_prediction import make_model
+
+
+def blocks(report: Report, section: SectionId) -> tuple[Block, ...]:
+    return next((s.blocks for s in report.sections if s.id is section), ())
+
+
+def of_kind(report: Report, section: SectionId, kind: type) -> list:
+    return [block for block in blocks(report, section) if isinstance(block, kind)]
+
+
+def bullet_texts(report: Report, section: SectionId) -> list[str]:
+    return [cell.text for b in of_kind(report, section, Bullets) for cell in b.items]
+
+
+def column(table: Table, key: str) -> list:
+    place = [column.key for column in table.columns].index(key)
+    return [row.cells[place] for row in table.rows]
+
+
+def test_the_figures_are_those_of_the_predictions_the_fastest_first() -> None:
+    request = make_request()
+    (table,) = of_kind(build_report(request), SectionId.COMPARISON, Table)
+
+    slow, fast = (prediction.latency_ms for prediction in request.predictions)
+    assert fast is not None
+    assert slow is not None
+    assert fast < slow
+    assert [cell.value for cell in column(table, "latency")] == [fast, slow]
+    assert [cell.text for cell in column(table, "target")] == ["Fast", "Slow"]
+    assert [cell.value for cell in column(table, "fps")] == pytest.approx([1e3 / fast, 1e3 / slow])
+    assert {cell.text for cell in column(table, "basis")} == {"analytic"}
+
+
+def test_a_budget_between_two_targets_parts_them() -> None:
+    request = make_request()
+    budget_ms = sum(p.latency_ms or 0.0 for p in request.predictions) / 2
+    report = build_report(replace(request, budget_ms=budget_ms))
+
+    (finding, *_) = of_kind(report, SectionId.SUMMARY, Paragraph)
+    assert "on 1 of 2 targets" in finding.text
+    (table,) = of_kind(report, SectionId.COMPARISON, Table)
+    assert [cell.tone for cell in column(table, "verdict")] == [Tone.GOOD, Tone.BAD]
+    (chart,) = of_kind(report, SectionId.COMPARISON, BarChart)
+    assert [bar.over for bar in chart.bars] == [False, True]
+    assert chart.budget == budget_ms
+
+
+def test_a_budget_far_beyond_the_bars_does_not_squeeze_them() -> None:
+    (chart,) = of_kind(build_report(make_request(budget_ms=1e6)), SectionId.COMPARISON, BarChart)
+
+    assert chart.budget is None
+
+
+def test_intervals_and_likelihoods_appear_with_the_data() -> None:
+    bare = build_report(make_request(budget_ms=1.0))
+    sure = build_report(with_intervals(make_request(budget_ms=1.0)))
+
+    (without,) = of_kind(bare, SectionId.COMPARISON, Table)
+    (table,) = of_kind(sure, SectionId.COMPARISON, Table)
+    keys = {column.key for column in table.columns} - {column.key for column in without.columns}
+    assert keys == {"interval80", "interval95", "likely"}
+    assert "This engine gives no interval." in bullet_texts(bare, SectionId.SUMMARY)
+    assert any("80 % interval" in text for text in bullet_texts(sure, SectionId.SUMMARY))
+    assert any(
+        b.low80 and b.high95 for c in of_kind(sure, SectionId.COMPARISON, BarChart) for b in c.bars
+    )
+
+
+def test_a_rate_turns_an_interval_round_and_leaves_no_second_column_of_it() -> None:
+    request = with_intervals(make_request(unit=LatencyUnit.FPS))
+    report = build_report(request)
+
+    (table,) = of_kind(report, SectionId.COMPARISON, Table)
+    assert "fps" not in [column.key for column in table.columns]
+    (chart,) = of_kind(report, SectionId.COMPARISON, BarChart)
+    for bar in chart.bars:
+        assert bar.low95 < bar.low80 < bar.value < bar.high80 < bar.high95
+
+
+def test_a_pair_without_a_number_says_why_and_is_not_explained() -> None:
+    blind = make_device("Blind", metrics={})
+    report = build_report(make_request(targets=(FAST, blind)))
+
+    (table,) = of_kind(report, SectionId.COMPARISON, Table)
+    assert table.rows[1].note.startswith("No number: ")
+    assert table.rows[1].cells[2].text == "—"
+    assert len(of_kind(report, SectionId.OPERATORS, Table)) == 1
+
+
+def test_a_measured_number_stands_beside_what_the_engine_alone_predicts() -> None:
+    request = make_request()
+    first, second = request.predictions
+    measured = replace(first, basis=Basis.MEASURED, predicted_ms=7.25)
+    report = build_report(replace(request, predictions=(measured, second)))
+
+    notes = [row.note for t in of_kind(report, SectionId.COMPARISON, Table) for row in t.rows]
+    assert "The engine alone predicts 7.25 ms" in notes
+
+
+def test_the_slowest_operators_are_listed_with_their_sum() -> None:
+    request = make_request(make_model(*[Op(macs=k * 10**8) for k in range(1, 6)]), operators=2)
+    table = of_kind(build_report(request), SectionId.OPERATORS, Table)[0]
+
+    assert [cell.text for cell in column(table, "name")] == ["op_4", "op_3"]
+    explained = explain(request.models[0].model, FAST, "roofline")
+    shares = explained.share[[4, 3]].tolist()
+    assert [cell.value for cell in column(table, "sum")] == pytest.approx(
+        [shares[0], shares[0] + shares[1]]
+    )
+
+
+def test_attention_appears_with_the_data_operators_by_time() -> None:
+    assert not blocks(build_report(make_request()), SectionId.ATTENTION)
+
+    report = build_report(make_request(explain=attending))
+    heard, read = of_kind(report, SectionId.ATTENTION, HeatMap)[:2]
+    assert heard.rows == ("op_0", "op_1")
+    # op_0 takes most of the time and looks at FP32 alone, so FP32 weighs most.
+    assert heard.columns == ("FP32 peak", "Memory bandwidth")
+    assert heard.values == ((1.0, 0.0), (0.0, 1.0))
+    assert read.values == ((0.5, 0.5), (0.5, 0.5))
+
+
+def test_device_sheets_number_their_sources() -> None:
+    report = build_report(make_request(targets=(FAST,)))
+
+    metrics, sources = of_kind(report, SectionId.DEVICES, Table)
+    assert {cell.text for cell in column(metrics, "source")} == {"[1]"}
+    assert [[cell.text for cell in row.cells] for row in sources.rows] == [["[1]", "a data sheet"]]
+
+
+def test_a_signature_is_shown_with_protocol_and_dates() -> None:
+    known = make_signature(FAST.device)
+    report = build_report(make_request(signatures=(known,)))
+
+    facts = dict(of_kind(report, SectionId.PROBING, Facts)[0].rows)
+    assert facts["Signature"].text == known.stored.signature.id
+    assert facts["Date"].text == "2023-11-14"
+    assert facts["Protocol"].text == "ctm-probe/1"
+    assert "11 runs and 1 s" in facts["How"].text
+    assert facts["Drift of the machine"].text == "1.2%"
+    (table,) = of_kind(report, SectionId.PROBING, Table)
+    assert [cell.text for cell in table.rows[0].cells[:5]] == ["fbnet-00", "5", "4", "16.3%", "3"]
+    words = [paragraph.text for paragraph in of_kind(report, SectionId.PROBING, Paragraph)]
+    assert "Nothing was measured on Slow." in words
+    assert any("do not rest on this signature" in text for text in words)
+
+
+def test_what_ifs_and_what_int8_takes_for_granted_are_said() -> None:
+    asked = Asked(precision=Precision.INT8, threads=0)
+    eager = make_device("Eager", metrics={**FAST.device.metrics, "int8_tops": 8.0})
+    int8 = replace(eager, configuration=replace(eager.configuration, precision=Precision.INT8))
+    listed = replace(int8.device, configurations=(int8.configuration,))
+    report = build_report(make_request(targets=(replace(int8, device=listed),), asked=asked))
+
+    facts = dict(of_kind(report, SectionId.SETTINGS, Facts)[0].rows)
+    assert (facts["Precision"].text, facts["Threads"].text) == ("int8", "all cores")
+    assert any("quantised" in text for text in bullet_texts(report, SectionId.SETTINGS))
+
+
+def test_versions_and_commands_close_the_report() -> None:
+    report = build_report(make_request(commands=("ctm report net.onnx -o report.pdf",)))
+
+    assert report.sections[-1].id is SectionId.VERSIONS
+    (commands,) = of_kind(report, SectionId.VERSIONS, Commands)
+    assert commands.lines == ("ctm report net.onnx -o report.pdf",)
+    assert dict(of_kind(report, SectionId.VERSIONS, Facts)[0].rows)["Engine"].text == "roofline/1"
+
+
+def test_sections_are_chosen_and_keep_their_order() -> None:
+    chosen = [SectionId.VERSIONS, SectionId.SUMMARY]
+    report = build_report(make_request(), chosen)
+
+    assert [section.id for section in report.sections] == [SectionId.SUMMARY, SectionId.VERSIONS]
+    assert build_report(make_request()).only(chosen) == report
+
+
+def test_progress_names_each_pair_and_a_cancel_is_heard() -> None:
+    told: list[Progress] = []
+    build_report(make_request(), report=told.append)
+    assert [progress.done for progress in told] == [0, 1, 1]
+    assert told[0].message == "Explaining Fast"
+
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError):
+        build_report(make_request(), cancel=token)
+
+
+def test_models_of_one_name_are_told_apart() -> None:
+    models = [
+        make_model(Op(macs=1), path=path) for path in ("/a/net.onnx", "/b/net.onnx", "c.onnx")
+    ]
+
+    assert [one.label for one in labelled(models)] == ["net.onnx (1)", "net.onnx (2)", "c.onnx"]
+
+
+def hostile_request() -> ReportRequest:
+    targets = tuple(
+        make_device(f"d{place}", speed=place + 1.0, name=name, vendor=name, notes=name, system=name)
+        for place, name in enumerate(HOSTILE)
+    )
+    model = make_model(*[Op(macs=10**8)] * len(HOSTILE))
+    graph = replace(model.graph, names=HOSTILE, op_types=HOSTILE)
+    hostile = replace(model, graph=graph, producer=HOSTILE[0], notes=HOSTILE, path="/" + HOSTILE[2])
+    request = make_request(hostile, targets=targets, budget_ms=1.0, title="")
+    return replace(request, models=(replace(request.models[0], label=HOSTILE[0]),))
+
+
+def test_no_text_of_a_report_has_a_character_that_is_not_printable() -> None:
+    report = build_report(hostile_request())
+
+    def texts(value: object) -> list[str]:
+        if isinstance(value, str):
+            return [value]
+        if isinstance(value, tuple):
+            return [text for entry in value for text in texts(entry)]
+        fields = getattr(value, "__dataclass_fields__", {})
+        return [text for name in fields for text in texts(getattr(value, name))]
+
+    every = texts(report)
+    assert any("<script>" in text for text in every)
+    assert all(text.isprintable() for text in every)
+    assert max(map(len, every)) < 3000
+
+
+def test_ten_thousand_operators_make_no_longer_a_report() -> None:
+    huge = make_model(*[Op(macs=10**6)] * 10_000)
+    table = of_kind(build_report(make_request(huge)), SectionId.OPERATORS, Table)[0]
+
+    assert len(table.rows) == 15
+    assert SLOW.device.name
