@@ -50,6 +50,16 @@ class ComparisonColumns:
         return np.array([p.bound_ms for p in self._predictions], dtype=np.float64)
 
     @cached_property
+    def predicted_ms(self) -> FloatArray:
+        """What the engine predicts where the latency was measured, float64 [N] with NaN."""
+        return np.array([p.predicted_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def basis(self) -> IndexArray:
+        """What numbers rest on as codes, rows of one basis alike, intp [N]."""
+        return _codes([p.basis for p in self._predictions])[0]
+
+    @cached_property
     def batch(self) -> npt.NDArray[np.int64]:
         """Samples that a rate counts, int64 [N]; a batch that is not resolved counts as one."""
         return np.maximum(np.array([c.batch for c in self._configurations], dtype=np.int64), 1)

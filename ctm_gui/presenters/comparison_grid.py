@@ -25,7 +25,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.verdict import verdict_text
 
 # Columns whose order turns round between a time and a rate.
-TIME_COLUMNS = frozenset({"latency", "rate", "bound"})
+TIME_COLUMNS = frozenset({"latency", "rate", "predicted", "bound"})
 
 
 class ComparisonGrid(Grid):
@@ -63,6 +63,13 @@ class _Columns:
             self._count("batch", "Batch", lambda p: p.configuration.batch, batch_text),
             self._time("latency", self._titled("Latency"), lambda: self._data.latency_ms, unit),
             self._interval(),
+            self._time(
+                "predicted",
+                self._titled("Predicted"),
+                lambda: self._data.predicted_ms,
+                unit,
+                "What the engine predicts where the latency was measured.",
+            ),
             self._time("rate", rate, lambda: self._data.latency_ms, other),
             self._time("bound", self._titled("Bound"), lambda: self._data.bound_ms, unit),
             self._text("memory", "Memory fit", lambda row: memory_text(row.prediction.fits_memory)),
@@ -73,7 +80,7 @@ class _Columns:
 
     def _titled(self, word: str) -> str:
         if self._unit is LatencyUnit.FPS:
-            return {"Latency": "FPS", "Bound": "Bound (FPS)"}[word]
+            return "FPS" if word == "Latency" else f"{word} (FPS)"
         return f"{word} ({self._unit})"
 
     def _text(self, key: str, title: str, fact: Callable[[ComparisonRow], str]) -> Column:
@@ -105,7 +112,12 @@ class _Columns:
         )
 
     def _time(
-        self, key: str, title: str, times_ms: Callable[[], FloatArray], unit: LatencyUnit
+        self,
+        key: str,
+        title: str,
+        times_ms: Callable[[], FloatArray],
+        unit: LatencyUnit,
+        help_text: str = "",
     ) -> Column:
         @cache
         def values() -> FloatArray:
@@ -118,6 +130,7 @@ class _Columns:
             text=lambda row: number(float(values()[row])),
             sort_keys=values,
             copied=lambda rows: [plain_number(value) for value in values()[rows].tolist()],
+            help=help_text,
         )
 
     def _interval(self) -> Column:

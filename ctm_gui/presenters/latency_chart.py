@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ctm_gui.presenters.badges import Badge, badges_of
 from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import TargetGroups
@@ -40,8 +41,11 @@ class Bar:
         value: its length in the unit shown; None where there is no number.
         low, high: ends of the 80 % interval in the unit, or None.
         bound: the bound in the unit, or None.
+        predicted: what the engine predicts where the value was measured, in the unit, or None.
         over: whether it is over the budget.
         label: what stands at its end, or the reason.
+        badges: what the number rests on, and whether the engine knows such models and devices.
+        doubt: why the engine does not know them, else empty; shown where there is room.
     """
 
     row: int
@@ -51,8 +55,11 @@ class Bar:
     low: float | None
     high: float | None
     bound: float | None
+    predicted: float | None
     over: bool
     label: str
+    badges: tuple[Badge, ...]
+    doubt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class ChartLayout:
     Attributes:
         groups: the targets from the top down, over M bars.
         unit: the unit of x.
-        values, lows, highs, bounds: in the unit, float64 [M], NaN where there is none.
+        values, lows, highs, bounds, predicted: in the unit, float64 [M], NaN where there is none.
         over: which bars are over the budget, bool [M].
         budget: the budget in the unit; None where there is none, or where the rows have several
             batches and the unit is a rate, so that no single line stands for it.
@@ -84,6 +91,7 @@ class ChartLayout:
     lows: FloatArray
     highs: FloatArray
     bounds: FloatArray
+    predicted: FloatArray
     over: npt.NDArray[np.bool_]
     budget: float | None
 
@@ -110,6 +118,8 @@ class ChartLayout:
         row = int(self.groups.rows[place])
         group = int(np.searchsorted(self.groups.starts, place, side="right")) - 1
         over, value = bool(self.over[place]), _number_at(self.values, place)
+        predicted = _number_at(self.predicted, place)
+        comparison = self.groups.columns.rows[row]
         return Bar(
             row=row,
             top_px=place * self.row_px + group * self._gap_px + self._gap_px // 2,
@@ -118,8 +128,11 @@ class ChartLayout:
             low=_number_at(self.lows, place),
             high=_number_at(self.highs, place),
             bound=_number_at(self.bounds, place),
+            predicted=predicted,
             over=over,
-            label=_label(self.groups.columns.rows[row], value, self.unit, over=over),
+            label=_label(comparison, value, predicted, self.unit, over=over),
+            badges=badges_of(comparison.prediction),
+            doubt=shown(comparison.prediction.out_of_distribution),
         )
 
     def group(self, index: int) -> GroupBox:
@@ -215,6 +228,7 @@ def lay_out(groups: TargetGroups, unit: LatencyUnit, budget_ms: float | None) ->
         lows=lows,
         highs=highs,
         bounds=columns.in_unit(columns.bound_ms, unit)[rows],
+        predicted=columns.in_unit(columns.predicted_ms, unit)[rows],
         over=columns.over(budget_ms)[rows],
         budget=_budget_in_unit(columns, unit, budget_ms),
     )
@@ -225,7 +239,14 @@ def _number_at(values: FloatArray, place: int) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _label(row: ComparisonRow, value: float | None, unit: LatencyUnit, *, over: bool) -> str:
+def _label(
+    row: ComparisonRow,
+    value: float | None,
+    predicted: float | None,
+    unit: LatencyUnit,
+    *,
+    over: bool,
+) -> str:
     prediction = row.prediction
     if value is None:
         return f"no number: {shown(prediction.problem)}"
@@ -236,8 +257,8 @@ def _label(row: ComparisonRow, value: float | None, unit: LatencyUnit, *, over: 
         words.append("exceeds memory")
     if row.notes:
         words.append("if quantised")
-    if prediction.out_of_distribution:
-        words.append("uncertain")
+    if predicted is not None:
+        words.append(f"predicted {number(predicted)} {unit}")
     return " · ".join(words)
 
 
@@ -279,7 +300,7 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
         longest = max(longest, layout.budget)
     if not log:
         return 0.0, longest or 1.0
-    marks = np.concatenate([layout.values, layout.lows, layout.bounds])
+    marks = np.concatenate([layout.values, layout.lows, layout.bounds, layout.predicted])
     smallest = float(np.min(marks[marks > 0], initial=np.inf))
     smallest = smallest if math.isfinite(smallest) else longest or 1.0
     start = 10.0 ** math.floor(math.log10(smallest))
@@ -289,12 +310,13 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
 
 
 def _reach(layout: ChartLayout) -> FloatArray:
-    """Return how far right each bar or its interval goes, float64 [M], NaN without a number."""
-    return np.where(np.isnan(layout.values), np.nan, np.fmax(layout.values, layout.highs))
+    """Return how far right a bar and its marks go, float64 [M], NaN without a number."""
+    furthest = np.fmax(np.fmax(layout.values, layout.highs), layout.predicted)
+    return np.where(np.isnan(layout.values), np.nan, furthest)
 
 
 def bars_share(
-    layout: ChartLayout, label_px: Callable[[str], float], width_px: float, *, log: bool
+    layout: ChartLayout, label_px: Callable[[Bar], float], width_px: float, *, log: bool
 ) -> float:
     """Return which part of the width the axis up to the longest bar may take.
 
@@ -303,7 +325,7 @@ def bars_share(
 
     Args:
         layout: the bars.
-        label_px: measures a label with its gaps.
+        label_px: measures a bar's label and badges with their gaps.
         width_px: the width of the plot.
         log: whether the axis is logarithmic.
 
@@ -320,17 +342,17 @@ def bars_share(
         else:
             value /= high
         if value > 0:
-            label = label_px(layout.bar(place).label)
-            share = min(share, (width_px - label) / (value * width_px))
+            share = min(share, (width_px - label_px(layout.bar(place))) / (value * width_px))
     return max(share, _LEAST_BARS_SHARE)
 
 
 def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
     """Return the places of the longest bars among those with the same words in their labels."""
     columns, rows = layout.groups.columns, layout.groups.rows
-    kinds = layout.over * 2 + columns.is_flagged[rows]
+    measured = ~np.isnan(columns.predicted_ms[rows])
+    kinds = layout.over + 2 * columns.is_flagged[rows] + 4 * measured + 8 * columns.basis[rows]
     places: list[int] = []
-    for kind in range(4):
+    for kind in np.unique(kinds).tolist():
         found = np.flatnonzero((kinds == kind) & ~np.isnan(reach))
         places += found[_largest(reach[found], _MEASURED)].tolist()
     return places

@@ -205,6 +205,8 @@ class CompareView(QWidget):
         )
         has_interval = not np.isnan(self._data.low80_ms).all()
         self.table.set_column_shown("interval", shown=has_interval)
+        has_measured = not np.isnan(self._data.predicted_ms).all()
+        self.table.set_column_shown("predicted", shown=has_measured)
         self._show_matches()
         self._show_chart()
 

@@ -15,6 +15,7 @@ from ctm_gui.presenters.comparison import details
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import target_groups
 from ctm_gui.presenters.latency_chart import (
+    Bar,
     ChartLayout,
     bars_share,
     budget_in_ms,
@@ -30,6 +31,7 @@ from ctm_gui.views.latency_items import (
     ChartState,
     NameAxis,
     ValueAxis,
+    label_width,
 )
 from ctm_gui.views.latency_legend import LegendAxis
 from ctm_gui.views.plots import PixelItem, RowPlot
@@ -189,8 +191,8 @@ class LatencyChart(QWidget):
         if had_text != shown:
             self._legend.fit()
 
-    def _label_px(self, label: str) -> float:
-        return QFontMetricsF(self._state.font).horizontalAdvance(label) + 2 * LABEL_GAP_PX
+    def _label_px(self, bar: Bar) -> float:
+        return label_width(bar, self._state.font) + 2 * LABEL_GAP_PX
 
     def _fit_names(self) -> None:
         """Give the names the width that they need."""

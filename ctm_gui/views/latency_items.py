@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pyqtgraph as pg
-from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
@@ -15,6 +15,7 @@ from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
 from ctm_gui.presenters.log_ticks import log_ticks
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import Theme
+from ctm_gui.views.badges import BADGE_PX, badge_font, badge_width, paint_badge
 from ctm_gui.views.plots import hatch_lines
 from predictor.core.units import significant
 
@@ -22,6 +23,7 @@ LABEL_GAP_PX = 8.0
 _TINT = 56  # alpha of a bar over the budget under its hatching
 _SELECTED = 44  # alpha of the stripe behind a selected row
 PADDING_PX = 8.0
+_LEAST_DOUBT_PX = 150.0
 
 
 @dataclass(slots=True)
@@ -73,6 +75,22 @@ def paint_haloed(painter: QPainter, lines: Sequence[QLineF], theme: Theme, width
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         painter.setPen(pen)
         painter.drawLines(list(lines))
+
+
+def paint_diamond(painter: QPainter, centre: QPointF, half: float, theme: Theme) -> None:
+    """Paint a hollow diamond: what the engine predicts where the bar was measured."""
+    x, y = centre.x(), centre.y()
+    corners = [QPointF(x - half, y), QPointF(x, y - half), QPointF(x + half, y)]
+    painter.setPen(QPen(QColor(theme.text), 1.4))
+    painter.setBrush(QColor(theme.surface))
+    painter.drawPolygon([*corners, QPointF(x, y + half)])
+
+
+def label_width(bar: Bar, font: QFont) -> float:
+    """Return the pixels that a bar's label and badges take."""
+    small = badge_font(font)
+    badges = sum(badge_width(badge, small) + LABEL_GAP_PX for badge in bar.badges)
+    return QFontMetricsF(font).horizontalAdvance(bar.label) + badges
 
 
 class BarPainter:
@@ -136,12 +154,17 @@ class BarPainter:
         body = QRectF(0, row.top() + inset, end, row.height() - 2 * inset)
         paint_bar(painter, body, colour_of(state.theme, bar.series), over=bar.over)
         reach = self._whisker(painter, bar, body, x_of)
+        if bar.predicted is not None:
+            centre = QPointF(max(x_of(bar.predicted), 1.0), body.center().y())
+            paint_diamond(painter, centre, min(body.height() / 2, 5.0), state.theme)
+            reach = max(reach, centre.x() + 5.0)
         if bar.bound is not None:
             x = max(x_of(bar.bound), 1.0)
             tick = QLineF(x, body.top() - 2, x, body.bottom() + 2)
             paint_haloed(painter, [tick], state.theme, 2.0)
         text = QColor(state.theme.bad if bar.over else state.theme.text)
-        self._words(painter, bar, row, self._label_x(bar, max(end, reach), x_of), text)
+        x = self._words(painter, bar, row, self._label_x(bar, max(end, reach), x_of), text)
+        self._badges(painter, bar, row, x)
 
     def _label_x(self, bar: Bar, end: float, x_of: Callable[[float], float]) -> float:
         """Return where the label starts: after the bar, and after a bound that it would cover.
@@ -150,7 +173,7 @@ class BarPainter:
         """
         x = end + LABEL_GAP_PX
         bound = x_of(bar.bound) if bar.bound is not None else 0.0
-        width = QFontMetricsF(self._state.font).horizontalAdvance(bar.label)
+        width = label_width(bar, self._state.font)
         return bound + LABEL_GAP_PX if end < bound < x + width + LABEL_GAP_PX else x
 
     def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
@@ -177,7 +200,8 @@ class BarPainter:
         paint_haloed(painter, lines, self._state.theme, 1.3)
         return high
 
-    def _words(self, painter: QPainter, bar: Bar, row: QRectF, x: float, colour: QColor) -> None:
+    def _words(self, painter: QPainter, bar: Bar, row: QRectF, x: float, colour: QColor) -> float:
+        """Write the label and return where it ends."""
         room = row.right() - x - 2
         text = QFontMetricsF(self._state.font).elidedText(
             bar.label, Qt.TextElideMode.ElideRight, room
@@ -190,6 +214,28 @@ class BarPainter:
             painter.fillRect(words, QColor(self._state.theme.surface))
         painter.setPen(colour)
         painter.drawText(place, side, text)
+        return x + QFontMetricsF(self._state.font).horizontalAdvance(text)
+
+    def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float) -> None:
+        """Paint the badges after a label, then why the engine is in doubt where there is room."""
+        state, font = self._state, badge_font(self._state.font)
+        for badge in bar.badges:
+            x += LABEL_GAP_PX
+            frame = QRectF(x, row.center().y() - BADGE_PX / 2, badge_width(badge, font), BADGE_PX)
+            if frame.right() > row.right():
+                return
+            paint_badge(painter, frame, badge, state.theme, font)
+            x = frame.right()
+        painter.setFont(state.font)
+        x += LABEL_GAP_PX
+        room = row.right() - x - 2
+        if bar.doubt and room > _LEAST_DOUBT_PX:
+            metrics = QFontMetricsF(state.font)
+            text = metrics.elidedText(bar.doubt, Qt.TextElideMode.ElideRight, room)
+            painter.setPen(QColor(state.theme.muted))
+            painter.drawText(
+                QRectF(x, row.top(), room, row.height()), Qt.AlignmentFlag.AlignVCenter, text
+            )
 
 
 class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types

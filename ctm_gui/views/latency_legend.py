@@ -17,6 +17,7 @@ from ctm_gui.views.latency_items import (
     ChartState,
     colour_of,
     paint_bar,
+    paint_diamond,
     paint_haloed,
 )
 
@@ -116,6 +117,9 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
             lines += [QLineF(x, y - 4, x, y + 4) for x in (swatch.left(), swatch.right())]
             paint_haloed(painter, lines, theme, 1.3)
 
+        def predicted(swatch: QRectF) -> None:
+            paint_diamond(painter, swatch.center(), 5.0, theme)
+
         marks: list[tuple[str, Callable[[QRectF], None]]] = []
         if layout.over.any():
             marks.append(("over budget", over))
@@ -123,4 +127,6 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
             marks.append(("bound", bound))
         if not np.isnan(layout.lows).all():
             marks.append(("80 % interval", interval))
+        if not np.isnan(layout.predicted).all():
+            marks.append(("predicted, where measured", predicted))
         return marks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pyqtgraph as pg
@@ -36,6 +37,10 @@ def make_row(device: str, latency_ms: float | None, model: str = "resnet50", **f
         **facts,
     )
     return ComparisonRow(prediction, device.upper(), "Maker", "gpu", model)
+
+
+def column(view: CompareView, key: str) -> int:
+    return [column.key for column in view.table.model().grid.columns].index(key)
 
 
 @pytest.fixture
@@ -174,7 +179,7 @@ def test_a_budget_that_is_typed_is_told_and_judged(qtbot, view):
         QTest.keyClick(view.budget_box, Qt.Key.Key_Return)
     assert changed.args == [10.0]
     assert view.summary.text().startswith("1 of 4 targets meet 10 ms")
-    verdict = view.table.model().index(1, 12)
+    verdict = view.table.model().index(1, column(view, "verdict"))
     assert verdict.data() == "over (2.5×)"
     assert verdict.data(Qt.ItemDataRole.ForegroundRole).name() == LIGHT.bad
 
@@ -332,7 +337,7 @@ def test_themes_repaint_chart_and_table(qapp, view):
     apply_theme(qapp, DARK)
     view.set_theme(DARK)
     assert background() == DARK.surface
-    over = view.table.model().index(2, 12)
+    over = view.table.model().index(2, column(view, "verdict"))
     assert over.data(Qt.ItemDataRole.ForegroundRole).name() == DARK.bad
 
 
@@ -405,3 +410,36 @@ def test_every_part_has_a_name_for_a_screen_reader(view):
     for part in (view.chart, view.table, view.budget_box, view.order_box, view.filter_box):
         assert part.accessibleName()
     assert view.chart.accessibleDescription().startswith("4 bars")
+
+
+def test_what_was_measured_is_shown_beside_what_is_predicted(qapp, view):
+    measured = make_row("orin", 20.0, predicted_ms=26.0)
+    measured = replace(measured, prediction=replace(measured.prediction, basis=Basis.MEASURED))
+    assert view.table.isColumnHidden(column(view, "predicted"))
+    view.show_predictions([measured, make_row("rpi5", 40.0)])
+
+    assert not view.table.isColumnHidden(column(view, "predicted"))
+    assert view.table.model().index(0, column(view, "predicted")).data() == "26"
+    assert view.table.model().index(1, column(view, "predicted")).data() == "—"
+    painted = view.chart.grab().toImage()
+    view.show_predictions([replace(measured, prediction=without_own(measured.prediction))])
+    qapp.processEvents()
+    assert view.chart.grab().toImage() != painted
+
+
+def without_own(prediction: Prediction) -> Prediction:
+    return replace(prediction, predicted_ms=None)
+
+
+def test_badges_and_doubt_are_part_of_a_saved_plot(view, tmp_path):
+    doubt = "84 % of the time is in operators that no training network has"
+    view.resize(1500, 700)
+    view.show_predictions(
+        [make_row("rpi5", 4.0, out_of_distribution=doubt), make_row("orin", 90.0)]
+    )
+    svg = tmp_path / "bars.svg"
+    view.save_plot(svg)
+    texts = [node.text for node in ET.parse(svg).iter() if node.text]  # noqa: S314
+    assert texts.count("analytic") == 2
+    assert texts.count("uncertain") == 1
+    assert any(text.startswith("84 % of the time") for text in texts)

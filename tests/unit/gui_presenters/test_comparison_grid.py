@@ -27,6 +27,7 @@ def test_a_row_shows_the_facts_of_its_prediction(make_row):
         "batch": "1",
         "latency": "45",
         "interval": "40 – 60",
+        "predicted": "—",
         "rate": "22.2",
         "bound": "9",
         "memory": "fits",
@@ -80,4 +81,4 @@ def test_a_copy_holds_more_digits_and_leaves_out_dashes(make_row):
     assert [line["Latency (ms)"] for line in read] == ["", "0.333333"]
     assert [line["Device"] for line in read] == ["B", "'=CMD"]
     assert [line["Budget"] for line in read] == ["", "meets"]
-    assert grid.as_markdown([0]).splitlines()[1].count("---:") == 6
+    assert grid.as_markdown([0]).splitlines()[1].count("---:") == 7

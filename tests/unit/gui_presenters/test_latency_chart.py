@@ -1,11 +1,13 @@
 """Where bars lie, which way the axis reaches, what a dragged line means."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctm_gui.presenters.badges import Badge, BadgeStyle, badges_of
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import target_groups
 from ctm_gui.presenters.latency_chart import (
@@ -19,6 +21,7 @@ from ctm_gui.presenters.latency_chart import (
     prefers_log,
     value_range,
 )
+from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 
 
@@ -63,10 +66,42 @@ def test_labels_say_in_words_what_is_wrong(make_row):
         make_row("c", 12.0),
     ]
     assert [bar.label for bar in bars(laid_out(rows, budget_ms=30.0))] == [
-        "45 ms · over · exceeds memory · uncertain",
+        "45 ms · over · exceeds memory",
         "no number: not supported: fp32",
         "12 ms",
     ]
+
+
+def test_badges_say_what_a_number_rests_on_and_whether_it_is_in_doubt(make_row):
+    measured = make_row("a", 4.0, predicted_ms=5.0)
+    prediction = replace(measured.prediction, basis=Basis.MEASURED)
+    rows = [
+        replace(measured, prediction=prediction),
+        make_row("b", 9.0, out_of_distribution="an operator of\u202e its own"),
+        make_row("c", None, problem="not supported"),
+    ]
+    first, second, third = bars(laid_out(rows))
+
+    assert (first.label, first.predicted) == ("4 ms · predicted 5 ms", 5.0)
+    assert first.badges == (Badge("measured", BadgeStyle.FILLED),)
+    assert second.badges == (
+        Badge("analytic", BadgeStyle.PLAIN),
+        Badge("uncertain", BadgeStyle.WARNING),
+    )
+    assert second.doubt == "an operator of\\u202e its own"
+    assert third.badges == ()
+
+
+def test_every_basis_has_a_frame_of_its_own(make_row):
+    row = make_row("a", 4.0)
+    styles = {badges_of(replace(row.prediction, basis=basis))[0].style for basis in Basis}
+    assert len(styles) == len(Basis)
+
+
+def test_a_prediction_beyond_the_measured_bar_is_on_the_axis(make_row):
+    rows = [make_row("a", 10.0, predicted_ms=40.0)]
+    assert value_range(laid_out(rows), log=False) == (0.0, 40.0)
+    assert value_range(laid_out([make_row("a", 10.0, predicted_ms=0.5)]), log=True)[0] == 0.1
 
 
 def test_a_budget_has_one_line_unless_rates_of_several_batches_are_shown(make_row):
@@ -129,7 +164,7 @@ def test_an_empty_chart_has_an_axis(make_row):
 @given(st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40), st.integers(1, 30), st.booleans())
 def test_every_label_fits_after_its_bar_where_the_least_share_allows(make_row, values, em, log):
     layout = laid_out([make_row(f"d{i}", value) for i, value in enumerate(values)])
-    share = bars_share(layout, lambda label: em * len(label), 800.0, log=log)
+    share = bars_share(layout, lambda bar: em * len(bar.label), 800.0, log=log)
     assert 0.55 <= share <= 1.0
     low, high = value_range(layout, log=log)
     for bar in bars(layout):
