@@ -30,7 +30,7 @@ from predictor.core.units import LatencyUnit
 from predictor.services.operator_difference import Change
 
 _DEVICE_PX, _NAME_PX = 180, 220
-_EVERY = "All operators"
+_CHANGES = (None, *Change)
 
 
 class DifferenceView(QWidget):
@@ -98,9 +98,8 @@ class DifferenceView(QWidget):
         self.exchange_button = QPushButton("E&xchange")
         self.exchange_button.setToolTip("Compare the other way round.")
         self.change_box = QComboBox()
-        self.change_box.addItem(_EVERY, None)
-        for change in Change:
-            self.change_box.addItem(change.value.capitalize(), change)
+        for change in _CHANGES:
+            self.change_box.addItem("All operators" if change is None else change.capitalize())
         self.change_box.setAccessibleName("Operators shown")
         self.search_box = QLineEdit()
         self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
@@ -193,7 +192,8 @@ class DifferenceView(QWidget):
     def _filter(self, *_: object) -> None:
         grid = self._model.grid
         if isinstance(grid, DifferenceGrid):
-            mask = grid.mask(self.search_box.text(), self.change_box.currentData())
+            change = _CHANGES[self.change_box.currentIndex()]
+            mask = grid.mask(self.search_box.text(), change)
             self.table.keeping_selection(lambda: self._model.show_only(mask))
 
     def _on_target(self, _: object, current: int | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -161,10 +161,16 @@ class ParetoView(QWidget):
         self.table.rows_selected.connect(lambda _, current: self.plot.select(current))
         self.table.row_activated.connect(self._edit)
         self._model.score_typed.connect(self.score_typed)
+        # Not at once: the table still takes itself for edited. Not queued: the editor is deleted.
+        self.table.itemDelegate().closeEditor.connect(
+            lambda *_: QTimer.singleShot(0, self, self._refresh)
+        )
         self._scores.changed.connect(self._refresh)
 
     def _refresh(self, *_: object) -> None:
         matrix, target = self._matrix, self.target_box.currentIndex()
+        if self.table.state() is QAbstractItemView.State.EditingState:
+            return  # what is typed would be lost; it follows when the editor closes
         if matrix is None or not 0 <= target < len(matrix.targets):
             return
         found = trade_off(

@@ -198,8 +198,12 @@ class GridView(QTableView):
         self._copy(self._grid_model.grid.as_markdown)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter activates the current row; typing does not search, the filter field does."""
-        if event.key() in _ENTER and self.currentIndex().isValid():
+        """Enter activates the current row; typing does not search, the filter field does.
+
+        The Enter that ends an editor comes here too and activates nothing.
+        """
+        editing = self.state() is QAbstractItemView.State.EditingState
+        if event.key() in _ENTER and self.currentIndex().isValid() and not editing:
             self._activate(self.currentIndex())
             return
         super().keyPressEvent(event)
