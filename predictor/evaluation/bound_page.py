@@ -65,12 +65,16 @@ def page(found: Mapping[str, Any], origin: str) -> str:
             ((r["source"], r["reason"], r["rows"]) for r in found["without_estimate"]),
         ),
         "## Devices that the catalogue lacks",
-        _table(
-            ("source", "device", "rows"),
-            ((d["source"], d["device"], d["rows"]) for d in found["not_in_catalogue"]),
-        ),
+        _lacking(found["not_in_catalogue"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _lacking(devices: Sequence[Mapping[str, Any]]) -> str:
+    if not devices:
+        return "None."
+    rows = ((device["source"], device["device"], device["rows"]) for device in devices)
+    return _table(("source", "device", "rows"), rows)
 
 
 def _verdict(found: Mapping[str, Any]) -> str:

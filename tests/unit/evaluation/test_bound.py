@@ -182,3 +182,4 @@ def test_a_page_without_offenders_says_so(tmp_path: Path, devices: dict[str, Dev
 
     assert "0 of 1 measurements are under their bound: 0 %, within the limit." in text
     assert "## Measurements under their bound\n\nNone.\n" in text
+    assert text.endswith("## Devices that the catalogue lacks\n\nNone.\n")
