@@ -26,8 +26,10 @@ _BUDGET_REACH = 3.0
 _LINEAR_SPAN = 50.0
 # Longer labels are cut, so that bars stay comparable.
 _LEAST_BARS_SHARE = 0.55
-# As many of the longest bars of each kind have their labels measured.
-_MEASURED = 48
+# As many of the longest bars of all kinds together have their labels measured.
+_MEASURED = 144
+# As many of the wordiest names have theirs measured.
+_NAMES_MEASURED = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ class ChartLayout:
     def wordiest_groups(self) -> Iterator[GroupBox]:
         """Yield the groups with the most letters in name and configuration, a few of them."""
         letters = self.groups.columns.letters[self.groups.rows[self.groups.starts]]
-        return (self.group(index) for index in _largest(letters, _MEASURED).tolist())
+        return (self.group(index) for index in _largest(letters, _NAMES_MEASURED).tolist())
 
     def groups_between(self, top_px: float, bottom_px: float) -> Iterator[GroupBox]:
         """Yield the groups that reach into a stretch, from the top down."""
@@ -352,9 +354,10 @@ def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
     measured = ~np.isnan(columns.predicted_ms[rows])
     kinds = layout.over + 2 * columns.is_flagged[rows] + 4 * measured + 8 * columns.basis[rows]
     places: list[int] = []
-    for kind in np.unique(kinds).tolist():
+    present = np.unique(kinds).tolist()
+    for kind in present:
         found = np.flatnonzero((kinds == kind) & ~np.isnan(reach))
-        places += found[_largest(reach[found], _MEASURED)].tolist()
+        places += found[_largest(reach[found], -(-_MEASURED // len(present)))].tolist()
     return places
 
 
