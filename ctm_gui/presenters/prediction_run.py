@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ctm_gui.presenters.comparison import ComparisonRow
-from predictor.core.records import Device, Precision, Prediction, Target
+from predictor.core.records import Device, Measurement, Precision, Prediction, Target
 from predictor.services.assumptions import assumptions_of_each
 from predictor.services.ingestion import Model
 from predictor.services.prediction import predict, resolve_targets
@@ -68,6 +68,7 @@ def compare(
     devices: Sequence[Device],
     what_if: WhatIf,
     part: Callable[[Comparison], None] = lambda _: None,
+    own: Sequence[Measurement] = (),
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.
 
@@ -77,6 +78,7 @@ def compare(
         what_if: what is asked for.
         part: gets the comparison of the first models, a few times a second while the rest is
             predicted; may raise CancelledError.
+        own: the user's measurements, the oldest first.
 
     Raises:
         InputError: the configuration asked for makes no sense.
@@ -90,7 +92,7 @@ def compare(
         # The first run tells the pace: one model, then as many as fit in the time of a part.
         count = max(1, int(done * _PART_S / share_s)) if done else 1
         some = models[done : done + count]
-        rows += _rows(some, targets)
+        rows += _rows(some, targets, own)
         done += len(some)
         predicted += sum(not compared.problem for compared in some) * len(targets)
         if done < len(models) and time.perf_counter() - started > _PART_S:
@@ -99,10 +101,14 @@ def compare(
     return Comparison(tuple(models), targets, tuple(rows), predicted, seconds)
 
 
-def _rows(models: Sequence[ComparedModel], targets: Sequence[Target]) -> Iterator[ComparisonRow]:
+def _rows(
+    models: Sequence[ComparedModel],
+    targets: Sequence[Target],
+    measured: Sequence[Measurement],
+) -> Iterator[ComparisonRow]:
     """Give the rows of some models, model by model."""
     good = [compared.model for compared in models if not compared.problem]
-    predictions = iter(predict(good, targets) if good else ())
+    predictions = iter(predict(good, targets, own=measured) if good else ())
     for compared in models:
         own = (
             [_unavailable(compared, target) for target in targets]

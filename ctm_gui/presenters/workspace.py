@@ -11,6 +11,7 @@ from PySide6.QtGui import QUndoStack
 
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.messages import MessageLog
+from ctm_gui.presenters.own_measurements import OwnMeasurements
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison, WhatIf, compare
 from ctm_gui.presenters.recorder import Recorder
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
@@ -21,7 +22,7 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Precision
 from predictor.services.catalogue import Catalogue
 from predictor.services.history import History
-from predictor.services.ingestion import IngestionWorker
+from predictor.services.ingestion import IngestionWorker, Model
 from predictor.services.model_files import FoundFiles, absolute, find_model_files
 
 DEVICE_SUFFIX = ".json"
@@ -72,6 +73,7 @@ class Workspace(QObject):
         self.recorder = Recorder(open_store, self)
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
         self.machine = ThisMachine(self.library, self)
+        self.own = OwnMeasurements(self.recorder.run, self._models, self)
         self._what_if = WhatIf()
         self._comparison = Comparison()
         self._prediction: Task | None = None
@@ -163,6 +165,9 @@ class Workspace(QObject):
         self.selection.changed.connect(self._predict_soon)
         self.recorder.failed.connect(self.messages.error)
         self.recorder.opened.connect(self.library.load)
+        self.recorder.opened.connect(self.own.read)
+        self.shelf.content_changed.connect(self.own.read)
+        self.own.changed.connect(self._predict_soon)
         self.library.catalogue_changed.connect(self.selection.set_catalogue)
         self.library.renamed.connect(self.selection.rename)
         self.library.failed.connect(self.messages.error)
@@ -207,9 +212,15 @@ class Workspace(QObject):
     def _predict(self) -> None:
         if self._prediction is not None:
             self._prediction.cancel()
-        work = partial(compare, self._compared_models(), self.selection.selected, self._what_if)
+        work = partial(
+            compare,
+            self._compared_models(),
+            self.selection.selected,
+            self._what_if,
+            own=self.own.measurements,
+        )
         self._prediction = self.predictor.submit(
-            lambda context: work(partial(_tell_part, context)),
+            lambda context: work(part=partial(_tell_part, context)),
             on_result=self._on_compared,
             on_error=self._on_not_compared,
             on_part=self._on_part,
@@ -222,6 +233,9 @@ class Workspace(QObject):
             for entry in self.shelf.entries
             if entry.model is not None
         )
+
+    def _models(self) -> list[Model]:
+        return [entry.model for entry in self.shelf.entries if entry.model is not None]
 
     def _on_part(self, comparison: Comparison) -> None:
         # Models that are shown already stay until they are all predicted again.

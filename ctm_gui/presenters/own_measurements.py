@@ -1,0 +1,53 @@
+"""What the user measured of the models on the shelf, as the store has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.presenters.devices import StoreRunner
+from predictor.core.errors import CtmError
+from predictor.core.records import Measurement
+from predictor.services.ingestion import Model
+
+
+class OwnMeasurements(QObject):
+    """Keeps the measurements of some models; ``changed`` says that they are others.
+
+    Args:
+        run: runs work with the open store.
+        models: returns the models that there are now.
+        parent: owner.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        run: StoreRunner,
+        models: Callable[[], Sequence[Model]],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.measurements: tuple[Measurement, ...] = ()
+        self._run, self._models = run, models
+
+    def read(self, *_: object) -> None:
+        """Read them again, off the window's thread; without a store there are none."""
+        models = self._models()
+        if models:
+            self._run(
+                lambda history: tuple(history.measured(models)),
+                on_result=self._on_read,
+                on_error=_say_nothing,
+            )
+
+    def _on_read(self, found: tuple[Measurement, ...]) -> None:
+        if found != self.measurements:
+            self.measurements = found
+            self.changed.emit()
+
+
+def _say_nothing(_: CtmError) -> None:
+    """A store that fails says so where it is opened and written."""
