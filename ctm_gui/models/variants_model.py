@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
 
 from ctm_gui.models.grid_model import GridModel, Index
 from ctm_gui.presenters.grid import Grid
+from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.pareto import SCORE, ScoresGrid
 from ctm_gui.presenters.scores import parse_score
 from ctm_gui.presenters.variants import cell_details
@@ -28,12 +29,10 @@ class VariantsModel(GridModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(Grid(0, ()), parent)
         self._unit = LatencyUnit.MS
-        self._fastest: Sequence[int | None] = ()
+        self._fastest: IndexArray = np.empty(0, dtype=np.intp)
 
-    def show_matrix(
-        self, grid: VariantsGrid, fastest: Sequence[int | None], unit: LatencyUnit
-    ) -> None:
-        """Show another matrix; ``fastest`` is the model to mark, by target."""
+    def show_matrix(self, grid: VariantsGrid, fastest: IndexArray, unit: LatencyUnit) -> None:
+        """Show another matrix; ``fastest`` is the model to mark, by target, -1 for none."""
         self._fastest, self._unit = fastest, unit
         self.replace(grid)
 
@@ -52,7 +51,7 @@ class VariantsModel(GridModel):
         if role == TREND_ROLE:
             return self.grid.matrix.trend(*pair)
         if role == FASTEST_ROLE:
-            return self._fastest[pair[1]] == pair[0]
+            return bool(self._fastest[pair[1]] == pair[0])
         if role == Qt.ItemDataRole.ToolTipRole:
             return cell_details(self.grid.matrix, *pair, self._unit)
         return super().data(index, role)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.ordering import FloatArray, IndexArray, stable_order
 from ctm_gui.presenters.tabular import to_csv
-from predictor.core.markdown import markdown_table
 from ctm_gui.presenters.wording import NOTHING
+from predictor.core.markdown import markdown_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Grid:
         self, count: int, columns: Sequence[Column], copied: Sequence[Column] = ()
     ) -> None:
         self.columns = tuple(columns)
-        self.copied_columns = (*columns, *copied)
+        self._copied_columns = (*columns, *copied)
         self.count = count
         self.sort_column: int | None = None
         self.descending = False
@@ -65,6 +65,11 @@ class Grid:
         self._visible: npt.NDArray[np.bool_] = np.ones(count, dtype=np.bool_)
         self._keys: dict[int, FloatArray] = {}
         self.order: IndexArray = self._sorted
+
+    @property
+    def copied_columns(self) -> Sequence[Column]:
+        """The columns that a copy holds."""
+        return self._copied_columns
 
     def sort(self, column: int | None, *, descending: bool = False) -> None:
         """Sort all rows by ``column``, None for the order of the data; hidden ones stay hidden."""

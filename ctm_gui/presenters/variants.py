@@ -7,9 +7,11 @@ window shows rates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
 from ctm_gui.presenters.wording import (
     NOTHING,
@@ -22,7 +24,7 @@ from ctm_gui.presenters.wording import (
     signed,
 )
 from predictor.core.units import LatencyUnit
-from predictor.services.fastest import fastest_sentence, fastest_within
+from predictor.services.fastest import fastest_sentence
 from predictor.services.variants import Variants, compare_variants
 
 BASELINE = "baseline"
@@ -42,6 +44,11 @@ class VariantMatrix(Variants):
     def models(self) -> tuple[ComparedModel, ...]:
         """The models, M of them."""
         return self.comparison.models
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the numbers assume, each sentence once."""
+        return tuple(dict.fromkeys(note for row in self.comparison.rows for note in row.notes))
 
     def target_title(self, target: int) -> str:
         """Return the device's name and its configuration, a line each."""
@@ -69,7 +76,7 @@ def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
         [row.prediction for row in comparison.rows],
         baseline,
     )
-    return VariantMatrix(
+    matrix = VariantMatrix(
         found.labels,
         found.targets,
         found.predictions,
@@ -77,6 +84,9 @@ def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
         found.differences,
         comparison,
     )
+    # What looks at every prediction is worked out here, off the window's thread.
+    _ = matrix.latency_ms, matrix.has_intervals, matrix.notes
+    return matrix
 
 
 def cell_lines(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit) -> list[str]:
@@ -133,17 +143,17 @@ def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
     return [f"One run of batch {own} against one of batch {other}."] if own != other else []
 
 
-def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> list[int | None]:
-    """Return the fastest model that meets the budget, by target."""
-    return [fastest_within(matrix.on_target(t), budget_ms) for t in range(len(matrix.targets))]
+def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray:
+    """Return the fastest model that meets the budget, by target, intp [T]; -1 for none."""
+    latency_ms = np.nan_to_num(matrix.latency_ms, nan=np.inf)
+    least = latency_ms.min(axis=0, initial=np.inf)
+    meets = np.isfinite(least) & (least <= (np.inf if budget_ms is None else budget_ms))
+    return np.where(meets, latency_ms.argmin(axis=0), -1)
 
 
-def fastest_sentences(matrix: VariantMatrix, budget_ms: float | None) -> list[str]:
-    """Say for each target which model is the fastest that meets the budget."""
-    return [
-        fastest_sentence(matrix.on_target(target), matrix.labels, budget_ms)
-        for target in range(len(matrix.targets))
-    ]
+def fastest_on(matrix: VariantMatrix, target: int, budget_ms: float | None) -> str:
+    """Say which model is the fastest that meets the budget on a target."""
+    return fastest_sentence(matrix.on_target(target), matrix.labels, budget_ms)
 
 
 def matrix_summary(matrix: VariantMatrix) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache, cached_property
+
 import numpy as np
 
 from ctm_gui.presenters.columns import count_column, number_column, text_column
 from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.ordering import FloatArray, number_keys
-from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_sentences
+from ctm_gui.presenters.ordering import text_ranks
+from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_on
 from ctm_gui.presenters.wording import number, shown
 from predictor.core.units import LatencyUnit
 
@@ -23,11 +26,13 @@ class VariantsGrid(Grid):
         self.matrix = matrix
         self._unit = unit
         super().__init__(len(matrix.models), self._all())
-        # A cell holds lines of words; a copy holds numbers.
-        self.copied_columns = (
-            *self.columns[:_FIRST_COLUMNS],
-            *(c for target in range(len(matrix.targets)) for c in self._numbers_of(target)),
-        )
+
+    @cached_property
+    def copied_columns(self) -> Sequence[Column]:
+        """A cell holds lines of words; a copy holds each number in a column of its own."""
+        targets = range(len(self.matrix.targets))
+        numbers = (column for target in targets for column in self._numbers_of(target))
+        return (*self.columns[:_FIRST_COLUMNS], *numbers)
 
     def target_of(self, column: int) -> int | None:
         """Return the target of a column, None for those before the targets."""
@@ -53,15 +58,12 @@ class VariantsGrid(Grid):
         ]
 
     def _of_target(self, target: int) -> Column:
-        def latencies() -> FloatArray:
-            return number_keys([p.latency_ms for p in self.matrix.on_target(target)])
-
         return Column(
             f"target {target}",
             self.matrix.target_title(target),
             numeric=True,
             text=lambda row: "\n".join(cell_lines(self.matrix, row, target, self._unit)),
-            sort_keys=latencies,
+            sort_keys=lambda: self.matrix.latency_ms[:, target],
         )
 
     def _numbers_of(self, target: int) -> list[Column]:
@@ -69,9 +71,8 @@ class VariantsGrid(Grid):
         found = self.matrix.differences
         rows = slice(target, None, len(self.matrix.targets))
         device = self.matrix.target_title(target).replace("\n", ", ")
-        latencies = number_keys([p.latency_ms for p in self.matrix.on_target(target)])
         numbers = {
-            "latency ms": latencies,
+            "latency ms": self.matrix.latency_ms[:, target],
             "difference ms": found.difference_ms[rows],
             "difference ms, low 80 %": found.low80_ms[rows],
             "difference ms, high 80 %": found.high80_ms[rows],
@@ -90,9 +91,17 @@ class FastestGrid(Grid):
 
     def __init__(self, matrix: VariantMatrix, budget_ms: float | None) -> None:
         titles = [matrix.target_title(t).split("\n")[0] for t in range(len(matrix.targets))]
-        sentences = fastest_sentences(matrix, budget_ms)
+
+        @cache  # the rows in view are asked for, and again at each painting
+        def sentence(target: int) -> str:
+            return fastest_on(matrix, target, budget_ms)
+
         within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
-        super().__init__(
-            len(titles),
-            [text_column("device", "Device", titles), text_column("fastest", within, sentences)],
+        fastest = Column(
+            "fastest",
+            within,
+            numeric=False,
+            text=sentence,
+            sort_keys=lambda: text_ranks([sentence(t) for t in range(len(titles))]),
         )
+        super().__init__(len(titles), [text_column("device", "Device", titles), fastest])

@@ -56,7 +56,6 @@ class MatrixView(QWidget):
         self.table.setItemDelegate(self._delegate)
         self._fastest_model = GridModel(Grid(0, ()), self)
         self.fastest = GridView(self._fastest_model, "Fastest within the budget")
-        self.fastest.set_least_width("device", _DEVICE_PX)
         self._make_controls()
         self._arrange()
         self._connect()
@@ -66,7 +65,6 @@ class MatrixView(QWidget):
         self._matrix = matrix
         self._refresh()
         self.table.fit_columns()
-        self.fastest.fit_columns()
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit``; differences are times, also where it is a rate."""
@@ -149,7 +147,9 @@ class MatrixView(QWidget):
         self.table.keeping_selection(lambda: self._model.show_matrix(grid, fastest, self._unit))
         self._set_row_height(matrix)
         self._fastest_model.replace(FastestGrid(matrix, self._budget_ms))
-        self.summary.setText("\n".join([matrix_summary(matrix), *_notes(matrix)]))
+        # Not fitted: that would ask for sentences that nobody sees. The second column stretches.
+        self.fastest.setColumnWidth(0, _DEVICE_PX)
+        self.summary.setText("\n".join([matrix_summary(matrix), *matrix.notes]))
 
     def _set_row_height(self, matrix: VariantMatrix) -> None:
         lines = 3 if matrix.has_intervals else 2
@@ -181,8 +181,3 @@ class MatrixView(QWidget):
     def _budget_set(self, budget_ms: float | None) -> None:
         self.set_budget_ms(budget_ms)
         self.budget_changed.emit(budget_ms)
-
-
-def _notes(matrix: VariantMatrix) -> list[str]:
-    """Return what the numbers assume, each sentence once."""
-    return list(dict.fromkeys(note for row in matrix.comparison.rows for note in row.notes))

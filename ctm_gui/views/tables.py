@@ -35,6 +35,8 @@ from ctm_gui.views.plots import as_tooltip
 from ctm_gui.views.turns import in_turns
 
 _SAMPLED_ROWS = 64
+_SAMPLED_CELLS = 1024
+_LEAST_SAMPLED = 4
 _WIDEST_COLUMN_PX = 360.0
 _NARROWEST_TEXT_PX = 140.0
 # About 12 ms of writing.
@@ -121,7 +123,9 @@ class GridView(QTableView):
 
     def _natural_widths(self) -> list[float]:
         model, metrics = self._grid_model, self.fontMetrics()
-        step = max(1, model.rowCount() // _SAMPLED_ROWS)
+        # Few rows of many columns: a cell takes a while to write.
+        rows = max(_LEAST_SAMPLED, min(_SAMPLED_ROWS, _SAMPLED_CELLS // model.columnCount()))
+        step = max(1, model.rowCount() // rows)
         sample = [model.grid.source(place) for place in range(0, model.rowCount(), step)]
         margin_px = 2 * CELL_PADDING_PX + metrics.horizontalAdvance("m")
         widths = []

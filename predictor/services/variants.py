@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.core.records import Prediction, Target
 from predictor.services.comparison import Differences, differences
@@ -29,7 +31,13 @@ class Variants:
     baseline: int
     differences: Differences
 
-    @property
+    @cached_property
+    def latency_ms(self) -> NDArray[np.float64]:
+        """P50s, float64 [M, T]; NaN where there is no number."""
+        flat = np.array([p.latency_ms for p in self.predictions], dtype=np.float64)
+        return flat.reshape(len(self.labels), len(self.targets))
+
+    @cached_property
     def has_intervals(self) -> bool:
         """Whether any difference has an interval."""
         return not np.isnan(self.differences.low80_ms).all()

@@ -11,7 +11,7 @@ from ctm_gui.presenters.variants import (
     cell_details,
     cell_lines,
     fastest_models,
-    fastest_sentences,
+    fastest_on,
     matrix_summary,
     variant_matrix,
 )
@@ -69,12 +69,12 @@ def test_details_name_the_baseline_and_the_problem(matrix) -> None:
 
 
 def test_the_fastest_by_target(matrix) -> None:
-    assert fastest_models(matrix, None) == [1, 0]
-    assert fastest_models(matrix, 4.5) == [None, 0]
-    sentences = fastest_sentences(matrix, 6.0)
-    assert sentences[0] == "int8 is the fastest that meets 6 ms: 5 ms (1 of 3 models meet it)"
+    assert fastest_models(matrix, None).tolist() == [1, 0]
+    assert fastest_models(matrix, 4.5).tolist() == [-1, 0]
+    sentence = fastest_on(matrix, 0, 6.0)
+    assert sentence == "int8 is the fastest that meets 6 ms: 5 ms (1 of 3 models meet it)"
     grid = FastestGrid(matrix, 6.0)
-    assert [column.text(0) for column in grid.columns] == ["Device 0", sentences[0]]
+    assert [column.text(0) for column in grid.columns] == ["Device 0", sentence]
 
 
 def test_the_summary_counts_targets(matrix) -> None:
