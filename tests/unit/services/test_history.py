@@ -157,3 +157,16 @@ def test_the_module_is_imported_without_sqlite_utils() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_a_report_refers_to_the_predictions_that_it_shows(history: History) -> None:
+    (known,) = history.record([RESNET], [PI])
+    new = dataclasses.replace(PI, device_id="rtx3090", latency_ms=0.5)
+    history.record_report("Latency", Path("/reports/report.pdf"), [RESNET], [PI, new])
+
+    (report,) = history.reports()
+    assert (report.title, report.path) == ("Latency", "/reports/report.pdf")
+    assert report.prediction_ids[0] == known
+    stored = {s.id: s.prediction for s in history.recent_predictions()}
+    assert [stored[identity].device_id for identity in report.prediction_ids] == ["rpi5", "rtx3090"]
+    assert len(stored) == 2

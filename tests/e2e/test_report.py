@@ -1,0 +1,124 @@
+"""``ctm report`` as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from predictor.core.wording import number
+from tests.e2e.conftest import ROOT, Run
+
+DEVICES = ("--device", "rpi5", "--device", "rtx3090")
+needs_poppler = pytest.mark.skipif(
+    shutil.which("pdftotext") is None, reason="pdftotext of poppler-utils is missing"
+)
+
+
+@needs_poppler
+def test_the_pdf_says_what_predict_says(ctm: Run, mobilenet: Path, tmp_path: Path) -> None:
+    store, path = str(tmp_path / "store.sqlite"), tmp_path / "report.pdf"
+    done = ctm("report", mobilenet, *DEVICES, "--budget-ms", "2", "-o", path, CTM_STORE=store)
+    predicted = ctm("predict", mobilenet, *DEVICES, "--json", CTM_STORE=store)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{path}: Latency of mobilenetv2-1.0-224.onnx\n"
+    text = subprocess.run(
+        ["pdftotext", "-layout", str(path), "-"], capture_output=True, text=True, check=True
+    ).stdout
+    for prediction in json.loads(predicted.stdout)["predictions"]:
+        assert f" {number(prediction['latency_ms'])} " in text
+        assert prediction["fingerprint"] in text
+    assert "meets the budget of 2 ms on 1 of 2 targets" in text
+    assert "Page 1 of " in text
+    information = json.loads(ctm("store", "info", "--json", CTM_STORE=store).stdout)
+    assert information["records"]["reports"] == 1
+    assert information["records"]["predictions"] == 4
+
+
+def test_json_and_markdown_need_no_qt(ctm: Run, mobilenet: Path, tmp_path: Path) -> None:
+    # A package that cannot be imported stands in for a machine without Qt.
+    package = tmp_path / "PySide6"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ImportError")
+    place = {
+        "CTM_STORE": str(tmp_path / "store.sqlite"),
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+    }
+    sections = ("--sections", "summary,comparison", "--device", "rpi5")
+    for name in ("report.md", "report.json"):
+        done = ctm("report", mobilenet, *sections, "-o", tmp_path / name, **place)
+        assert done.returncode == 0, done.stderr
+
+    wanted = ctm("report", mobilenet, *sections, "-o", tmp_path / "report.pdf", **place)
+    assert wanted.returncode == 3
+    assert "the PDF writer: a library is missing" in wanted.stderr
+    assert not (tmp_path / "report.pdf").exists()
+    document = json.loads((tmp_path / "report.json").read_bytes())
+    assert [section["id"] for section in document["sections"]] == ["summary", "comparison"]
+    assert "## Comparison" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_command_in_the_report_makes_it_again(
+    ctm: Run, mobilenet: Path, tmp_path: Path
+) -> None:
+    place = {"CTM_STORE": str(tmp_path / "store.sqlite")}
+    path = tmp_path / "report.json"
+    ctm("report", mobilenet, *DEVICES, "--batch", "2", "-o", path, **place)
+    first = json.loads(path.read_bytes())
+    (commands,) = [
+        block
+        for section in first["sections"]
+        for block in section["blocks"]
+        if block["kind"] == "commands"
+    ]
+    line = commands["lines"][0].split()
+    path.unlink()
+    assert line[:2] == ["ctm", "report"]
+    done = ctm(*line[1:], **place)
+
+    assert done.returncode == 0, done.stderr
+    again = json.loads(path.read_bytes())
+    assert again["sections"][:5] == first["sections"][:5]
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("report.txt", "its ending is .txt"),
+        ("missing/report.pdf", "its folder does not exist"),
+    ],
+)
+def test_a_wrong_output_is_told_before_the_work(
+    ctm: Run, mobilenet: Path, output: str, words: str
+) -> None:
+    done = ctm("report", mobilenet, *DEVICES, "-o", output)
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_one_model_that_cannot_be_read_does_not_keep_the_others(
+    ctm: Run, mobilenet: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.md"
+    store = str(tmp_path / "store.sqlite")
+    done = ctm("report", mobilenet, "none.onnx", *DEVICES, "-o", path, CTM_STORE=store)
+
+    assert done.returncode == 2
+    assert "none.onnx: there is no such file" in done.stderr
+    assert "mobilenetv2" in path.read_text(encoding="utf-8")
+
+
+def test_a_store_that_fails_costs_no_report(ctm: Run, mobilenet: Path, tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    done = ctm("report", mobilenet, *DEVICES, "-o", path, CTM_STORE=str(mobilenet))
+
+    assert done.returncode == 3
+    assert "the report is not in the store" in done.stderr
+    assert path.exists()
