@@ -157,6 +157,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="What operators and the metrics of a device look at"),
     ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(3), "Ctrl+4", "tabs",
                tip="All devices, and the form of your own"),
+    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(4), "Ctrl+5", "tabs",
+               tip="What was predicted before, and how right it was"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),
     ActionSpec("next_part", VIEW, "&Next Part of the Window", lambda w: w.go_to_part(1), "F6",

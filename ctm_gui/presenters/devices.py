@@ -123,13 +123,17 @@ class DeviceLibrary(QObject):
         found = (entry.key for entry in self.entries if entry.device.id == device_id)
         return next(found, "")
 
+    def by_id(self) -> dict[str, Device]:
+        """Return all devices by id."""
+        return {entry.device.id: entry.device for entry in self.entries}
+
     def taken_ids(self, except_key: str = "") -> set[str]:
         """Return the ids that a new device must not have."""
         ids = {entry.device.id for entry in self.entries if entry.key != except_key}
         return ids | RESERVED_IDS
 
     def load(self) -> None:
-        """Read the user's devices from the store."""
+        """Read the user's devices from the store; one that is there already is as it is there."""
         self._submit(lambda history: history.devices.every(), self._on_loaded)
 
     def duplicate(self, key: str, file: DeviceFile | None = None) -> None:
@@ -203,8 +207,9 @@ class DeviceLibrary(QObject):
         self.failed.emit(error)
 
     def _on_loaded(self, files: tuple[DeviceFile, ...]) -> None:
+        keys = {entry.device.id: key for key, entry in self._own.items()}
         for file in files:
-            key = f"own:{next(self._numbers)}"
+            key = keys.get(file.device.id) or f"own:{next(self._numbers)}"
             self._own[key] = DeviceEntry(key, file, own=True)
             if file.device.id in self._shipped.by_id:
                 # A newer program ships a device under the id of this one.

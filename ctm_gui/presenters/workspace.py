@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,9 +10,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
 from ctm_gui.presenters.devices import DeviceLibrary
+from ctm_gui.presenters.history import HistoryDesk
 from ctm_gui.presenters.messages import MessageLog
 from ctm_gui.presenters.own_measurements import OwnMeasurements
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison, WhatIf, compare
+from ctm_gui.presenters.projects import ProjectExchange
 from ctm_gui.presenters.recorder import Recorder
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.presenters.targets import TargetSelection
@@ -74,6 +76,10 @@ class Workspace(QObject):
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
         self.machine = ThisMachine(self.library, self)
         self.own = OwnMeasurements(self.recorder.run, self._models, self)
+        self.history = HistoryDesk(
+            self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
+        )
+        self.projects = ProjectExchange(self.recorder.run, catalogue, self)
         self._what_if = WhatIf()
         self._comparison = Comparison()
         self._prediction: Task | None = None
@@ -119,6 +125,7 @@ class Workspace(QObject):
         for worker in (self._finder, self._reader, self.predictor):
             worker.close()
         self.machine.close()
+        self.history.close()
         self.recorder.close()
 
     def open_paths(self, paths: Sequence[str]) -> None:
@@ -172,6 +179,21 @@ class Workspace(QObject):
         self.library.renamed.connect(self.selection.rename)
         self.library.failed.connect(self.messages.error)
         self.library.told.connect(self.messages.info)
+        self._connect_history()
+
+    def _connect_history(self) -> None:
+        self.recorder.opened.connect(self.history.expect_more)
+        self.recorder.opened.connect(self.history.purge)
+        self.recorder.recorded.connect(self.history.expect_more)
+        self.history.reopened.connect(self._open_again)
+        self.projects.imported.connect(self.library.load)
+        self.projects.imported.connect(self.history.expect_more)
+        self.projects.imported.connect(self._predict_soon)
+        self.history.changed.connect(self.own.read)
+        self.projects.imported.connect(self.own.read)
+        for source in (self.history, self.projects):
+            source.failed.connect(self.messages.error)
+            source.told.connect(self.messages.info)
 
     def _timer(self, delay_ms: int, call: Callable[[], None]) -> QTimer:
         timer = QTimer(self, singleShot=True, interval=delay_ms)
@@ -183,6 +205,15 @@ class Workspace(QObject):
             self._what_if = what_if
             timer.start()
             self.what_if_changed.emit()
+
+    def _open_again(self, path: str, dimensions: Mapping[str, int], device_id: str) -> None:
+        """Open a model with values of its dimensions, and tick the device it was predicted on."""
+        (row,) = self.shelf.add([path])
+        for name, value in dimensions.items():
+            self.shelf.bind(row, name, value)
+        if device_id in self.library.by_id():
+            self.selection.select([device_id], selected=True)
+        self.opened.emit([path])
 
     def _apply_batch(self) -> None:
         self.shelf.set_batch(self._what_if.batch)

@@ -27,6 +27,7 @@ from ctm_gui.views.device_form import DeviceFormView
 from ctm_gui.views.device_header import DeviceHeader
 from ctm_gui.views.device_profile import DeviceProfile
 from ctm_gui.views.devices_list import DevicesList
+from ctm_gui.views.drop_overlay import refuse_drops
 from ctm_gui.views.turns import in_turns
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
@@ -77,7 +78,7 @@ class DevicesView(QWidget):
             self._profile = DeviceProfile()
             self._profile.set_theme(self._theme)
             self._places[PROFILE_PAGE].addWidget(self._profile)
-            _refuse_drops(self._profile)
+            refuse_drops(self._profile)
         return self._profile
 
     @property
@@ -87,7 +88,7 @@ class DevicesView(QWidget):
             self._comparison = DeviceComparisonView()
             self._comparison.show_entries(self.library.entries)
             self._places[COMPARISON_PAGE].addWidget(self._comparison)
-            _refuse_drops(self._comparison)
+            refuse_drops(self._comparison)
         return self._comparison
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -151,7 +152,7 @@ class DevicesView(QWidget):
         self._connect()
         self._show_machine()
         self.list.select(self.form.key)
-        _refuse_drops(self)
+        refuse_drops(self)
         self._is_built = True
         self.built.emit()
 
@@ -256,9 +257,3 @@ class DevicesView(QWidget):
         self._progress.setVisible(self.machine.busy)
         self._state.setText(self.machine.state)
         self.detect_button.setEnabled(not self.machine.busy)
-
-
-def _refuse_drops(widget: QWidget) -> None:
-    """Leave dropped files to the window: a field would take their paths as text."""
-    for part in widget.findChildren(QWidget):
-        part.setAcceptDrops(False)

@@ -95,3 +95,9 @@ class DropOverlay(QWidget):
 def dropped_paths(mime: QMimeData) -> list[str]:
     """Return the local files and folders among what is dragged."""
     return [url.toLocalFile() for url in mime.urls() if url.isLocalFile()]
+
+
+def refuse_drops(widget: QWidget) -> None:
+    """Leave dropped files to the window: a field of a view would take their paths as text."""
+    for part in widget.findChildren(QWidget):
+        part.setAcceptDrops(False)

@@ -46,6 +46,7 @@ from ctm_gui.views.drop_overlay import DropOverlay
 from ctm_gui.views.explanation_tabs import ExplanationTabs
 from ctm_gui.views.first_view import FirstView
 from ctm_gui.views.focus_parts import go_to_part
+from ctm_gui.views.history_view import HistoryView
 from ctm_gui.views.menus import fill_menus
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
@@ -66,9 +67,10 @@ from ctm_gui.views.what_if_bar import WhatIfBar
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
-COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB = range(4)
-_TITLES = ("Compare", "Operators", "Attention", "Devices")
+COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB, HISTORY_TAB = range(5)
+_TITLES = ("Compare", "Operators", "Attention", "Devices", "History")
 _LEFT_WIDTH = 340
+_View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView
 
 
 class MainWindow(QMainWindow):
@@ -104,11 +106,13 @@ class MainWindow(QMainWindow):
         self.attention_view = AttentionView()
         self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
         self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
-        self._views: tuple[CompareTabs | OperatorsView | AttentionView | DevicesView, ...] = (
+        self.history_view = HistoryView(workspace.history, workspace.projects)
+        self._views: tuple[_View, ...] = (
             self.compare_tabs,
             self.operators_view,
             self.attention_view,
             self.devices_view,
+            self.history_view,
         )
         self.what_if_bar = WhatIfBar()
         self.message_list = MessageList(workspace.messages)
@@ -295,6 +299,7 @@ class MainWindow(QMainWindow):
         self.compare_tabs.budget_changed.connect(self._on_budget)
         self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))
         self.compare_view.row_activated.connect(self._on_row_activated)
+        self.compare_view.table.add_row_action("Record Measured Latency…", self._record_measured)
         self.explanation.told.connect(workspace.messages.info)
         self.explanation.failed.connect(workspace.messages.error)
         self.tabs.currentChanged.connect(self._show_comparison)
@@ -376,6 +381,7 @@ class MainWindow(QMainWindow):
         self.what_if_bar.show_unit(unit)
         self.compare_tabs.set_unit(unit)
         self.operators_view.set_unit(unit)
+        self.history_view.set_unit(unit)
 
     def _on_budget(self, budget_ms: float | None) -> None:
         self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
@@ -383,6 +389,10 @@ class MainWindow(QMainWindow):
     def _on_row_activated(self, row: int) -> None:
         self.explanation.choose(*self.workspace.comparison.pair_of(row))
         self.tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def _record_measured(self, row: int) -> None:
+        shown = self.workspace.comparison.rows[row]
+        self.workspace.history.find(shown.prediction, shown.device_name)
 
     def _on_device_activated(self, device_id: str) -> None:
         self.workspace.selection.select([device_id], selected=True)

@@ -70,6 +70,7 @@ class GridView(QTableView):
         self._fitting = False
         self._sized_by_user = False
         self._copies = 0
+        self._row_actions: list[QAction] = []
         self._least_px: dict[str, int] = {}
         self.setModel(model)
         self.setAccessibleName(name)
@@ -216,12 +217,32 @@ class GridView(QTableView):
         """Do nothing: Qt's own search asks for every cell of a column and would stall."""
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer to copy."""
+        """Offer what can be done with rows."""
         self.copy_menu().popup(event.globalPos())
 
+    def add_row_action(self, text: str, run: Callable[[int], None]) -> QAction:
+        """Offer something to do with the current row in the context menu.
+
+        Args:
+            text: its words.
+            run: called with the row of the data.
+        """
+
+        def run_on_current() -> None:
+            row = self.current_row()
+            if row is not None:
+                run(row)
+
+        self._row_actions.append(self._action(text, run_on_current))
+        return self._row_actions[-1]
+
     def copy_menu(self) -> QMenu:
-        """Return a menu that copies, and goes when it is closed."""
+        """Return a menu of what can be done with rows, and goes when it is closed."""
         menu = QMenu(self)
+        for action in self._row_actions:
+            action.setEnabled(self.current_row() is not None)
+        menu.addActions(self._row_actions)
+        menu.addSeparator()
         menu.addActions([self.copy_csv, self.copy_markdown])
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu

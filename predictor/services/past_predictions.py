@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from predictor.core.errors import InputError
-from predictor.core.records import Measurement
+from predictor.core.records import Measurement, Prediction
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit
 from predictor.graph.operator_graph import OperatorGraph
@@ -100,6 +100,10 @@ class PastPredictions:
             tuple(measured),
             tuple(pairs(found, measured, members)),
         )
+
+    def find(self, prediction: Prediction) -> StoredPrediction | None:
+        """Return the newest record of a prediction; None where there is none."""
+        return records.newest_of(self._database, prediction)
 
     def mark(self, prediction_id: str, tags: Sequence[str], note: str) -> None:
         """Set a prediction's tags and note.

@@ -108,6 +108,17 @@ def by_id(connection: sqlite3.Connection, prediction_id: str) -> StoredPredictio
     return None if row is None else _stored(row)
 
 
+def newest_of(database: Database, prediction: Prediction) -> StoredPrediction | None:
+    """Return the newest record that says what ``prediction`` says and was not deleted."""
+    with database.reading() as connection:
+        rows = connection.execute(
+            f"{_SELECT} WHERE predictions.fingerprint = ? AND targets.device_id = ?"
+            " AND deleted_ns IS NULL ORDER BY predictions.created_ns DESC, predictions.rowid DESC",
+            (prediction.fingerprint, prediction.device_id),
+        )
+        return next((s for s in map(_stored, rows) if s.prediction == prediction), None)
+
+
 def count(database: Database) -> int:
     """Return how many predictions there are that were not deleted."""
     with database.reading() as connection:

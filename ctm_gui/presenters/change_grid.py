@@ -1,0 +1,90 @@
+"""The table of predictions then and now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ctm_gui.presenters.grid import Column, Grid
+from ctm_gui.presenters.ordering import number_keys, text_ranks
+from ctm_gui.presenters.past_grid import local_time, percent
+from ctm_gui.presenters.past_rows import PastRow
+from ctm_gui.presenters.wording import (
+    NOTHING,
+    batch_of,
+    configuration_text,
+    in_unit,
+    number,
+    plain_number,
+    shown,
+)
+from predictor.core.units import LatencyUnit
+from predictor.services.then_and_now import ThenAndNow
+
+
+class ChangeGrid(Grid):
+    """A row for each prediction: what was said then, what is said now, what was measured.
+
+    Args:
+        entries: predictions then and now.
+        rows: of the same predictions in the history.
+        unit: of all latencies.
+    """
+
+    def __init__(
+        self, entries: Sequence[ThenAndNow], rows: Sequence[PastRow], unit: LatencyUnit
+    ) -> None:
+        self.entries, self._rows, self._unit = tuple(entries), tuple(rows), unit
+        then = [e.then.prediction for e in entries]
+        now = [None if e.now is None else e.now.latency_ms for e in entries]
+        changes = [e.change for e in entries]
+        columns = [
+            _text("model", "Model", [shown(p.model) for p in then]),
+            _text("device", "Device", [shown(row.device_name) for row in rows]),
+            _text("how", "Configuration", [configuration_text(p.configuration) for p in then]),
+            _text("when", "Then", [local_time(e.then.created_ns) for e in entries]),
+            self._latency("then", "Then", [p.latency_ms for p in then]),
+            self._latency("now", "Now", now),
+            Column(
+                "change",
+                "Change",
+                numeric=True,
+                text=lambda row: percent(changes[row], signed=True),
+                sort_keys=lambda: np.abs(number_keys(changes)),
+                copied=lambda picked: [plain_number(changes[row]) for row in picked],
+            ),
+            self._latency("measured", "Measured", [row.measured_ms for row in rows]),
+            _text("engine", "Engine now", [_engine(e) for e in entries]),
+            _text("why", "Why", [_why(e) for e in entries]),
+        ]
+        super().__init__(len(self.entries), columns)
+
+    def _latency(self, key: str, title: str, values_ms: Sequence[float | None]) -> Column:
+        values = [
+            in_unit(value, self._unit, batch_of(row.stored.prediction.configuration))
+            for value, row in zip(values_ms, self._rows, strict=True)
+        ]
+        return Column(
+            key,
+            f"{title} ({self._unit})",
+            numeric=True,
+            text=lambda row: number(values[row]),
+            sort_keys=lambda: number_keys(values),
+            copied=lambda picked: [plain_number(values[row]) for row in picked],
+        )
+
+
+def _engine(entry: ThenAndNow) -> str:
+    return NOTHING if entry.now is None else shown(entry.now.engine)
+
+
+def _why(entry: ThenAndNow) -> str:
+    if entry.problem:
+        return shown(entry.problem)
+    return shown("; ".join(entry.reasons)) or ("the same" if entry.change == 0 else NOTHING)
+
+
+def _text(key: str, title: str, words: Sequence[str]) -> Column:
+    write: Callable[[int], str] = lambda row: words[row]  # noqa: E731
+    return Column(key, title, numeric=False, text=write, sort_keys=lambda: text_ranks(words))

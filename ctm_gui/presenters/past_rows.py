@@ -1,0 +1,233 @@
+"""The predictions of the past as rows, and which of them a filter shows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.ordering import FloatArray, natural_key
+from ctm_gui.presenters.wording import basis_text, shown
+from predictor.core.records import Basis, Device
+from predictor.services.past_predictions import PastContent, StoredPrediction
+from predictor.services.truth import (
+    Pair,
+    TargetErrors,
+    errors_by_target,
+    latest_by_target,
+    target_of,
+)
+
+_DAY_NS = 24 * 3600 * 10**9
+# What the filter offers: days back from now, None for all.
+PERIODS: tuple[tuple[str, int | None], ...] = (
+    ("Any time", None),
+    ("Today", 1),
+    ("Last 7 days", 7),
+    ("Last 30 days", 30),
+    ("Last year", 365),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PastRow:
+    """One prediction of the past.
+
+    Attributes:
+        stored: the record.
+        device_name: the device's name for people; its id where it is no longer there.
+        measured_ms: the newest measured latency of the same graph on the same target, or None.
+    """
+
+    stored: StoredPrediction
+    device_name: str
+    measured_ms: float | None = None
+
+    @property
+    def error(self) -> float | None:
+        """The prediction's error as a part of what was measured; None where it cannot be told."""
+        prediction = self.stored.prediction
+        if self.measured_ms is None or prediction.basis in {None, Basis.MEASURED}:
+            return None
+        return None if not prediction.latency_ms else prediction.latency_ms / self.measured_ms - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PastFilter:
+    """What is to be shown; an empty field leaves nothing out.
+
+    Attributes:
+        search: words that must all occur.
+        model: name of the model's file.
+        device_id: id of the device.
+        basis: of the prediction.
+        tag: one of its tags.
+        days: how far back.
+        measured: whether only those that were measured are shown.
+    """
+
+    search: str = ""
+    model: str = ""
+    device_id: str = ""
+    basis: str = ""
+    tag: str = ""
+    days: int | None = None
+    measured: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PastRows:
+    """All rows, what was measured of them, and the errors by target.
+
+    Attributes:
+        rows: N rows, the newest first.
+        count: how many the store has; more than N where old ones are not shown.
+        pairs: measurements with the predictions that they tell about, the oldest first.
+        device_names: by id, of the devices that there are.
+    """
+
+    rows: tuple[PastRow, ...] = ()
+    count: int = 0
+    pairs: tuple[Pair, ...] = ()
+    device_names: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def same_as(self, other: PastRows) -> bool:
+        """Return whether there is nothing else to show."""
+        return (
+            self.count == other.count
+            and self.rows == other.rows
+            and self.pairs == other.pairs
+            and self.device_names == other.device_names
+        )
+
+    @cached_property
+    def errors(self) -> tuple[TargetErrors, ...]:
+        """How well each engine did on each target."""
+        return tuple(errors_by_target(self.pairs))
+
+    def name_of(self, device_id: str) -> str:
+        """Return a device's name for people; its id where it is no longer there."""
+        return self.device_names.get(device_id, device_id)
+
+    def models(self) -> list[str]:
+        """Return the names of the models, each once, in natural order."""
+        return sorted({row.stored.prediction.model for row in self.rows}, key=natural_key)
+
+    def devices(self) -> list[tuple[str, str]]:
+        """Return name and id of the devices, each once, in natural order of the names."""
+        found = {row.stored.prediction.device_id: row.device_name for row in self.rows}
+        return sorted(((n, i) for i, n in found.items()), key=lambda pair: natural_key(pair[0]))
+
+    def tags(self) -> list[str]:
+        """Return the tags, each once, in natural order."""
+        return sorted({tag for row in self.rows for tag in row.stored.tags}, key=natural_key)
+
+    def mask(self, wanted: PastFilter, now_ns: int | None = None) -> npt.NDArray[np.bool_]:
+        """Return which rows a filter shows, bool [N].
+
+        Args:
+            wanted: the filter.
+            now_ns: the time that days are counted back from; None for the present.
+        """
+        mask = search_mask(self._texts, wanted.search)
+        for value, column in (
+            (wanted.model, self._models),
+            (wanted.device_id, self._device_ids),
+            (wanted.basis, self._bases),
+        ):
+            if value:
+                mask &= np.array(column, dtype=object) == value
+        if wanted.tag:
+            mask &= np.array([wanted.tag in row.stored.tags for row in self.rows], dtype=np.bool_)
+        if wanted.days is not None:
+            now = time.time_ns() if now_ns is None else now_ns
+            mask &= self.created_ns >= now - wanted.days * _DAY_NS
+        if wanted.measured:
+            mask &= ~np.isnan(self.measured_ms)
+        return mask
+
+    @cached_property
+    def created_ns(self) -> npt.NDArray[np.int64]:
+        """When each was made, int64 [N]."""
+        return np.array([row.stored.created_ns for row in self.rows], dtype=np.int64)
+
+    @cached_property
+    def latency_ms(self) -> FloatArray:
+        """What was predicted, float64 [N] with NaN."""
+        return np.array([row.stored.prediction.latency_ms for row in self.rows], dtype=np.float64)
+
+    @cached_property
+    def measured_ms(self) -> FloatArray:
+        """What was measured, float64 [N] with NaN."""
+        return np.array([row.measured_ms for row in self.rows], dtype=np.float64)
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """Error of each prediction, float64 [N] with NaN."""
+        return np.array([row.error for row in self.rows], dtype=np.float64)
+
+    @cached_property
+    def _models(self) -> list[str]:
+        return [row.stored.prediction.model for row in self.rows]
+
+    @cached_property
+    def _device_ids(self) -> list[str]:
+        return [row.stored.prediction.device_id for row in self.rows]
+
+    @cached_property
+    def _bases(self) -> list[str]:
+        return [basis_text(row.stored.prediction) for row in self.rows]
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [_searched(row) for row in self.rows]
+
+
+def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
+    """Return the rows of what was read.
+
+    Args:
+        content: of the store.
+        devices: those that there are now, by id.
+    """
+    names = {identity: device.name for identity, device in devices.items()}
+    measured = latest_by_target(content.measurements)
+
+    def row(stored: StoredPrediction) -> PastRow:
+        found = measured.get(target_of(stored.prediction))
+        device_id = stored.prediction.device_id
+        value_ms = None if found is None else found.measurement.value_ms
+        return PastRow(stored, names.get(device_id, device_id), value_ms)
+
+    rows = PastRows(tuple(map(row, content.predictions)), content.count, content.pairs, names)
+    rows.mask(PastFilter())  # its texts are made here, off the window's thread
+    return rows
+
+
+def labels(tags: Sequence[str]) -> str:
+    """Write tags as they are typed: apart by commas."""
+    return shown(", ".join(tags))
+
+
+def _searched(row: PastRow) -> str:
+    prediction = row.stored.prediction
+    words = (
+        shown(prediction.model),
+        row.device_name,
+        prediction.device_id,
+        prediction.configuration.runtime,
+        prediction.configuration.precision,
+        prediction.engine,
+        basis_text(prediction),
+        *row.stored.tags,
+        row.stored.note,
+    )
+    return " ".join(words).casefold()

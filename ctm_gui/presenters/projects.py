@@ -1,0 +1,152 @@
+"""Project files of the window: written, read, compared with the store, taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.presenters.devices import StoreRunner
+from ctm_gui.presenters.wording import shown
+from predictor.core.errors import CtmError
+from predictor.core.progress import CancelToken
+from predictor.services.catalogue import Catalogue
+from predictor.services.history import History
+from predictor.services.project_export import Exported
+from predictor.services.project_file import read_project
+from predictor.services.project_import import Choice, Conflict, Plan
+from predictor.services.project_records import Project
+
+T = TypeVar("T")
+
+Answers = Mapping[Conflict, Choice]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedProject:
+    """A project file that was read, and what taking it over would do."""
+
+    path: str
+    project: Project
+    plan: Plan
+
+
+class ProjectExchange(QObject):
+    """Writes projects and takes them over.
+
+    ``asked`` gives an OpenedProject whose conflicts want an answer; ``imported`` says that the
+    store has more; ``progressed`` gives a Progress; ``busy_changed`` says that ``busy`` is
+    another; ``failed`` gives an error, ``told`` a sentence.
+
+    Args:
+        run: runs work with the open store.
+        catalogue: the devices that ship.
+        parent: owner.
+    """
+
+    asked = Signal(object)
+    imported = Signal()
+    progressed = Signal(object)
+    busy_changed = Signal()
+    failed = Signal(object)
+    told = Signal(str)
+
+    def __init__(
+        self, run: StoreRunner, catalogue: Catalogue, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._run, self._catalogue = run, catalogue
+        self._token: CancelToken | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a project is being written or read."""
+        return self._token is not None
+
+    def cancel(self) -> None:
+        """Stop; what was not there before will not be there."""
+        if self._token is not None:
+            self._token.cancel()
+
+    def export(self, path: str, tags: Sequence[str] = ()) -> None:
+        """Write a project; a file that is there is replaced, which the dialog has asked about.
+
+        Args:
+            path: the file.
+            tags: only predictions that have one of these; none for everything.
+        """
+        token = CancelToken()
+
+        def work(history: History) -> Exported:
+            return history.projects.export(
+                Path(path), tags=tags, replacing=True, report=self.progressed.emit, token=token
+            )
+
+        self._submit(token, work, lambda exported: self._on_exported(path, exported))
+
+    def open(self, path: str) -> None:
+        """Read a project; it is taken over at once where nothing conflicts."""
+        token = CancelToken()
+
+        def work(history: History) -> OpenedProject:
+            project = read_project(Path(path), self.progressed.emit, token)
+            return OpenedProject(path, project, history.projects.plan(project, self._catalogue))
+
+        self._submit(token, work, self._on_opened)
+
+    def apply(self, opened: OpenedProject, answers: Answers) -> None:
+        """Take a project over as the user has answered its conflicts."""
+
+        def work(history: History) -> Plan:
+            return history.projects.apply(opened.project, self._catalogue, answers.get)
+
+        self._submit(CancelToken(), work, lambda plan: self._on_imported(opened.path, plan))
+
+    def _submit(
+        self, token: CancelToken, work: Callable[[History], T], on_result: Callable[[T], None]
+    ) -> None:
+        if self._token is not None:
+            return
+
+        def done(result: T) -> None:
+            self._end()
+            on_result(result)
+
+        def wrong(error: CtmError) -> None:
+            self._end()
+            self.failed.emit(error)
+
+        self._token = token
+        self.busy_changed.emit()
+        self._run(work, on_result=done, on_error=wrong)
+
+    def _end(self) -> None:
+        self._token = None
+        self.busy_changed.emit()
+
+    def _on_exported(self, path: str, exported: Exported) -> None:
+        count = len(exported.project.predictions)
+        self.told.emit(f"Wrote {count} predictions to {shown(path)}")
+        if exported.left_out:
+            self.told.emit(
+                f"{exported.left_out} predictions were left out: their graph cannot be read"
+            )
+
+    def _on_opened(self, opened: OpenedProject) -> None:
+        if opened.plan.open:
+            self.asked.emit(opened)
+        else:
+            self.apply(opened, {})
+
+    def _on_imported(self, path: str, plan: Plan) -> None:
+        new = sum(counts.new + counts.back for counts in plan.counts.values())
+        predictions = plan.counts["predictions"]
+        self.told.emit(
+            f"Imported {shown(path)}: {new} new records, {predictions.new} of them predictions"
+            if new or plan.conflicts
+            else f"{shown(path)} holds nothing that is not here already"
+        )
+        self.imported.emit()

@@ -1,0 +1,349 @@
+"""The History tab: what was predicted before, and how right it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.grid_model import GridModel
+from ctm_gui.models.past_model import PastModel
+from ctm_gui.presenters.history import HistoryDesk
+from ctm_gui.presenters.ordering import IndexArray
+from ctm_gui.presenters.past_grid import TAGS, ErrorsGrid, PastGrid
+from ctm_gui.presenters.past_rows import PastRows
+from ctm_gui.presenters.past_wording import NOTHING_YET, row_details, summary, warnings
+from ctm_gui.presenters.projects import ProjectExchange
+from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.change_dialog import ChangeDialog
+from ctm_gui.views.drop_overlay import refuse_drops
+from ctm_gui.views.past_filter import PastFilterBar
+from ctm_gui.views.past_table import PastTable
+from ctm_gui.views.project_parts import ProjectButton, ProjectProgress
+from ctm_gui.views.save_plot import ask_and_save
+from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.truth_dialog import TruthDialog
+from ctm_gui.views.truth_plot import TruthPlot
+from ctm_gui.views.turns import in_turns
+from predictor.core.units import LatencyUnit
+from predictor.services.past_predictions import NewTruth, StoredPrediction
+from predictor.services.then_and_now import ThenAndNow
+
+_TARGET_PX = 230
+
+
+class HistoryView(QWidget):
+    """Shows a history desk; built, and the store read, when it is first looked at.
+
+    ``built`` says that it is whole.
+
+    Args:
+        desk: the predictions of the past.
+        projects: writes them to files and takes them over from files.
+        parent: owner.
+    """
+
+    built = Signal()
+
+    def __init__(
+        self, desk: HistoryDesk, projects: ProjectExchange, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.desk, self.projects = desk, projects
+        self._unit, self._theme = LatencyUnit.MS, LIGHT
+        self._is_begun = self._is_built = False
+        desk.found.connect(self._ask_truth)
+
+    @property
+    def is_built(self) -> bool:
+        """Whether all of it is there."""
+        return self._is_built
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Follow the store while somebody looks; the first time, begin to build the view."""
+        if not self._is_begun:
+            self._is_begun = True
+            in_turns(self._build(), self)
+        self.desk.set_active(active=True)
+        super().showEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.desk.set_active(active=False)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the filter."""
+        if self._is_built:
+            self.filter_bar.focus_search()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit``."""
+        self._unit = unit
+        if self._is_built:
+            self._show_data()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        if self._is_built:
+            self.plot.set_theme(theme)
+
+    def save_plot(self, path: Path) -> None:
+        """Save the plot as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        self.plot.save(path)
+
+    def record(self) -> TruthDialog | None:
+        """Ask for the latency that was measured of the current prediction."""
+        row = self.table.current_row()
+        if row is None:
+            return None
+        found = self.desk.data.rows[row]
+        return self._ask_truth(found.stored, found.device_name)
+
+    def delete(self) -> None:
+        """Delete the selected predictions; undo brings them back."""
+        self.desk.delete(self.table.selected_rows().tolist())
+
+    def compare(self) -> None:
+        """Predict the selected predictions again; all that are shown where none is selected."""
+        rows = self.table.selected_rows()
+        self.desk.compare((rows if rows.size else self._model.grid.order).tolist())
+
+    def open_again(self) -> None:
+        """Open the model of the current prediction again."""
+        row = self.table.current_row()
+        if row is not None:
+            self.desk.open_again(row)
+
+    def _build(self) -> Iterator[None]:
+        self._make_table()
+        yield
+        self._make_truth()
+        yield
+        self._make_buttons()
+        self._arrange()
+        self._connect()
+        self.plot.set_theme(self._theme)
+        refuse_drops(self)
+        self._is_built = True
+        self._show_data()
+        self.built.emit()
+
+    def _make_table(self) -> None:
+        self.summary = QLabel()
+        self.summary.setProperty("role", "heading")
+        self.summary.setAccessibleName("Summary")
+        self.warning = QLabel()
+        self.warning.setProperty("role", "warn")
+        self.warning.setAccessibleName("Warning")
+        for label in (self.summary, self.warning):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setWordWrap(True)
+        self.filter_bar = PastFilterBar()
+        self._model = PastModel(self)
+        self.table = PastTable(self._model)
+        self.table.details_of = self._details
+        self.table.sort_by("created", descending=True)
+
+    def _make_truth(self) -> None:
+        self.plot = TruthPlot()
+        self._errors = GridModel(ErrorsGrid(PastRows()), self)
+        self.errors = GridView(self._errors, "Errors by target")
+        self.errors.set_least_width("target", _TARGET_PX)
+
+    def _make_buttons(self) -> None:
+        self.open_button = _button("&Open Again", "Open the model with its dimensions again")
+        self.compare_button = _button(
+            "Compare with &Now", "Predict the selected rows again with the present engine"
+        )
+        self.record_button = _button(
+            "&Record Measured…", "Type a latency that was measured for this prediction"
+        )
+        self.delete_button = _button("&Delete", "Delete the selected rows; undo brings them back")
+        self.save_button = _button("Sa&ve plot…", "Save the plot as SVG or PNG")
+        self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
+        self.progress = ProjectProgress(self.projects)
+
+    def _arrange(self) -> None:
+        buttons = QHBoxLayout()
+        for button in (
+            self.open_button,
+            self.compare_button,
+            self.record_button,
+            self.delete_button,
+        ):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        buttons.addWidget(copy_button(self.table))
+        buttons.addWidget(self.save_button)
+        buttons.addWidget(self.project_button)
+        truth = QSplitter(Qt.Orientation.Horizontal)
+        truth.addWidget(self.plot)
+        truth.addWidget(self.errors)
+        self.truth = QStackedWidget()
+        self.truth.addWidget(truth)
+        parts = QSplitter(Qt.Orientation.Vertical)
+        parts.addWidget(self.table)
+        parts.addWidget(self.truth)
+        for splitter, sizes in ((truth, [420, 560]), (parts, [440, 340])):
+            splitter.setChildrenCollapsible(False)
+            splitter.setSizes(sizes)
+        self._empty = QLabel(NOTHING_YET)
+        self._empty.setWordWrap(True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setProperty("role", "empty")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(parts)
+        layout = QVBoxLayout(self)
+        for part in (self.summary, self.warning, self.filter_bar):
+            layout.addWidget(part)
+        layout.addLayout(buttons)
+        layout.addWidget(self.progress)
+        layout.addWidget(self._stack, 1)
+
+    def _connect(self) -> None:
+        self.desk.changed.connect(self._show_data)
+        self.desk.compared.connect(self._show_changes)
+        self.filter_bar.changed.connect(self._show_rows)
+        self._model.edited.connect(self._on_edited)
+        self.table.itemDelegate().closeEditor.connect(
+            lambda: QTimer.singleShot(0, self, self._follow)
+        )
+        self.table.rows_selected.connect(self._on_selected)
+        self.table.row_activated.connect(lambda _: self.compare())
+        self.plot.pair_chosen.connect(self._choose)
+        self.open_button.clicked.connect(self.open_again)
+        self.compare_button.clicked.connect(self.compare)
+        self.record_button.clicked.connect(self.record)
+        self.delete_button.clicked.connect(self.delete)
+        self.table.reopen.connect(self.open_again)
+        self.table.compare.connect(self.compare)
+        self.table.record.connect(self.record)
+        self.table.delete.connect(self.delete)
+        self.save_button.clicked.connect(
+            lambda: ask_and_save(self, "predicted-measured", self.save_plot)
+        )
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.focus_search)
+
+    def _show_data(self) -> None:
+        if self.table.is_edited:
+            return  # the editor would go; it is shown when the user has finished
+        data = self.desk.data
+        self.summary.setText(summary(data))
+        self.summary.setVisible(len(data) > 0)
+        said = warnings(data)
+        self.warning.setText("\n".join(said))
+        self.warning.setVisible(bool(said))
+        self._stack.setCurrentIndex(1 if len(data) else 0)
+        self.filter_bar.show_choices(data)
+        grid = PastGrid(data, self._unit)
+        old = self._model.grid
+        grid.sort(old.sort_column, descending=old.descending)
+        grid.show_only(data.mask(self.filter_bar.wanted()))
+        chosen = self._selected_ids()
+        self._model.replace(grid)
+        self._select_ids(chosen)
+        self.table.set_column_shown("interval", shown=_has_interval(data))
+        self.table.fit_columns()
+        self._errors.replace(ErrorsGrid(data))
+        self.errors.fit_columns()
+        self.plot.show_pairs(data, self._unit)
+        self.truth.setVisible(bool(data.pairs))
+        self._show_state()
+
+    def _follow(self) -> None:
+        """Show what has come while a cell was edited."""
+        grid = self._model.grid
+        if isinstance(grid, PastGrid) and grid.data is not self.desk.data:
+            self._show_data()
+
+    def _show_rows(self) -> None:
+        mask = self.desk.data.mask(self.filter_bar.wanted())
+        self.table.keeping_selection(lambda: self._model.show_only(mask))
+        self._show_state()
+
+    def _show_state(self) -> None:
+        self.filter_bar.show_matches(self._model.rowCount(), len(self.desk.data))
+        chosen = self.table.selected_rows().size
+        self.open_button.setEnabled(chosen == 1)
+        self.record_button.setEnabled(chosen == 1)
+        self.delete_button.setEnabled(chosen > 0)
+        self.compare_button.setEnabled(self._model.rowCount() > 0)
+        self.save_button.setEnabled(bool(self.desk.data.pairs))
+
+    def _selected_ids(self) -> tuple[frozenset[str], str]:
+        """Return the ids of the selected predictions, and that of the current one."""
+        if not isinstance(self._model.grid, PastGrid):
+            return frozenset(), ""
+        rows = self._model.grid.data.rows
+        current = self.table.current_row()
+        ids = frozenset(rows[row].stored.id for row in self.table.selected_rows().tolist())
+        return ids, "" if current is None else rows[current].stored.id
+
+    def _select_ids(self, chosen: tuple[frozenset[str], str]) -> None:
+        ids, current = chosen
+        places = {row.stored.id: place for place, row in enumerate(self.desk.data.rows)}
+        self.table.select_rows(sorted(places[i] for i in ids if i in places), places.get(current))
+
+    def _on_selected(self, *_: IndexArray | int | None) -> None:
+        self.plot.select(self._selected_ids()[0])
+        self._show_state()
+
+    def _choose(self, prediction_id: str) -> None:
+        self._select_ids((frozenset({prediction_id}), prediction_id))
+
+    def _on_edited(self, row: int, key: str, text: str) -> None:
+        if key == TAGS:
+            self.desk.set_tags(row, text)
+        else:
+            self.desk.set_note(row, text)
+
+    def _details(self, place: int) -> str:
+        row = self._model.grid.source(place)
+        return row_details(self.desk.data.rows[row], self._unit)
+
+    def _ask_truth(self, stored: StoredPrediction, device_name: str) -> TruthDialog:
+        dialog = TruthDialog(stored, device_name, self._unit, self.window())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def keep(truth: NewTruth) -> None:
+            self.desk.add_truth(stored, truth)
+
+        dialog.recorded.connect(keep)
+        dialog.open()
+        self.truth_dialog = dialog
+        return dialog
+
+    def _show_changes(self, entries: tuple[ThenAndNow, ...]) -> None:
+        known = {row.stored.id: row for row in self.desk.data.rows}
+        there = tuple(e for e in entries if e.then.id in known)
+        self.changes = ChangeDialog(there, [known[e.then.id] for e in there], self._unit, self)
+        self.changes.show()
+
+
+def _button(text: str, tip: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setToolTip(tip)
+    return button
+
+
+def _has_interval(data: PastRows) -> bool:
+    return any(row.stored.prediction.low80_ms is not None for row in data.rows)
