@@ -201,7 +201,7 @@ def _medians(ordered: Floats, times: NDArray[np.integer], member: NDArray[np.int
         return found
     step = max(1, _CELLS_AT_A_TIME // len(ordered))
     for start in range(0, len(times), step):
-        reached = np.cumsum(times[start : start + step, member], axis=1)
+        reached = np.cumsum(times[start : start + step, member], axis=1, dtype=np.int32)
         total = reached[:, -1:]
         lower = (2 * reached >= total).argmax(axis=1)
         upper = (2 * reached > total).argmax(axis=1)

@@ -30,7 +30,7 @@ _HEADER = (
 
 def page_part(validation: Validation) -> str:
     """Return a section a part, with a line a source and k."""
-    figures = validation.figures()
+    figures = validation.figures
     parts = list(dict.fromkeys(figure.part for figure in figures))
     sections = [
         f"### {_TITLES.get(part, part)}\n\n{_table([f for f in figures if f.part == part])}"

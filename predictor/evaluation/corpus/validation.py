@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -76,7 +77,7 @@ class Figures:
     noise_floor_percent: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Validation:
     """All answers of a validation.
 
@@ -92,8 +93,9 @@ class Validation:
     answered: Sequence[Answered]
     seeds: int
 
+    @cached_property
     def figures(self) -> list[Figures]:
-        """Return the figures by part, source and k, and those of all sources together."""
+        """The figures by part, source and k, and those of all sources together."""
         found = []
         for answered in self.answered:
             for source in np.unique(answered.source).tolist():
@@ -105,7 +107,7 @@ class Validation:
 
     def document(self) -> list[dict[str, object]]:
         """Return the figures as JSON-able entries, for a model card."""
-        return [asdict(figures) for figures in self.figures()]
+        return [asdict(figures) for figures in self.figures]
 
 
 def validate(

@@ -47,7 +47,7 @@ def test_a_constant_error_is_found_in_every_source() -> None:
 
     validation = validate(teller, corpus, {"unseen_device": rows}, ks=(0, 1), seeds=2)
 
-    found = {(f.source, f.k): f for f in validation.figures()}
+    found = {(f.source, f.k): f for f in validation.figures}
     assert set(found) == {(s, k) for s in ("timm", "nas-fbnet", "all") for k in (0, 1)}
     for figures in found.values():
         assert figures.scores.median_ape_percent == pytest.approx(25)
@@ -91,7 +91,7 @@ def test_a_source_may_have_values_of_k_of_its_own() -> None:
     )
 
     by_source: dict[str, set[int]] = {}
-    for figures in validation.figures():
+    for figures in validation.figures:
         by_source.setdefault(figures.source, set()).add(figures.k)
     assert by_source["nas-fbnet"] == {2}
     assert by_source["timm"] == {0, 1}
