@@ -118,7 +118,7 @@ class Published:
     def _latency(self, row: int) -> PublishedLatency:
         columns = self.columns
         return PublishedLatency(
-            latency_ms=float(columns.latency_ms[row]),
+            latency_ms=float(str(columns.latency_ms[row])),  # 1.6, not 1.600000023841858
             deviation=float(columns.deviation[row]),
             count=int(columns.count[row]),
             statistic=self.statistics[int(columns.statistic[row])],

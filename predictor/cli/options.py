@@ -46,6 +46,7 @@ def _parser() -> Parser:
     from predictor.cli.probe_options import add_probe  # noqa: PLC0415
     from predictor.cli.report_options import add_report  # noqa: PLC0415
     from predictor.cli.store_options import add_store  # noqa: PLC0415
+    from predictor.cli.train_options import add_train  # noqa: PLC0415
 
     everywhere = _everywhere()
     parser = Parser(
@@ -63,6 +64,7 @@ def _parser() -> Parser:
     _add_devices(commands, everywhere)
     add_store(commands, everywhere)
     _add_evaluate(commands, everywhere)
+    add_train(commands, everywhere)
     add_probe(commands, everywhere)
     return parser
 

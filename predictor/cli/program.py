@@ -76,6 +76,10 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             from predictor.cli.evaluate_command import run as run_evaluate  # noqa: PLC0415
 
             command = run_evaluate
+        case "train":
+            from predictor.cli.train_command import run as run_train  # noqa: PLC0415
+
+            command = run_train
         case "probe":
             from predictor.cli.probe_command import run as run_probe  # noqa: PLC0415
 

@@ -18,7 +18,7 @@ _KIB = 1024
 _HALF_WIDTH = 2
 
 # Bytes of an element of a float weight in a run; automatic mixed precision keeps FP32 weights.
-_WEIGHT_BYTES: dict[Precision, int] = {
+WEIGHT_BYTES: dict[Precision, int] = {
     Precision.FP32: 4,
     Precision.FP16: 2,
     Precision.BF16: 2,
@@ -28,8 +28,8 @@ _WEIGHT_BYTES: dict[Precision, int] = {
 }
 
 # The same of a float activation: what a matrix product in half precision puts out is a half.
-_ACTIVATION_BYTES: dict[Precision, int] = {
-    **_WEIGHT_BYTES,
+ACTIVATION_BYTES: dict[Precision, int] = {
+    **WEIGHT_BYTES,
     Precision.AMP_FP16: 2,
     Precision.AMP_BF16: 2,
 }
@@ -97,13 +97,13 @@ def capability(target: Target) -> Capability:
     check_supported(device, configuration)
     rates = _Rates.of(device, core_use(device, configuration.threads))
     matrix = rates.matrix(device, configuration.precision)
-    streams = _streams(device)
+    streams = is_streaming(device)
     bandwidth = device.metric("host_link_gbps" if streams else "dram_bw_gbps")
     if bandwidth is None:
         raise missing(device, "dram_bw_gbps")
     may_halve = configuration.runtime in _MAY_HALVE or configuration.precision is not Precision.FP32
     bound_float = rates.highest_float(matrix, may_halve=may_halve)
-    activation_bytes = _ACTIVATION_BYTES[configuration.precision]
+    activation_bytes = ACTIVATION_BYTES[configuration.precision]
     return Capability(
         matrix_macs_per_s=matrix,
         vector_macs_per_s=rates.vector(device, configuration.precision, matrix),
@@ -111,7 +111,7 @@ def capability(target: Target) -> Capability:
         bandwidth_bytes_per_s=bandwidth * 1e9,
         streams=streams,
         launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
-        weight_bytes=_WEIGHT_BYTES[configuration.precision],
+        weight_bytes=WEIGHT_BYTES[configuration.precision],
         activation_bytes=activation_bytes,
         bound_float_macs_per_s=bound_float,
         bound_half_macs_per_s=rates.highest_float(matrix, may_halve=True),
@@ -122,7 +122,7 @@ def capability(target: Target) -> Capability:
     )
 
 
-def _streams(device: Device) -> bool:
+def is_streaming(device: Device) -> bool:
     """Say whether a device keeps everything on the chip but what the host sends it.
 
     An accelerator with managed on-chip memory and a host link, whose file states no memory of its

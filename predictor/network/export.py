@@ -122,17 +122,17 @@ def export_onnx(network: CloserToMe, encoder_path: Path, head_path: Path) -> Non
             "export a shared network with HCV whose signature is a set or none",
         )
     was_training = network.training
-    _export(
+    export_module(
         EncoderHalf(network.encoder), _encoder_inputs(config), EncoderHalf.outputs, encoder_path
     )
     outputs = ["log_latency", "operator_to_metric", "metric_to_operator"]
     if config.readout is Readout.ADDITIVE:
         outputs.append("log_shares")
-    _export(HeadHalf(network.head), _head_inputs(config), outputs, head_path)
+    export_module(HeadHalf(network.head), _head_inputs(config), outputs, head_path)
     network.train(was_training)
 
 
-def _export(
+def export_module(
     module: nn.Module,
     inputs: Mapping[str, tuple[Tensor, dict[int, str]]],
     outputs: tuple[str, ...] | list[str],

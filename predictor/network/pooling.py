@@ -27,6 +27,8 @@ def segment_sum(rows: Tensor, segment: Tensor, segments: int) -> Tensor:
     Returns:
         [S, ...].
     """
+    if segments == 1:
+        return rows.sum(dim=0, keepdim=True)
     sums = torch.zeros((segments, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
     return sums.index_add_(0, segment, rows)
 
@@ -65,6 +67,8 @@ def segment_max(rows: Tensor, segment: Tensor, segments: int) -> Tensor:
 
 def segment_softmax(scores: Tensor, segment: Tensor, segments: int) -> Tensor:
     """Return weights [R, ...] that sum to 1 over the rows of each segment, per column."""
+    if segments == 1:
+        return torch.softmax(scores, dim=0)
     # The largest score only keeps exp() in range: it cancels, so no gradient flows through it.
     largest = segment_max(scores.detach(), segment, segments)
     weights = torch.exp(scores - largest.index_select(0, segment))

@@ -1,0 +1,185 @@
+"""How a target deviates from what the network expects, told by its own measurements.
+
+The network expects times of a graph's operators in arithmetic, traffic and launches. A target
+deviates by a factor of everything, exp(b), and by factors of operators, exp(u . w), where u are the
+responses that the network gives each part of each operator. Before anything is measured, b and w
+are normal around 0. Measurements of a few graphs change that, by Gauss-Newton steps of which each
+is a Bayesian linear regression. Factors are positive, so what grows with the work still does.
+
+Reference:
+    C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 3.3 to 3.5 and 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import InputError
+
+Vector = NDArray[np.float64]
+
+_STEPS: Final = 3  # Gauss-Newton; a fourth changes nothing that is seen
+_SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of b and w, times what is usual
+_SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
+_NOISES: Final = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # of the noise, times what is usual
+_NOISE_SPREAD: Final = 0.7
+_FARTHEST: Final = 4.0  # of ln(factor) of one part of one operator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expectation:
+    """What the network expects of one graph on one target.
+
+    Attributes:
+        parts_ms: float64 [R, 3], of each running operator: arithmetic, traffic, launches.
+        responses: float64 [R, 3, F].
+        run_ms: of every run, whatever the graph.
+    """
+
+    parts_ms: Vector
+    responses: Vector
+    run_ms: float
+
+    def parts_at(self, weights: Vector) -> Vector:
+        """Return the times [R, 3] where the target deviates by ``weights`` [F]."""
+        times: Vector = self.parts_ms * part_factors(self.responses, weights)
+        return times
+
+    def latency_ms(self, weights: Vector) -> float:
+        """Return the latency at deviation ``weights`` [F], but for the factor exp(b)."""
+        return float(self.parts_at(weights).sum()) + self.run_ms
+
+    def response(self, weights: Vector) -> Vector:
+        """Return how ln(latency) changes with b and w at ``weights`` [F], [1 + F]."""
+        parts = self.parts_at(weights)
+        total = float(parts.sum()) + self.run_ms
+        slope = np.tensordot(parts, self.responses, axes=2) / total
+        return np.concatenate([[1.0], slope])
+
+
+def part_factors(responses: Vector, weights: Vector) -> Vector:
+    """Return exp(u . w) of responses [..., F] and weights [F], kept within reason."""
+    return np.asarray(np.exp(np.clip(responses @ weights, -_FARTHEST, _FARTHEST)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deviation:
+    """What is believed of a target's deviation.
+
+    Attributes:
+        mean: float64 [1 + F], of b and w.
+        covariance: float64 [1 + F, 1 + F].
+        noise: standard deviation of ln(latency) beside it.
+    """
+
+    mean: Vector
+    covariance: Vector
+    noise: float
+
+    @property
+    def weights(self) -> Vector:
+        """Float64 [F], the mean of w."""
+        return self.mean[1:]
+
+    @property
+    def factor(self) -> float:
+        """exp(b) at the mean of b."""
+        return float(np.exp(self.mean[0]))
+
+    def variance(self, responses: Vector) -> Vector:
+        """Return the variance of ln(latency), [n], of graphs with ``responses`` [n, 1 + F]."""
+        spread: Vector = np.einsum("nf,fg,ng->n", responses, self.covariance, responses)
+        return np.maximum(spread, 0.0) + self.noise**2
+
+
+@dataclass(frozen=True, slots=True)
+class DeviationPrior:
+    """What is believed before anything is measured; the scales are those of held-out targets.
+
+    Attributes:
+        shift: standard deviation of b.
+        scale: standard deviation of each of w.
+        noise: usual standard deviation of ln(latency) that no deviation explains.
+    """
+
+    shift: float
+    scale: float
+    noise: float
+
+    def unmeasured(self, responses: int) -> Deviation:
+        """Return what is believed of a target without a measurement, F = ``responses``."""
+        variances = np.full(1 + responses, self.scale**2)
+        variances[0] = self.shift**2
+        return Deviation(np.zeros(1 + responses), np.diag(variances), self.noise)
+
+    def measured(
+        self, expected: Sequence[Expectation], log_latency: Vector, noise: Vector | None = None
+    ) -> Deviation:
+        """Return what is believed after k measurements.
+
+        Args:
+            expected: of the k graphs on the target.
+            log_latency: float64 [k], ln of what was measured in ms.
+            noise: float64 [k], standard deviation of each as far as its samples tell; 0 where None.
+
+        Raises:
+            InputError: there is no measurement, or one is not finite.
+        """
+        known = np.zeros(len(log_latency)) if noise is None else noise
+        if not len(log_latency) or not (
+            np.isfinite(log_latency).all() and np.isfinite(known).all()
+        ):
+            raise InputError(
+                "measurements of a target",
+                "there is none, or one is not finite",
+                "measure latencies above 0",
+            )
+        count = expected[0].responses.shape[-1]
+        found = self.unmeasured(count)
+        for _ in range(_STEPS):
+            weights = found.weights
+            rows = np.stack([each.response(weights) for each in expected])
+            base = np.log([each.latency_ms(weights) for each in expected])
+            # Linear around the present weights: y - base + slope . w = b + slope . w' + noise.
+            off = log_latency - base + rows[:, 1:] @ weights
+            found = self._regression(rows, off, known)
+        return found
+
+    def _regression(self, rows: Vector, off: Vector, known: Vector) -> Deviation:
+        """Return the regression of ``off`` [k] on ``rows`` [k, 1 + F], averaged over the scales."""
+        parts = [
+            self._part(rows, off, known, scale, noise) for scale, noise in product(_SCALES, _NOISES)
+        ]
+        evidence = np.array([part[0] for part in parts])
+        chances = np.exp(evidence - evidence.max())
+        chances /= chances.sum()
+        means = np.stack([part[1] for part in parts])
+        mean = chances @ means
+        apart = means - mean
+        covariance = np.einsum("p,pf,pg->fg", chances, apart, apart)
+        for chance, part in zip(chances, parts, strict=True):
+            covariance += chance * part[2]
+        noise = float(np.sqrt(chances @ np.array([part[3] for part in parts]) ** 2))
+        return Deviation(mean, covariance, noise)
+
+    def _part(
+        self, rows: Vector, off: Vector, known: Vector, scale: float, noise: float
+    ) -> tuple[float, Vector, Vector, float]:
+        """Return log evidence with prior, mean, covariance and noise for one pair of scales."""
+        prior = self.unmeasured(rows.shape[1] - 1).covariance * scale**2
+        own = self.noise * noise
+        crossed = rows @ prior
+        total = crossed @ rows.T + np.diag(own**2 + known**2)
+        root = np.linalg.cholesky(total)
+        white = np.linalg.solve(root, off)
+        gain = np.linalg.solve(root, crossed)
+        evidence = -0.5 * float(white @ white) - float(np.log(np.diag(root)).sum())
+        evidence -= 0.5 * (np.log(scale) / _SCALE_SPREAD) ** 2
+        evidence -= 0.5 * (np.log(noise) / _NOISE_SPREAD) ** 2
+        return float(evidence), white @ gain, prior - gain.T @ gain, own

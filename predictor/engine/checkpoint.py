@@ -1,0 +1,304 @@
+"""The shipped network with all that its predictions need: a folder of JSON, ONNX and arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.deviation import Deviation, DeviationPrior
+from predictor.core.errors import InputError
+from predictor.graph.operators import OPERATORS
+from predictor.network.reference_rates import Typical
+from predictor.network.scale_free import SCALE_FREE_NAMES
+from predictor.network.scaling import Scaling
+from predictor.network.target_facts import CHOICES
+from predictor.network.work_terms import TERMS
+
+CARD: Final = "engine.json"
+ENCODER: Final = "encoder.onnx"
+HEAD: Final = "head.onnx"
+SIGNATURES: Final = "signatures.npz"
+_KIND: Final = "ctm-engine"
+_VERSION: Final = 1
+_AGAIN: Final = "install the program again, or predict with --engine roofline"
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """By how much intervals are widened so that they cover what they say, on held-out targets.
+
+    Attributes:
+        zero_shot: factors of the 80 % and the 95 % interval where nothing was measured.
+        probed: the same where something was.
+    """
+
+    zero_shot: tuple[float, float]
+    probed: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """What the network has learned from, by which a prediction is known to be beyond it.
+
+    Attributes:
+        operators: families of architectures that have each operator, by operator.
+        choices: training silicon with each runtime, precision and family, by choice.
+        ranges: smallest and largest logarithm of each fact.
+    """
+
+    operators: Mapping[str, int]
+    choices: Mapping[str, int]
+    ranges: Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Engine1:
+    """What ``engine.json`` holds.
+
+    Attributes:
+        name: of the engine with its version, as stored with predictions.
+        responses: F.
+        operators: how many of the operator vocabulary it knows.
+        facts: scaling of the metrics of targets.
+        typical: rates where a fact is missing.
+        prior: of deviations.
+        widths: of intervals.
+        experience: what it has learned from.
+        blend: lambda of Eq. (9).
+        residual: alpha_res of Eq. (8).
+        notes: the model card's facts; plain JSON values.
+    """
+
+    name: str
+    responses: int
+    operators: int
+    facts: Scaling
+    typical: Typical
+    prior: DeviationPrior
+    widths: Widths
+    experience: Experience
+    blend: float
+    residual: float
+    notes: Mapping[str, object] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain values."""
+        return {
+            "name": self.name,
+            "responses": self.responses,
+            "operators": list(OPERATORS[: self.operators]),
+            "features": list(SCALE_FREE_NAMES),
+            "choices": list(CHOICES),
+            "terms": list(TERMS),
+            "facts": self.facts.to_json(),
+            "typical": self.typical.to_json(),
+            "prior": {
+                "shift": self.prior.shift,
+                "scale": self.prior.scale,
+                "noise": self.prior.noise,
+            },
+            "widths": {
+                "zero_shot": list(self.widths.zero_shot),
+                "probed": list(self.widths.probed),
+            },
+            "experience": {
+                "operators": dict(self.experience.operators),
+                "choices": dict(self.experience.choices),
+                "ranges": {name: list(pair) for name, pair in self.experience.ranges.items()},
+            },
+            "blend": self.blend,
+            "residual": self.residual,
+            "notes": dict(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Engine1:
+        """Rebuild from :meth:`to_json`.
+
+        Raises:
+            InputError, KeyError, TypeError, ValueError: a part is missing or wrong.
+        """
+        for name, ours in (
+            ("features", list(SCALE_FREE_NAMES)),
+            ("choices", list(CHOICES)),
+            ("terms", list(TERMS)),
+            ("operators", list(OPERATORS[: len(data["operators"])])),
+        ):
+            if data[name] != ours:
+                raise ValueError(f"its {name} are not those of this program")
+        prior, widths, experience = data["prior"], data["widths"], data["experience"]
+        numbers = [*map(float, prior.values()), *map(float, widths["zero_shot"])]
+        if not all(math.isfinite(number) and number > 0 for number in numbers):
+            raise ValueError("a scale is not positive")
+        return cls(
+            str(data["name"]),
+            int(data["responses"]),
+            len(data["operators"]),
+            Scaling.from_json(data["facts"]),
+            Typical.from_json(data["typical"]),
+            DeviationPrior(float(prior["shift"]), float(prior["scale"]), float(prior["noise"])),
+            Widths(_pair(widths["zero_shot"]), _pair(widths["probed"])),
+            Experience(
+                {str(k): int(v) for k, v in experience["operators"].items()},
+                {str(k): int(v) for k, v in experience["choices"].items()},
+                {str(k): _pair(v) for k, v in experience["ranges"].items()},
+            ),
+            float(data["blend"]),
+            float(data["residual"]),
+            dict(data["notes"]),
+        )
+
+
+def _pair(values: object) -> tuple[float, float]:
+    if not isinstance(values, list | tuple):
+        raise TypeError("a pair of numbers is missing")
+    first, second = values
+    return float(first), float(second)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShippedSignatures:
+    """What published measurements say of targets, as deviations.
+
+    Attributes:
+        keys: of the targets, as :func:`signature_key`.
+        mean: float32 [S, 1 + F].
+        covariance: float32 [S, (1 + F) (2 + F) / 2], lower triangles by row.
+        noise: float32 [S].
+        graphs: int32 [S], how many graphs were measured.
+    """
+
+    keys: tuple[str, ...]
+    mean: NDArray[np.float32]
+    covariance: NDArray[np.float32]
+    noise: NDArray[np.float32]
+    graphs: NDArray[np.int32]
+
+    def deviations(self) -> dict[str, Deviation]:
+        """Return them by key."""
+        size = self.mean.shape[1]
+        rows, columns = np.tril_indices(size)
+        found: dict[str, Deviation] = {}
+        for place, key in enumerate(self.keys):
+            lower = np.zeros((size, size))
+            lower[rows, columns] = self.covariance[place]
+            whole = lower + np.tril(lower, -1).T
+            found[key] = Deviation(
+                self.mean[place].astype(np.float64), whole, float(self.noise[place])
+            )
+        return found
+
+
+def signature_key(device_id: str, runtime: str, precision: str, threads: int) -> str:
+    """Return the key of a target's shipped signature; ``threads`` resolved to a count."""
+    return f"{device_id}/{runtime}/{precision}/t{threads}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedCheckpoint:
+    """A checkpoint in memory, but for its ONNX files, which are whole."""
+
+    engine: Engine1
+    signatures: ShippedSignatures
+    encoder: Path
+    head: Path
+
+
+def write_card(folder: Path, engine: Engine1) -> None:
+    """Write ``engine.json`` beside the other files, whose checksums it holds.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    content = {
+        "format": f"{_KIND}/{_VERSION}",
+        **engine.to_json(),
+        "files": {name: _checksum(folder / name) for name in (ENCODER, HEAD, SIGNATURES)},
+    }
+    path = folder / CARD
+    partial = path.with_name(f"{CARD}.partial")
+    partial.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def write_signatures(folder: Path, signatures: ShippedSignatures) -> None:
+    """Write the signatures.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    np.savez_compressed(
+        folder / SIGNATURES,
+        keys=np.array(signatures.keys),
+        mean=signatures.mean,
+        covariance=signatures.covariance,
+        noise=signatures.noise,
+        graphs=signatures.graphs,
+    )
+
+
+def read_checkpoint(folder: Path) -> LoadedCheckpoint:
+    """Read a checkpoint, and check that its files are whole.
+
+    Raises:
+        InputError: it is missing, damaged, foreign, or newer than this program.
+    """
+    try:
+        data = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        _check_format(folder, data)
+        _check_files(folder, data["files"])
+        engine = Engine1.from_json(data)
+        signatures = _read_signatures(folder / SIGNATURES, engine.responses)
+    except OSError as error:
+        raise InputError(str(folder), f"it cannot be read ({error.strerror})", _AGAIN) from error
+    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise InputError(str(folder), f"it is no whole checkpoint ({error})", _AGAIN) from error
+    return LoadedCheckpoint(engine, signatures, folder / ENCODER, folder / HEAD)
+
+
+def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
+    kind, _, version = str(data["format"]).partition("/")
+    if kind != _KIND or not version.isdecimal():
+        raise ValueError(f"its format is {data['format']}")
+    if int(version) > _VERSION:
+        raise InputError(
+            str(folder),
+            f"its format has version {version}, and this program reads up to {_VERSION}",
+            "update the program, or predict with --engine roofline",
+        )
+
+
+def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
+    for name in (ENCODER, HEAD, SIGNATURES):
+        if checksums[name] != _checksum(folder / name):
+            raise ValueError(f"{name} is not the file that belongs to it")
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _read_signatures(path: Path, responses: int) -> ShippedSignatures:
+    with np.load(path, allow_pickle=False) as arrays:
+        found = ShippedSignatures(
+            tuple(arrays["keys"].tolist()),
+            arrays["mean"],
+            arrays["covariance"],
+            arrays["noise"],
+            arrays["graphs"],
+        )
+    size = 1 + responses
+    shapes = (found.mean.shape, found.covariance.shape, found.noise.shape)
+    count = len(found.keys)
+    if shapes != ((count, size), (count, size * (size + 1) // 2), (count,)):
+        raise ValueError("its signatures do not fit its network")
+    return found

@@ -1,0 +1,311 @@
+"""The engine that the product predicts with: the CloserToMe network and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.deviation import Deviation, Expectation, part_factors
+from predictor.calibration.posterior import Z80, Z95
+from predictor.core.errors import InputError
+from predictor.core.records import Basis, Target
+from predictor.cost.cores import threads_in_use
+from predictor.cost.engine import (
+    AttentionMaps,
+    BoundType,
+    Explanation,
+    PredictionTable,
+    TargetMeasurements,
+)
+from predictor.cost.roofline import RooflineEngine
+from predictor.cost.support import check_supported
+from predictor.engine.checkpoint import read_checkpoint, signature_key
+from predictor.engine.doubts import device_doubt, graph_doubts
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.network.reference_rates import ReferenceRates
+from predictor.network.target_facts import TargetFacts, target_facts
+from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
+
+Floats = NDArray[np.float64]
+_PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What is known of T targets before any graph: facts, rates, deviations."""
+
+    facts: TargetFacts
+    rates: ReferenceRates
+    deviations: list[Deviation]
+    basis: list[Basis]
+    problems: dict[int, str]
+    doubts: list[str]
+
+
+class CloserToMeEngine:
+    """Predicts with intervals, for any graph on any target.
+
+    Never under the physical bound, never faster with a larger batch, unchanged by names and by the
+    order of operators.
+
+    Reference:
+        CloserToMe, Eq. (3) to (9).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Read the checkpoint; the network itself is loaded with the first prediction.
+
+        Raises:
+            InputError: the checkpoint is missing, damaged or newer than this program.
+        """
+        self._checkpoint = read_checkpoint(folder)
+        self._engine = self._checkpoint.engine
+        self._roofline = RooflineEngine()
+
+    @property
+    def name(self) -> str:
+        """Name and version, as stored with each prediction."""
+        return self._engine.name
+
+    @cached_property
+    def _runtime(self) -> TermRuntime:
+        found = self._checkpoint
+        return TermRuntime(found.encoder, found.head, self._engine.operators)
+
+    @cached_property
+    def _shipped(self) -> Mapping[str, Deviation]:
+        return self._checkpoint.signatures.deviations()
+
+    def has_signature(self, target: Target) -> bool:
+        """Whether published measurements of the target came with the program."""
+        return _key(target) in self._shipped
+
+    def predict(
+        self,
+        graphs: Sequence[OperatorGraph],
+        targets: Sequence[Target],
+        measured: Mapping[str, TargetMeasurements],
+    ) -> PredictionTable:
+        """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
+        analytic = self._roofline.predict(graphs, targets, {})
+        known = self._known(targets, measured)
+        shape = (len(graphs), len(targets))
+        latency, deviation = np.full(shape, np.nan), np.full(shape, np.nan)
+        doubts: dict[tuple[int, int], str] = {}
+        for row, graph in enumerate(graphs):
+            found = self._graph(graph, known)
+            latency[row], deviation[row] = found[0], found[1]
+            for column, words in found[2].items():
+                doubts[row, column] = words
+        for column in known.problems:
+            latency[:, column] = np.nan
+        bound = analytic.bound_ms
+        latency = np.fmax(latency, np.where(np.isnan(latency), np.nan, bound))
+        edges = self._intervals(latency, deviation, known, bound)
+        return PredictionTable(
+            engine=self.name,
+            latency_ms=latency,
+            low80_ms=edges[0],
+            high80_ms=edges[1],
+            low95_ms=edges[2],
+            high95_ms=edges[3],
+            bound_ms=bound,
+            basis=[
+                [None if t in known.problems else basis for t, basis in enumerate(known.basis)]
+                for _ in graphs
+            ],
+            memory_bytes=analytic.memory_bytes,
+            fits_memory=analytic.fits_memory,
+            problems={
+                (g, t): words for g in range(shape[0]) for t, words in known.problems.items()
+            },
+            predicted_ms=latency,
+            out_of_distribution=doubts,
+        )
+
+    def explain(
+        self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
+    ) -> Explanation:
+        """Say where the time of one graph goes on one target.
+
+        Raises:
+            InputError: the target has no number for this graph.
+        """
+        check_supported(target.device, target.configuration)
+        known = self._known([target], {} if measured is None else {target.key: measured})
+        encoded = self._runtime.encode(graph)
+        _, output = next(iter(self._runtime.expect(encoded, known.facts, known.rates)))
+        deviation = known.deviations[0]
+        expected = _expectation(encoded, output, 0)
+        parts = expected.parts_at(deviation.weights) * deviation.factor
+        run_ms = expected.run_ms * deviation.factor
+        # What a run costs whatever the graph is shared by its operators, and by all alike where
+        # none runs.
+        total = float(parts.sum())
+        places = encoded.places if len(encoded.places) else np.arange(len(graph))
+        shares = parts / total if total > 0 else np.full((len(places), 3), 1 / (3 * len(places)))
+        parts = shares * (total + run_ms)
+        bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
+        if bound > total + run_ms:
+            parts = shares * bound
+        return self._explanation(graph, places, parts, output, known)
+
+    def _explanation(
+        self,
+        graph: OperatorGraph,
+        places: NDArray[np.int64],
+        parts: Floats,
+        output: HeadOutput,
+        known: _Known,
+    ) -> Explanation:
+        columns = np.zeros((len(graph), 3))
+        columns[places] = parts
+        kind = np.array(_PARTS, np.int8)[columns.argmax(axis=1)]
+        return Explanation(
+            latency_ms=columns.sum(axis=1),
+            compute_ms=columns[:, 0],
+            memory_ms=columns[:, 1],
+            launch_ms=columns[:, 2],
+            bound_ms=np.full(len(graph), np.nan),
+            bound_type=np.where(columns.sum(axis=1) > 0, kind, BoundType.NONE).astype(np.int8),
+            attention=self._attention(len(graph), places, output, known),
+        )
+
+    def _attention(
+        self, operators: int, places: NDArray[np.int64], output: HeadOutput, known: _Known
+    ) -> AttentionMaps | None:
+        """Return what HODM attended to: rows of operators that take no time are level."""
+        available = known.facts.available[0]
+        if not available.any() or not len(output.parts_ms):
+            return None
+        names = tuple(
+            name
+            for name, is_known in zip(self._engine.facts.names, available, strict=True)
+            if is_known
+        )
+        forward = np.full((operators, len(names)), 1 / len(names), np.float32)
+        forward[places] = output.operator_to_metric[:, 0, :-1][:, available]
+        backward = np.zeros((len(names), operators), np.float32)
+        backward[:, places] = output.metric_to_operator[:, 0, :-1][:, available].T
+        return AttentionMaps(names, forward, backward, self._engine.blend, self._engine.residual)
+
+    def _known(
+        self, targets: Sequence[Target], measured: Mapping[str, TargetMeasurements]
+    ) -> _Known:
+        rates = ReferenceRates.of(targets, self._engine.typical)
+        facts = target_facts(targets, rates, self._engine.facts)
+        problems: dict[int, str] = {}
+        for index, target in enumerate(targets):
+            try:
+                check_supported(target.device, target.configuration)
+            except InputError as error:
+                problems[index] = f"{error.reason}; {error.action}"
+        found = [
+            self._deviation(index, target, measured.get(target.key), facts, rates)
+            for index, target in enumerate(targets)
+        ]
+        deviations = [deviation or self._unmeasured for deviation in found]
+        basis = [Basis.ZERO_SHOT if deviation is None else Basis.PROBED for deviation in found]
+        doubts = [
+            "" if deviation is not None else device_doubt(target, self._engine.experience)
+            for deviation, target in zip(found, targets, strict=True)
+        ]
+        return _Known(facts, rates, deviations, basis, problems, doubts)
+
+    @cached_property
+    def _unmeasured(self) -> Deviation:
+        return self._engine.prior.unmeasured(self._engine.responses)
+
+    def _deviation(
+        self,
+        index: int,
+        target: Target,
+        measured: TargetMeasurements | None,
+        facts: TargetFacts,
+        rates: ReferenceRates,
+    ) -> Deviation | None:
+        """Return what measurements say of a target, the user's own first; None without any."""
+        if measured is None or not len(measured.graphs):
+            return self._shipped.get(_key(target))
+        one = np.array([index])
+        alone = TargetFacts(facts.values[one], facts.available[one], facts.choices[one])
+        expected = []
+        for graph in measured.graphs:
+            encoded = self._runtime.encode(graph)
+            _, output = next(iter(self._runtime.expect(encoded, alone, rates.take(one))))
+            expected.append(_expectation(encoded, output, 0))
+        return self._engine.prior.measured(
+            expected, np.log(measured.latency_ms), np.asarray(measured.noise, np.float64)
+        )
+
+    def _graph(self, graph: OperatorGraph, known: _Known) -> tuple[Floats, Floats, dict[int, str]]:
+        """Return latency [T], standard deviation of its logarithm [T], and doubts by target."""
+        count = len(known.rates)
+        latency, deviation = np.full(count, np.nan), np.full(count, np.nan)
+        doubts: dict[int, str] = {}
+        encoded = self._runtime.encode(graph)
+        for part, output in self._runtime.expect(encoded, known.facts, known.rates):
+            some = known.deviations[part]
+            latency[part], deviation[part], shares = _predicted(encoded, output, some)
+            for place, words in enumerate(
+                graph_doubts(graph, encoded.places, shares, self._engine.experience)
+            ):
+                both = "; ".join(filter(None, (words, known.doubts[part][place])))
+                if both:
+                    doubts[part.start + place] = both
+        return latency, deviation, doubts
+
+    def _intervals(
+        self, latency: Floats, deviation: Floats, known: _Known, bound: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return low and high of the 80 % and the 95 % interval, each [G, T]."""
+        widths = self._engine.widths
+        probed = np.array([basis is Basis.PROBED for basis in known.basis])
+        edges = []
+        for place, quantile in enumerate((Z80, Z95)):
+            wider = np.where(probed, widths.probed[place], widths.zero_shot[place])
+            apart = np.exp(quantile * wider * deviation)
+            low = np.fmax(latency / apart, np.where(np.isnan(latency), np.nan, bound))
+            edges += [low, latency * apart]
+        return edges[0], edges[1], edges[2], edges[3]
+
+
+def _key(target: Target) -> str:
+    c = target.configuration
+    threads = threads_in_use(target.device, c.threads)
+    return signature_key(target.device.id, c.runtime, str(c.precision), threads)
+
+
+def _expectation(encoded: EncodedGraph, output: HeadOutput, column: int) -> Expectation:
+    return Expectation(
+        output.parts_ms[:, column].astype(np.float64),
+        encoded.responses.astype(np.float64),
+        float(output.run_ms[column]),
+    )
+
+
+def _predicted(
+    encoded: EncodedGraph, output: HeadOutput, deviations: Sequence[Deviation]
+) -> tuple[Floats, Floats, Floats]:
+    """Return latency [T], standard deviation of its logarithm [T], operators' shares [R, T]."""
+    parts = output.parts_ms.astype(np.float64)  # [R, T, 3]
+    weights = np.stack([each.weights for each in deviations])
+    measured = np.flatnonzero(weights.any(axis=1))
+    if len(measured):
+        factors = part_factors(encoded.responses.astype(np.float64), weights[measured].T)
+        parts[:, measured] *= factors.transpose(0, 2, 1)  # from [R, 3, T]
+    of_operators = parts.sum(axis=2)
+    total = of_operators.sum(axis=0) + output.run_ms
+    slope = np.einsum("rtc,rcf->tf", parts, encoded.responses) / total[:, None]
+    rows = np.concatenate([np.ones((len(total), 1)), slope], axis=1)
+    variance = [
+        float(each.variance(row[None])[0]) for each, row in zip(deviations, rows, strict=True)
+    ]
+    overall = np.array([each.factor for each in deviations])
+    return total * overall, np.sqrt(np.array(variance)), of_operators / total

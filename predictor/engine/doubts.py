@@ -1,0 +1,86 @@
+"""Why a prediction is beyond what the network has learned from, in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Target
+from predictor.engine.checkpoint import Experience
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+
+_FEW_FAMILIES: Final = 2  # an operator that fewer families of architectures have is not learned
+_MUCH: Final = 0.25  # of the predicted time
+_FEW_METRICS: Final = 4
+_BEYOND: Final = math.log(2.0)  # outside the range of all training devices
+_UNCOUNTED: Final = OperatorFlag.UNKNOWN_TRIPS | OperatorFlag.UNKNOWN
+
+
+def graph_doubts(
+    graph: OperatorGraph,
+    places: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    experience: Experience,
+) -> list[str]:
+    """Return what is doubtful of a graph on each of T targets, empty where nothing is.
+
+    Args:
+        graph: N operators.
+        places: int64 [R], those that run.
+        shares: float64 [R, T], their parts of the predicted latency.
+        experience: of the network.
+    """
+    types = [graph.op_types[place] for place in places.tolist()]
+    rare = np.array([experience.operators.get(t, 0) < _FEW_FAMILIES for t in types], np.bool_)
+    uncounted = bool(graph.has_flag(_UNCOUNTED).any())
+    loops = "it has operators whose work cannot be counted" if uncounted else ""
+    if not rare.any():
+        return [loops] * shares.shape[1]
+    names = sorted({t for t, is_rare in zip(types, rare.tolist(), strict=True) if is_rare})
+    listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+    part = shares[rare].sum(axis=0)
+    return [
+        "; ".join(
+            filter(
+                None,
+                (
+                    f"{share:.0%} of the time is in operators that hardly any training network has"
+                    f" ({listed})"
+                    if share > _MUCH
+                    else "",
+                    loops,
+                ),
+            )
+        )
+        for share in part.tolist()
+    ]
+
+
+def device_doubt(target: Target, experience: Experience) -> str:
+    """Return what is doubtful of a target of which nothing was measured, empty if nothing is."""
+    device, configuration = target.device, target.configuration
+    reasons = []
+    if len(device.metrics) < _FEW_METRICS:
+        count = len(device.metrics)
+        facts = f"{count} fact{'s' if count != 1 else ''}"
+        reasons.append(f"only {facts} of the device {'is' if count == 1 else 'are'} known")
+    for what, choice in (
+        (f"no device of the family {device.family}", f"family {device.family}"),
+        (f"no run in {configuration.precision}", f"precision {configuration.precision}"),
+    ):
+        if not experience.choices.get(choice):
+            reasons.append(f"{what} is among what it has learned from")
+    reasons += [
+        f"its {name} is {'above' if log > high else 'below'} that of every device learned from"
+        for name, (low, high) in experience.ranges.items()
+        if (log := _log(device.metric(name))) is not None
+        and (log > high + _BEYOND or log < low - _BEYOND)
+    ]
+    return "; ".join(reasons)
+
+
+def _log(value: float | None) -> float | None:
+    return None if value is None else math.log(value)

@@ -1,0 +1,197 @@
+"""Makes the checkpoint that ships: trained without held-out parts, calibrated, trained on all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from predictor.calibration.deviation import DeviationPrior
+from predictor.core.errors import HostError
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.core.records import Device
+from predictor.engine.checkpoint import Widths
+from predictor.evaluation.corpus.learned import (
+    Calibration,
+    LearnedEngine,
+    calibrate,
+    calibrate_by_half,
+)
+from predictor.evaluation.corpus.page import page_part
+from predictor.evaluation.corpus.validation import Validation, validate
+from predictor.training.corpus import HoldOut, draw_hold_out, open_corpus
+from predictor.training.engine.build import experience, train_network, write_checkpoint
+from predictor.training.engine.loop import Recipe
+from predictor.training.engine.signatures import chosen_rows, shipped_signatures
+
+VALIDATION: Final = "validation.json"
+PAGE: Final = "validation.md"
+_WORK: Final = "work"  # states of trainings; may be deleted when they are done
+# Always held out: a source with few devices would lose none by chance.
+_ALWAYS: Final = ("rtx5090", "gtx1080-ti", "tesla-v100-pcie-32gb")
+_KS: Final[Mapping[str, tuple[int, ...]]] = {"nas-fbnet": (0, 8, 20), "nas-nasbench201": (0, 8, 20)}
+_QUERIES: Final = 200  # of a target at most
+
+
+class EngineMaker:
+    """Trains, validates and writes the learned engine."""
+
+    def __init__(
+        self,
+        data: Path,
+        devices: Mapping[str, Device],
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        steps: int | None = None,
+        seed: int = 0,
+        progress: ProgressCallback = no_progress,
+    ) -> None:
+        """Open the corpus.
+
+        Args:
+            data: folder with one folder a source.
+            devices: the catalogue, by id.
+            folder: of the checkpoint.
+            environment: command, version and date, for card and page.
+            steps: of each training, None for as many as the recipe has.
+            seed: of everything that is drawn.
+            progress: of reading the data.
+
+        Raises:
+            InputError: the data cannot be read.
+            HostError: the folder cannot be made.
+        """
+        torch.set_num_threads(1)  # the tensors are small: two threads wait for each other
+        self._recipe = Recipe(seed=seed)
+        if steps is not None:
+            self._recipe = replace(self._recipe, steps=steps)
+        self._folder, self._environment = folder, environment
+        try:
+            (folder / _WORK).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise HostError(
+                str(folder), f"it cannot be made ({error.strerror})", "choose another folder"
+            ) from error
+        self._corpus = open_corpus(data, progress=progress)
+        self._targets = self._corpus.target_list(devices)
+
+    def validate(
+        self, progress: ProgressCallback = no_progress, cancel: CancelToken | None = None
+    ) -> None:
+        """Train without held-out silicon and families, and write figures and calibration.
+
+        Raises:
+            CancelledError: a stop was asked for; what is done is kept.
+        """
+        corpus, seed = self._corpus, self._recipe.seed
+        hold_out = draw_hold_out(corpus, seed, always=HoldOut.of(corpus, _ALWAYS))
+        split = hold_out.split(corpus)
+        trained = train_network(
+            corpus,
+            self._targets,
+            split.training,
+            self._recipe,
+            self._folder / _WORK / "validation.safetensors",
+            progress,
+            cancel,
+        )
+        progress(Progress(0, 1, "calibrating on what was held out"))
+        unseen = np.concatenate([split.unseen_device, split.unseen_both])
+        expected = trained.expected(corpus, np.concatenate([unseen, split.unseen_network]))
+        usual = calibrate(corpus, expected, unseen, seed)
+        halves = calibrate_by_half(corpus, expected, unseen, seed)
+        engine = LearnedEngine(corpus, expected, halves, usual)
+        found = validate(
+            engine, corpus, split, _KS, queries=_QUERIES, progress=progress, cancel=cancel
+        )
+        self._write(found, usual, hold_out)
+
+    def ship(
+        self, progress: ProgressCallback = no_progress, cancel: CancelToken | None = None
+    ) -> None:
+        """Train on everything, and write the checkpoint; the calibration is the validation's.
+
+        Raises:
+            CancelledError: a stop was asked for; what is done is kept.
+        """
+        corpus, targets = self._corpus, self._targets
+        rows = np.arange(len(corpus.measurements))
+        told = json.loads((self._folder / VALIDATION).read_text(encoding="utf-8"))
+        calibration = _calibration(told["calibration"])
+        trained = train_network(
+            corpus,
+            targets,
+            rows,
+            replace(self._recipe, seed=self._recipe.seed + 1),
+            self._folder / _WORK / "final.safetensors",
+            progress,
+            cancel,
+        )
+        progress(Progress(0, 1, "signatures of measured targets"))
+        kept = chosen_rows(corpus, rows)
+        expected = trained.expected(corpus, kept)
+        signatures = shipped_signatures(
+            corpus, targets, kept, expected, calibration.prior, self._recipe.seed
+        )
+        write_checkpoint(
+            self._folder,
+            trained,
+            experience(corpus, targets, rows),
+            calibration.prior,
+            calibration.widths,
+            signatures,
+            {
+                **self._environment,
+                "recipe": asdict(self._recipe),
+                "data": self._counts(),
+                "held_out": told["held_out"],
+                "figures": told["figures"],
+            },
+        )
+
+    def _counts(self) -> dict[str, int]:
+        """Return the measurements of each source."""
+        counts = np.bincount(
+            self._corpus.measurements.source, minlength=len(self._corpus.sources)
+        ).tolist()
+        return dict(zip(self._corpus.sources, counts, strict=True))
+
+    def _write(self, found: Validation, usual: Calibration, hold_out: HoldOut) -> None:
+        held = {"silicon": sorted(hold_out.silicon), "families": sorted(hold_out.families)}
+        content = {
+            **self._environment,
+            "recipe": asdict(self._recipe),
+            "held_out": held,
+            "calibration": {"prior": asdict(usual.prior), "widths": asdict(usual.widths)},
+            "figures": found.document(),
+        }
+        lines = [f"- {name}: {value}" for name, value in self._environment.items()]
+        page = (
+            "# The learned engine on what it has not seen\n\n"
+            "A network was trained without some silicon and some families of networks, which are "
+            "held out in every source. Intervals are those of a calibration on the half of the "
+            "held-out silicon that the predicted target is not in.\n\n"
+            + "\n".join(lines)
+            + f"\n- silicon held out: {', '.join(held['silicon'])}"
+            + f"\n- families held out: {', '.join(held['families'])}\n\n"
+            + page_part(found)
+            + "\n"
+        )
+        (self._folder / VALIDATION).write_text(
+            json.dumps(content, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8"
+        )
+        (self._folder / PAGE).write_text(page, encoding="utf-8")
+
+
+def _calibration(told: Mapping[str, Any]) -> Calibration:
+    widths = told["widths"]
+    return Calibration(
+        DeviationPrior(**told["prior"]),
+        Widths(tuple(widths["zero_shot"]), tuple(widths["probed"])),
+    )

@@ -1,0 +1,272 @@
+"""Rates that the shipped network measures efficiency against: facts where known, typical else.
+
+The roofline engine has no number where a fact is missing. The network can say one, with a wider
+interval: it learns how far a target is from its reference rates, and a typical rate of the family
+takes the place of a fact that is missing. Which rates are typical is learned from the training
+devices and kept with the network.
+
+No torch: the runtime of the shipped network uses this file too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Device, Precision, Target
+from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
+from predictor.cost.columns import CODES, WIDTHS
+from predictor.cost.cores import THREADED, core_count, core_use
+from predictor.cost.launch import launch_us
+
+Floats = NDArray[np.float64]
+_Value = TypeVar("_Value")
+
+_TERA_MACS: Final = 1e12 / 2
+_S_TO_MS: Final = 1e3
+_LEAST_DEVICES: Final = 8  # to fit how bandwidth goes with compute
+_WITHOUT_FLOAT: Final = frozenset({Family.NPU, Family.ASIC, Family.FPGA})
+_ANY: Final = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """What is typical of a family of devices, where a device does not say it.
+
+    Attributes:
+        macs_per_cycle: FP32 multiply-accumulates of a core in a cycle, by family.
+        macs_per_s: FP32 rate of the whole device, by family.
+        bandwidth: (a, b) with ln(bytes/s) = a + b ln(FP32 MACs/s), by family.
+    """
+
+    macs_per_cycle: Mapping[str, float]
+    macs_per_s: Mapping[str, float]
+    bandwidth: Mapping[str, tuple[float, float]]
+
+    @classmethod
+    def fit(cls, devices: Sequence[Device]) -> Typical:
+        """Fit on training devices, each once.
+
+        Raises:
+            InputError: no device has an FP32 rate and a bandwidth.
+        """
+        per_cycle: dict[str, list[float]] = {}
+        rates: dict[str, list[float]] = {}
+        pairs: dict[str, list[tuple[float, float]]] = {}
+        for device in devices:
+            whole, cycles = _fp32(device), _cycles_per_s(device, 0)
+            bandwidth = device.metric("dram_bw_gbps")
+            for family in (str(device.family), _ANY):
+                if whole is not None:
+                    rates.setdefault(family, []).append(math.log(whole))
+                if whole is not None and cycles is not None:
+                    per_cycle.setdefault(family, []).append(math.log(whole / cycles))
+                if whole is not None and bandwidth is not None:
+                    pair = (math.log(whole), math.log(bandwidth * 1e9))
+                    pairs.setdefault(family, []).append(pair)
+        if not pairs:
+            raise InputError(
+                "typical rates",
+                "no training device has an FP32 rate and a bandwidth",
+                "give a catalogue with such devices",
+            )
+        return cls(
+            {family: float(np.exp(np.median(logs))) for family, logs in per_cycle.items()},
+            {family: float(np.exp(np.median(logs))) for family, logs in rates.items()},
+            {family: _line(found) for family, found in pairs.items()},
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain values."""
+        return {
+            "macs_per_cycle": dict(self.macs_per_cycle),
+            "macs_per_s": dict(self.macs_per_s),
+            "bandwidth": {family: list(line) for family, line in self.bandwidth.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Mapping[str, object]]) -> Typical:
+        """Rebuild from :meth:`to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: a part is missing or wrong.
+        """
+        return cls(
+            {str(k): float(v) for k, v in data["macs_per_cycle"].items()},  # type: ignore[arg-type]
+            {str(k): float(v) for k, v in data["macs_per_s"].items()},  # type: ignore[arg-type]
+            {
+                str(k): (float(v[0]), float(v[1]))  # type: ignore[index]
+                for k, v in data["bandwidth"].items()
+            },
+        )
+
+
+def _line(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return intercept and slope through (x, y); level where there are few."""
+    x, y = np.array(pairs).T
+    if len(x) < _LEAST_DEVICES:
+        return float(np.median(y)), 0.0
+    slope, intercept = np.polyfit(x, y, 1)
+    return float(intercept), float(slope)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferenceRates:
+    """Reference rates of T targets; every value is finite and positive unless said.
+
+    Attributes:
+        ms_per_mac: [T, CODES], by the codes of :mod:`predictor.cost.columns`.
+        ms_per_byte: [T], of traffic that leaves the chip.
+        weight_ratio: [T, WIDTHS], bytes of a weight in the run for a byte in the file.
+        activation_ratio: [T, WIDTHS], the same of an activation.
+        launch_ms: [T], may be 0.
+        held_bytes: [T], what stays on the chip of a target that streams; 0 elsewhere.
+        on_chip_bytes: [T], NaN where it is not known.
+    """
+
+    ms_per_mac: Floats
+    ms_per_byte: Floats
+    weight_ratio: Floats
+    activation_ratio: Floats
+    launch_ms: Floats
+    held_bytes: Floats
+    on_chip_bytes: Floats
+
+    @classmethod
+    def of(cls, targets: Sequence[Target], typical: Typical) -> ReferenceRates:
+        """Derive the rates; the batch of a configuration means nothing here."""
+        rows = [_rates(target, typical) for target in targets]
+        matrix, vector, integer, bandwidth, launch_ms, held, on_chip = (
+            np.array([row[place] for row in rows], np.float64) for place in range(7)
+        )
+        precisions = [target.configuration.precision for target in targets]
+        by_rating = np.stack([matrix, vector, integer], axis=1).reshape(-1, 3)
+        return cls(
+            ms_per_mac=np.repeat(_S_TO_MS / by_rating, WIDTHS, axis=1).reshape(-1, CODES),
+            ms_per_byte=_S_TO_MS / bandwidth,
+            weight_ratio=_ratios([WEIGHT_BYTES[precision] for precision in precisions]),
+            activation_ratio=_ratios([ACTIVATION_BYTES[precision] for precision in precisions]),
+            launch_ms=launch_ms,
+            held_bytes=held,
+            on_chip_bytes=on_chip,
+        )
+
+    def __len__(self) -> int:
+        return len(self.ms_per_byte)
+
+    def take(self, targets: NDArray[np.integer]) -> ReferenceRates:
+        """Return the rates of some of the targets, in their order."""
+        return ReferenceRates(*(getattr(self, field.name)[targets] for field in fields(self)))
+
+
+def _ratios(float_bytes: Sequence[int]) -> Floats:
+    """Return bytes in the run for a byte in the file, [T, WIDTHS]: as is, from 2 and from 4."""
+    each = np.array(float_bytes, np.float64)
+    return np.stack([np.ones_like(each), each / 2, each / 4], axis=1).reshape(-1, WIDTHS)
+
+
+def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
+    """Return matrix, vector and integer rate, bandwidth, launch ms, held bytes, on-chip bytes."""
+    device, configuration = target.device, target.configuration
+    share = _share(device, configuration.threads)
+    known = {
+        name: value * _TERA_MACS * share
+        for name in ("fp32_matrix_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
+        if (value := device.metric(name)) is not None
+    }
+    fp32 = _fp32(device, configuration.threads)
+    matrix = _matrix(device, configuration.precision, fp32, known, typical, share)
+    has_units = device.metric("matrix_units") is not None and fp32 is not None
+    vector = fp32 if has_units and fp32 is not None else matrix
+    whole = _fp32(device) or (_typical_fp32(device, typical, 0, 1.0))
+    sizes = [device.metric(name) for name in ("l2_kb", "llc_kb", "onchip_sram_kb")]
+    held = [size for size in sizes if size is not None]
+    on_chip = sum(held) * 1024.0 if held else math.nan
+    link = (
+        device.metric("host_link_gbps") if is_streaming(device) else device.metric("dram_bw_gbps")
+    )
+    a, b = _of_family(typical.bandwidth, device)
+    bandwidth = math.exp(a + b * math.log(whole)) if link is None else link * 1e9
+    return (
+        matrix,
+        vector,
+        known.get("int8_tops", matrix),
+        bandwidth,
+        launch_us(device.family, configuration.runtime) * 1e-3,
+        on_chip if is_streaming(device) else 0.0,
+        on_chip,
+    )
+
+
+def _matrix(
+    device: Device,
+    precision: Precision,
+    fp32: float | None,
+    known: Mapping[str, float],
+    typical: Typical,
+    share: float,
+) -> float:
+    """Return the rate of products in a precision, or of the nearest precision that is known."""
+    int8 = known.get("int8_tops")
+    quarter = int8 / 4 if int8 is not None and device.family in _WITHOUT_FLOAT else None
+    single = fp32 or quarter
+    if single is None:
+        single = _typical_fp32(device, typical, 0, share)
+    half = known.get("fp16_tflops", known.get("bf16_tflops"))
+    if half is None:
+        half = int8 / 2 if fp32 is None and int8 is not None else 2 * single
+    if precision is Precision.FP32:
+        return known.get("fp32_matrix_tflops", single)
+    if precision is Precision.INT8:
+        threaded = device.family in THREADED
+        return int8 if int8 is not None else single if threaded else 2 * half
+    if precision in {Precision.BF16, Precision.AMP_BF16}:
+        return known.get("bf16_tflops", half)
+    return half
+
+
+def _fp32(device: Device, threads: int = 0) -> float | None:
+    """Return the FP32 rate in MACs/s of ``threads`` threads, None where it is not known."""
+    stated = device.metric("fp32_tflops")
+    if stated is not None:
+        return stated * _TERA_MACS * _share(device, threads)
+    try:
+        return core_use(device, threads).macs_per_s
+    except InputError:
+        return None
+
+
+def _typical_fp32(device: Device, typical: Typical, threads: int, share: float) -> float:
+    cycles = _cycles_per_s(device, threads)
+    if cycles is not None:
+        return cycles * share * _of_family(typical.macs_per_cycle, device)
+    return _of_family(typical.macs_per_s, device) * share
+
+
+def _share(device: Device, threads: int) -> float:
+    """Return the part of the device's rate that the threads have, by cores if no more is known."""
+    try:
+        return core_use(device, threads).share
+    except InputError:
+        cores = core_count(device)
+        return min(threads, cores) / cores if cores and threads else 1.0
+
+
+def _cycles_per_s(device: Device, threads: int) -> float | None:
+    """Return cores x clock of the whole device, None where one is not known."""
+    clock = device.metric("clock_mhz") or device.metric("boost_clock_mhz")
+    cores = core_count(device) or device.metric("core_count")
+    if clock is None or cores is None:
+        return None
+    return clock * 1e6 * (min(threads, cores) if threads else cores)
+
+
+def _of_family(values: Mapping[str, _Value], device: Device) -> _Value:
+    return values.get(str(device.family), values[_ANY])

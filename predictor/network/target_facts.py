@@ -1,0 +1,119 @@
+"""What the shipped network reads of a target: metrics that it attends to, and its configuration.
+
+No torch: the runtime of the shipped network uses this file too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.metrics import METRICS, Family
+from predictor.core.records import Precision, Target
+from predictor.cost.columns import MATRIX, VECTOR, WIDTHS
+from predictor.cost.cores import threads_in_use
+from predictor.network.reference_rates import ReferenceRates
+from predictor.network.scaling import Scaling
+
+# What a configuration can use stands beside the metrics of the device.
+_IN_USE: Final = ("threads_in_use", "matrix_rate", "vector_rate", "bandwidth", "on_chip_bytes")
+_LIMIT: Final = 4.0  # standard deviations; a network says nothing sensible far outside
+_RUNTIMES: Final = (
+    "onnxruntime",
+    "ncnn",
+    "ncnn-vulkan",
+    "pytorch",
+    "pytorch-compiled",
+    "tflite",
+    "qnn",
+    "tensorrt",
+    "openvino",
+    "opencv",
+    "coreml",
+    "vitis-ai",
+)  # one that is not here reads as unknown: all are 0
+CHOICES: Final = (
+    *(f"runtime {name}" for name in _RUNTIMES),
+    *(f"precision {precision}" for precision in Precision),
+    *(f"family {family}" for family in Family),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetFacts:
+    """Facts of T targets.
+
+    Attributes:
+        values: float32 [T, M], standardised logs of metrics; 0 where one is not known.
+        available: bool [T, M].
+        choices: float32 [T, C], 1 where a target has the runtime, precision or family, else 0.
+    """
+
+    values: NDArray[np.float32]
+    available: NDArray[np.bool_]
+    choices: NDArray[np.float32]
+
+
+def target_facts(targets: Sequence[Target], rates: ReferenceRates, scaling: Scaling) -> TargetFacts:
+    """Return the facts of T targets with their reference rates, columns as ``scaling``."""
+    logs = fact_logs(targets, rates)
+    columns = np.stack([logs[name] for name in scaling.names], axis=1)
+    available = ~np.isnan(columns)
+    scaled = scaling.apply(np.where(available, columns, scaling.mean))
+    chosen = np.array([_choices(target) for target in targets], np.float32)
+    return TargetFacts(
+        np.clip(scaled, -_LIMIT, _LIMIT).astype(np.float32),
+        available,
+        chosen.reshape(-1, len(CHOICES)),
+    )
+
+
+def fit_facts(targets: Sequence[Target], rates: ReferenceRates) -> Scaling:
+    """Return the statistics of the metrics that training targets have.
+
+    Raises:
+        InputError: there is no target.
+    """
+    logs = fact_logs(targets, rates)
+    names = tuple(name for name, column in logs.items() if not np.isnan(column).all())
+    return Scaling.fit(names, np.stack([logs[name] for name in names], axis=1))
+
+
+def fact_logs(
+    targets: Sequence[Target], rates: ReferenceRates
+) -> Mapping[str, NDArray[np.float64]]:
+    """Return the logs of each fact over T targets by name, NaN where one is not known."""
+    threads = [threads_in_use(t.device, t.configuration.threads) for t in targets]
+    on_chip = np.where(rates.on_chip_bytes > 0, rates.on_chip_bytes, np.nan)
+    in_use = (
+        np.log1p(np.array(threads, np.float64)),
+        -np.log(rates.ms_per_mac[:, MATRIX * WIDTHS]),
+        -np.log(rates.ms_per_mac[:, VECTOR * WIDTHS]),
+        -np.log(rates.ms_per_byte),
+        np.log(on_chip),
+    )
+    listed = {
+        metric.name: np.array([_log(target, metric.name) for target in targets], np.float64)
+        for metric in METRICS
+    }
+    return {**listed, **dict(zip(_IN_USE, in_use, strict=True))}
+
+
+def _log(target: Target, name: str) -> float:
+    value = target.device.metric(name)
+    return math.nan if value is None else math.log(value)
+
+
+def _choices(target: Target) -> list[float]:
+    configuration = target.configuration
+    chosen = {
+        f"runtime {configuration.runtime}",
+        f"precision {configuration.precision}",
+        f"family {target.device.family}",
+    }
+    return [float(name in chosen) for name in CHOICES]

@@ -1,0 +1,228 @@
+"""The network that the engine ships: CloserToMe in shared form, latency a sum of work terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from predictor.core.errors import InputError
+from predictor.network.batch import GraphBatch, TargetBatch
+from predictor.network.config import NetworkConfig
+from predictor.network.encoder import Encoding, GraphEncoder
+from predictor.network.head import Conversation
+from predictor.network.hodm import Dialogue
+from predictor.network.pooling import segment_sum
+from predictor.network.repeatable import repeatable
+from predictor.network.scaling import Scaling
+from predictor.network.work_terms import KINDS, TERMS
+
+# Where learning starts: arithmetic, traffic and launches as the roofline has them, little of the
+# rest.
+_START: Final = (0.3, 0.0, 0.0, -2.0, -2.0, -2.0, -3.0)
+_RANGE: Final = 6.0  # of the logarithm of a factor
+_RUN_MS: Final = 1e-2
+_PARTS: Final = max(KINDS) + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetInput:
+    """T targets, as :class:`predictor.network.target_facts.TargetFacts` in tensors.
+
+    Attributes:
+        values: float32 [T, M], 0 where a metric is not available.
+        available: bool [T, M].
+        choices: float32 [T, C].
+    """
+
+    values: Tensor
+    available: Tensor
+    choices: Tensor
+
+    @property
+    def columns(self) -> Tensor:
+        """[T, 2 M + C]."""
+        return torch.cat([self.values, self.available.to(self.values.dtype), self.choices], dim=-1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunningOperators:
+    """The R operators of a batch that run, after the graph layers.
+
+    Attributes:
+        states: [R, 1, d].
+        responses: [R, 3, F], what changes the arithmetic, traffic and launches of each where a
+            target differs from what is expected of it.
+        graph: int64 [R].
+        counts: int64 [G], running operators of each graph, at least 1.
+    """
+
+    states: Tensor
+    responses: Tensor
+    graph: Tensor
+    counts: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermOutput:
+    """What the network says of R operators on T targets.
+
+    Attributes:
+        parts_ms: [R, T, 3], time in arithmetic, traffic and launches.
+        run_ms: [T], of every run whatever the graph.
+        dialogue: attention in both directions, over the running operators.
+    """
+
+    parts_ms: Tensor
+    run_ms: Tensor
+    dialogue: Dialogue
+
+    def latency(self, operators: RunningOperators) -> tuple[Tensor, Tensor]:
+        """Return ln(latency in ms) [G, T], and the responses of whole graphs [G, T, F].
+
+        A graph's response is the mean of its operators' by their part of its latency: how
+        ln(latency) changes with a target's deviation from what is expected.
+        """
+        graphs = operators.counts.shape[0]
+        total = segment_sum(self.parts_ms.sum(dim=-1), operators.graph, graphs) + self.run_ms
+        weighed = torch.einsum("rtc,rcf->rtf", self.parts_ms, operators.responses)
+        responses = segment_sum(weighed, operators.graph, graphs) / total.unsqueeze(-1)
+        return torch.log(total), responses
+
+
+class TargetSummary(nn.Module):
+    """A few numbers that say what a target is like, blurred while learning.
+
+    A hundred devices cannot teach what dozens of facts mean one by one; and with few numbers, each
+    a little uncertain, no device is known by heart.
+
+    Args:
+        facts: columns of a target.
+        width: numbers that are left.
+        blur: standard deviation of what is added to each in training.
+    """
+
+    def __init__(self, facts: int, width: int, blur: float) -> None:
+        super().__init__()
+        self.summary = nn.Linear(facts, width)
+        self.blur = blur
+
+    def forward(self, targets: TargetInput) -> Tensor:
+        """Return [T, width]."""
+        summary = torch.tanh(self.summary(targets.columns))
+        return summary + self.blur * torch.randn_like(summary) if self.training else summary
+
+
+class TermNetwork(nn.Module):
+    """Times of operators on targets: learned positive factors times work terms.
+
+    Graph layers, FiLM and the dialogue module are those of the paper. The readout is additive: a
+    factor for each term of each operator, read off its state after the dialogue and the graph's
+    fused vector. Nothing that it reads changes with the batch, and every term grows with it.
+
+    Args:
+        config: metrics are what the dialogue attends to; features are the scale-free ones.
+        choices: C, width of the configuration's part of a target.
+        responses: F.
+        scaling: statistics of the node features.
+        summary: numbers that describe a target.
+        blur: of these, while learning.
+
+    Reference:
+        CloserToMe, Eq. (3) to (9).
+    """
+
+    def __init__(
+        self,
+        config: NetworkConfig,
+        choices: int,
+        responses: int,
+        scaling: Scaling,
+        *,
+        summary: int,
+        blur: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if len(scaling.names) != config.features:
+            raise InputError(
+                "scaling statistics",
+                f"they are of {len(scaling.names)} columns, the network reads {config.features}",
+                "fit them on graphs of this version",
+            )
+        self.config, self.choices, self.response_count = config, choices, responses
+        width = config.width
+        with repeatable(config.seed):
+            self.encoder = GraphEncoder(config, scaling)
+            self.response = nn.Linear(width, _PARTS * responses)
+            self.response_scale = nn.Parameter(torch.full((responses,), -1.0))
+            self.meeting = nn.Linear(width, width)
+            self.target = TargetSummary(2 * len(config.metrics) + choices, summary, blur)
+            self.conversation = Conversation(config, summary)
+            self.of_operator = nn.Linear(width, width)
+            self.of_graph = nn.Linear(width + summary, width, bias=False)
+            self.log_factor = nn.Linear(width, len(TERMS))
+            self.log_run = nn.Sequential(
+                nn.Linear(summary, width // 2), nn.ReLU(), nn.Linear(width // 2, 1)
+            )
+            self.dropout = nn.Dropout(config.dropout)
+        nn.init.zeros_(self.log_factor.weight)
+        with torch.no_grad():
+            self.log_factor.bias.copy_(torch.tensor(_START))
+
+    def encode(self, graphs: GraphBatch, running: Tensor) -> RunningOperators:
+        """Run the graph layers over all operators, and return those that run.
+
+        Args:
+            graphs: G graphs, features scale-free.
+            running: int64 [R], places of the operators that take time.
+        """
+        encoding: Encoding = self.encoder(graphs, None)
+        states, graph = encoding.states[running], graphs.graph[running]
+        scale = torch.exp(self.response_scale)
+        raw = self.response(torch.tanh(states.squeeze(1)))
+        responses = raw.reshape(-1, _PARTS, self.response_count) * scale
+        ones = torch.ones_like(graph)
+        counts = torch.zeros_like(graphs.node_counts).index_add_(0, graph, ones).clamp(min=1)
+        return RunningOperators(states, responses, graph, counts)
+
+    def forward(
+        self, operators: RunningOperators, targets: TargetInput, terms_ms: Tensor
+    ) -> TermOutput:
+        """Predict the operators' times.
+
+        Args:
+            operators: R.
+            targets: T.
+            terms_ms: [R, T, len(TERMS)], from :func:`predictor.network.work_terms.work_terms`.
+        """
+        description: Tensor = self.target(targets)
+        met = torch.relu(self.meeting(operators.states))
+        # The conversation reads no pooled states.
+        encoding = Encoding(met, operators.graph, operators.counts, met, met)
+        hardware = TargetBatch(targets.values, targets.available)
+        states, dialogue = self.conversation(encoding, met, description, hardware)
+        states = dialogue.operator_states(states)
+        described = description.unsqueeze(0).expand(dialogue.fused.shape[0], -1, -1)
+        context = self.of_graph(torch.cat([dialogue.fused, described], dim=-1))
+        if context.shape[0] > 1:
+            context = context.index_select(0, operators.graph)
+        hidden = torch.relu(self.of_operator(self.dropout(states)) + context)
+        times = torch.exp(_bounded(self.log_factor(hidden))) * terms_ms  # [R, T, terms]
+        parts = torch.stack([sum_of(times, part) for part in range(_PARTS)], dim=-1)  # [R, T, 3]
+        run_ms = _RUN_MS * torch.exp(_bounded(self.log_run(description).squeeze(-1)))
+        return TermOutput(parts, run_ms, dialogue)
+
+
+def sum_of(times: Tensor, part: int) -> Tensor:
+    """Return the sum of the terms that belong to a part, [R, T]."""
+    first, *rest = (place for place, kind in enumerate(KINDS) if kind == part)
+    total = times[..., first]
+    for place in rest:
+        total = total + times[..., place]
+    return total
+
+
+def _bounded(log_factor: Tensor) -> Tensor:
+    return _RANGE * torch.tanh(log_factor / _RANGE)

@@ -1,0 +1,1 @@
+"""Training of the network that the engine ships, on the whole corpus."""
