@@ -10,14 +10,13 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from predictor.core.errors import CtmError
-from predictor.core.records import Prediction, Target
+from predictor.core.records import Target
 from predictor.services.operator_difference import (
     OperatorDifference,
     TimesMoved,
     operator_difference,
+    times_moved_on,
 )
-from predictor.services.prediction import explain
 
 NOTHING_YET = "Open two models to see which of their operators differ."
 
@@ -31,7 +30,6 @@ class ModelDifference:
         second: the other one.
         difference: their operators.
         targets: T targets.
-        predictions: of both models, by target.
         times: where the time goes on a target; None where a model has no number there.
     """
 
@@ -39,7 +37,6 @@ class ModelDifference:
     second: ComparedModel
     difference: OperatorDifference
     targets: tuple[Target, ...]
-    predictions: tuple[tuple[Prediction, Prediction], ...]
     times: tuple[TimesMoved | None, ...]
 
     def times_on(self, target: int) -> TimesMoved:
@@ -162,31 +159,11 @@ def _find(
         difference = matched[2]
     else:
         difference = operator_difference(first.model, second.model)
-    rows, count = comparison.rows, len(comparison.targets)
+    count = len(comparison.targets)
     times = []
-    for target in comparison.targets:
+    for place, target in enumerate(comparison.targets):
         context.token.check()
-        times.append(_times(difference, first, second, target))
-    return ModelDifference(
-        first=first,
-        second=second,
-        difference=difference,
-        targets=comparison.targets,
-        predictions=tuple(
-            (rows[choice[0] * count + t].prediction, rows[choice[1] * count + t].prediction)
-            for t in range(count)
-        ),
-        times=tuple(times),
-    )
-
-
-def _times(
-    difference: OperatorDifference, first: ComparedModel, second: ComparedModel, target: Target
-) -> TimesMoved | None:
-    if first.problem or second.problem:
-        return None
-    try:
-        tables = [explain(compared.model, target) for compared in (first, second)]
-    except CtmError:  # the target has no number: its row says why
-        return None
-    return difference.times_moved(*(table.latency_ms for table in tables))
+        before, after = (comparison.rows[index * count + place].prediction for index in choice)
+        models = first.model, second.model
+        times.append(times_moved_on(difference, target, models, (before, after)))
+    return ModelDifference(first, second, difference, comparison.targets, tuple(times))

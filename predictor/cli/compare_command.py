@@ -31,7 +31,8 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         models, code = read_models(readings, console)
         if len(models) < 2:
             return code or _too_few(models)
-        predictions = predict(models, targets, options.engine)
+        own = [measurement for model in models for measurement in store.measured(model)]
+        predictions = predict(models, targets, options.engine, own)
         labels = [found.label for found in labelled(models)]
         baseline = _baseline(options.baseline, models, labels)
         variants = compare_variants(labels, targets, predictions, baseline)

@@ -18,8 +18,8 @@ from predictor.services.operator_difference import (
     OperatorDifference,
     TimesMoved,
     operator_difference,
+    times_moved_on,
 )
-from predictor.services.prediction import explain
 from predictor.services.variants import Variants
 
 SCHEMA = "ctm-comparison/1"
@@ -92,16 +92,12 @@ def _operators(
 ) -> dict[str, object]:
     first, second = models[variants.baseline], models[place]
     difference = operator_difference(first, second)
-    times = {
-        target.device.id: difference.times_moved(
-            *(explain(model, target, options.engine).latency_ms for model in (first, second))
-        )
-        for column, target in enumerate(variants.targets)
-        if None
-        not in {
-            variants.prediction(model, column).latency_ms for model in (variants.baseline, place)
-        }
-    }
+    times: dict[str, TimesMoved] = {}
+    for column, target in enumerate(variants.targets):
+        pair = variants.prediction(variants.baseline, column), variants.prediction(place, column)
+        found = times_moved_on(difference, target, (first, second), pair, options.engine)
+        if found is not None:
+            times[target.device.id] = found
     return {
         "model": variants.labels[place],
         "counts": {change.value: len(difference.rows_of(change)) for change in Change},

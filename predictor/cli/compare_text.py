@@ -16,8 +16,13 @@ from predictor.core.text import printable, shortened
 from predictor.core.wording import NOTHING, change_text, configuration_text, number, signed
 from predictor.services.assumptions import assumptions
 from predictor.services.inspection import Model
-from predictor.services.operator_difference import Change, OperatorDifference, operator_difference
-from predictor.services.prediction import explain
+from predictor.services.operator_difference import (
+    Change,
+    OperatorDifference,
+    TimesMoved,
+    operator_difference,
+    times_moved_on,
+)
 from predictor.services.variants import Variants
 
 _ROWS = 15  # operators listed of each pair
@@ -104,21 +109,13 @@ def _operator_blocks(
                 variants.prediction(variants.baseline, column),
                 variants.prediction(place, column),
             )
-            if all(prediction.latency_ms is not None for prediction in pair):
-                yield _moved_table(options, difference, first, second, target)
+            times = times_moved_on(difference, target, (first, second), pair, options.engine)
+            if times is not None:
+                yield _moved_table(difference, target, times)
 
 
-def _moved_table(
-    options: argparse.Namespace,
-    difference: OperatorDifference,
-    first: Model,
-    second: Model,
-    target: Target,
-) -> str:
+def _moved_table(difference: OperatorDifference, target: Target, times: TimesMoved) -> str:
     """Write the operators that move most time on a target, and the sums by change."""
-    times = difference.times_moved(
-        *(explain(model, target, options.engine).latency_ms for model in (first, second))
-    )
     moved = times.moved_ms
     order = np.argsort(-np.abs(moved), kind="stable")
     order = order[moved[order] != 0][:_ROWS]

@@ -9,11 +9,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.records import Prediction, Target
 from predictor.graph.matching import match_operators
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
-from predictor.services.prediction import OperatorFacts, operator_facts
+from predictor.services.prediction import OperatorFacts, explain, operator_facts
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -107,6 +108,28 @@ def operator_difference(first: Model, second: Model) -> OperatorDifference:
         change=tuple(change for change, _ in changes),
         what=tuple(what for _, what in changes),
     )
+
+
+def times_moved_on(
+    difference: OperatorDifference,
+    target: Target,
+    models: tuple[Model, Model],
+    predictions: tuple[Prediction, Prediction],
+    engine: str = "roofline",
+) -> TimesMoved | None:
+    """Return where the time between two models goes on a target; None where one has no number.
+
+    The times of a model sum to the latency of its prediction: where that was measured, what the
+    engine says of the operators is stretched to it.
+    """
+    times = []
+    for model, prediction in zip(models, predictions, strict=True):
+        if prediction.latency_ms is None:
+            return None
+        own = explain(model, target, engine).latency_ms
+        total = float(own.sum())
+        times.append(own * (prediction.latency_ms / total) if total > 0 else own)
+    return difference.times_moved(*times)
 
 
 def _rows(pairs: list[tuple[int, int]], first: int, second: int) -> Iterator[tuple[int, int]]:

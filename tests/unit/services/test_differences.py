@@ -57,8 +57,8 @@ def test_errors_in_full_common_leave_the_ratio_certain() -> None:
 def test_a_small_error_makes_a_normal_difference() -> None:
     found = differences([prediction(10.0, 0.01)], [prediction(9.0, 0.01, "b")], correlation=0.0)
     deviation = 0.01 * math.hypot(10.0, 9.0)
-    assert found.low80_ms[0] == pytest.approx(-1.0 - Z80 * deviation, abs=0.01 * deviation)
-    assert found.high80_ms[0] == pytest.approx(-1.0 + Z80 * deviation, abs=0.01 * deviation)
+    assert found.low80_ms[0] == pytest.approx(-1.0 - Z80 * deviation, abs=0.03 * deviation)
+    assert found.high80_ms[0] == pytest.approx(-1.0 + Z80 * deviation, abs=0.03 * deviation)
 
 
 @settings(deadline=None)
