@@ -20,7 +20,7 @@ from ctm_gui.application import Application
 from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.theme import ThemeChoice
 from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
-from ctm_gui.views.main_window import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.views.main_window import ATTENTION_TAB, COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from predictor.core.errors import HostError
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
@@ -69,6 +69,17 @@ def _every_target(app: Application, _: Path) -> None:
 
 def _operators(app: Application, _: Path) -> None:
     app.window.show_tab(OPERATORS_TAB)
+
+
+def _attention(app: Application, _: Path) -> None:
+    app.window.show_tab(ATTENTION_TAB)
+    _wait(lambda: app.window.explanation.settled)
+
+
+def _attention_of_types(app: Application, _: Path) -> None:
+    view = app.window.attention_view
+    view.group_box.setChecked(True)
+    view.table.setFocus()
 
 
 def _what_if(app: Application, _: Path) -> None:
@@ -154,16 +165,18 @@ SCENES = (
     Scene("5-fps", _frames_per_second),
     Scene("6-every-target", _every_target),
     Scene("7-operators", _operators),
-    Scene("8-what-if", _what_if),
-    Scene("9-broken-file", _broken_file),
-    Scene("10-shipped-device", _shipped_device),
-    Scene("11-own-device", _own_device),
-    Scene("12-lower-form", _lower_form),
-    Scene("13-profile", _profile),
-    Scene("14-device-comparison", _device_comparison),
-    Scene("15-this-machine", _this_machine),
-    Scene("16-probe-target", _probe_target, of_wizard=True),
-    Scene("17-probe-plan", _probe_plan, of_wizard=True),
+    Scene("8-attention", _attention),
+    Scene("9-attention-of-types", _attention_of_types),
+    Scene("10-what-if", _what_if),
+    Scene("11-broken-file", _broken_file),
+    Scene("12-shipped-device", _shipped_device),
+    Scene("13-own-device", _own_device),
+    Scene("14-lower-form", _lower_form),
+    Scene("15-profile", _profile),
+    Scene("16-device-comparison", _device_comparison),
+    Scene("17-this-machine", _this_machine),
+    Scene("18-probe-target", _probe_target, of_wizard=True),
+    Scene("19-probe-plan", _probe_plan, of_wizard=True),
 )
 
 
