@@ -21,6 +21,9 @@ ENGINE = (
     "predictor.services.report.build",
 )
 WINDOW = (
+    "ctm_gui.views.palette",
+    "ctm_gui.views.help_window",
+    "ctm_gui.views.settings_dialog",
     "ctm_gui.presenters.probing_results",
     "ctm_gui.presenters.probing_progress",
     "ctm_gui.presenters.probing_plan",

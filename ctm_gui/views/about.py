@@ -6,11 +6,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from ctm_gui.system_information import versions
-
 
 def show_about(parent: QWidget) -> QMessageBox:
     """Show the box without blocking the window."""
+    # Not before it is asked for: it reads what is installed.
+    from ctm_gui.system_information import versions  # noqa: PLC0415
+
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setWindowTitle("About CloserToMe")

@@ -1,8 +1,12 @@
-"""What helps with the window itself: help, commands, settings, facts for a report."""
+"""What helps with the window itself: help, commands, settings, facts for a report.
+
+The dialogs are imported where they are opened: the first frame does not need them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
@@ -13,10 +17,11 @@ from ctm_gui.presenters.commands import Command
 from ctm_gui.presenters.help_pages import page_of
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import THEME, Settings
-from ctm_gui.system_information import system_information
-from ctm_gui.views.help_window import HelpWindow
-from ctm_gui.views.palette import CommandPalette
-from ctm_gui.views.settings_dialog import SettingsDialog
+
+if TYPE_CHECKING:
+    from ctm_gui.views.help_window import HelpWindow
+    from ctm_gui.views.palette import CommandPalette
+    from ctm_gui.views.settings_dialog import SettingsDialog
 
 PALETTE = "palette"
 
@@ -55,12 +60,16 @@ class Assistance(QObject):
 
     def show_palette(self) -> CommandPalette:
         """Ask for a command by a few letters of its name."""
+        from ctm_gui.views.palette import CommandPalette  # noqa: PLC0415
+
         palette = CommandPalette(self._commands(), self._run, self._window)
         palette.open()
         return palette
 
     def show_settings(self) -> SettingsDialog:
         """Show the dialog of the settings."""
+        from ctm_gui.views.settings_dialog import SettingsDialog  # noqa: PLC0415
+
         dialog = SettingsDialog(self._settings, self._window)
         dialog.changed.connect(self.setting_changed)
         dialog.open()
@@ -68,6 +77,8 @@ class Assistance(QObject):
 
     def show_help(self, page: str = "") -> HelpWindow:
         """Show a page of help; that of the view with the focus where none is named."""
+        from ctm_gui.views.help_window import HelpWindow  # noqa: PLC0415
+
         if self._help is None:
             self._help = HelpWindow(self._window)
         self._help.show_page(page or page_of(type(part).__name__ for part in self._place()))
@@ -87,6 +98,8 @@ class Assistance(QObject):
 
     def copy_system_information(self) -> None:
         """Copy what a report of a problem needs to know."""
+        from ctm_gui.system_information import system_information  # noqa: PLC0415
+
         QGuiApplication.clipboard().setText(system_information(self._facts()))
 
     def _focused(self) -> QWidget | None:

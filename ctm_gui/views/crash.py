@@ -21,8 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.system_information import versions
-
 _MAX_LOG_BYTES = 1_000_000
 
 
@@ -131,6 +129,9 @@ class CrashDialog(QDialog):
 
 
 def _report(error: BaseException) -> str:
+    # Not before there is a defect: it reads what is installed.
+    from ctm_gui.system_information import versions  # noqa: PLC0415
+
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     trace = "".join(traceback.format_exception(error))
     return f"--- {now}\n{versions()}\n\n{trace}\n"

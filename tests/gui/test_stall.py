@@ -128,6 +128,41 @@ def test_dropping_models_never_stalls_the_window(
 
 
 @pytest.mark.timing
+def test_many_operators_are_sorted_and_scrolled_without_a_stall(
+    qtbot: QtBot,
+    application: Application,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+) -> None:
+    window, table = application.window, application.window.operators_view.table
+    window.show_tab(OPERATORS_TAB)
+    with qtbot.waitExposed(window):
+        application.start()
+    window.open_paths([str(make_model("large.onnx", layers=LARGE))])
+    qtbot.waitUntil(lambda: table.model().rowCount() == LARGE, timeout=30_000)
+    settle(application.workspace)
+    steps = {
+        "sort by name": lambda: table.sort_by("name"),
+        "sort by share": lambda: table.sort_by("share", descending=True),
+        "search": lambda: window.operators_view.search_box.setText("product_77"),
+        "show all": window.operators_view.search_box.clear,
+        "scroll": lambda: table.verticalScrollBar().setValue(LARGE // 2),
+        "to the end": table.scrollToBottom,
+    }
+    heart, longest = Heartbeat(), {step: [] for step in steps}
+    for _ in range(ATTEMPTS):
+        for step, act in steps.items():
+            heart.start()
+            act()
+            painted(qtbot, table.viewport())
+            longest[step].append(heart.stop())
+        if all(min(times) < LIMIT_MS for times in longest.values()):
+            break
+    slow = {step: times for step, times in longest.items() if min(times) >= LIMIT_MS}
+    assert not slow, f"the window stood still for {slow} ms"
+
+
+@pytest.mark.timing
 def test_the_first_look_at_the_devices_never_stalls_the_window(
     qtbot: QtBot,
     make_model: Callable[..., Path],
