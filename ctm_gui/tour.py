@@ -17,8 +17,10 @@ from PySide6.QtCore import QDeadlineTimer, QEventLoop, Qt
 from PySide6.QtWidgets import QApplication
 
 from ctm_gui.application import Application
+from ctm_gui.presenters.prediction_run import WhatIf
 from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.theme import ThemeChoice
+from ctm_gui.views.compare_tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
 from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
 from ctm_gui.views.main_window import ATTENTION_TAB, COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from predictor.core.errors import HostError
@@ -86,6 +88,28 @@ def _what_if(app: Application, _: Path) -> None:
     app.window.show_tab(COMPARE_TAB)
     app.window.what_if_bar.precision_changed.emit(Precision.INT8)
     app.window.what_if_bar.batch_changed.emit(8)
+
+
+def _matrix(app: Application, _: Path) -> None:
+    app.window.what_if_bar.show_what_if(WhatIf())
+    _show_page(app, MATRIX_PAGE)
+
+
+def _pareto(app: Application, _: Path) -> None:
+    tabs = app.window.compare_tabs
+    for model, score in enumerate((81.3, 72.1, 70.4)[: len(app.workspace.comparison.models)]):
+        tabs.pareto.score_typed.emit(model, score)
+    _show_page(app, PARETO_PAGE)
+
+
+def _what_changed(app: Application, _: Path) -> None:
+    _show_page(app, DIFFERENCE_PAGE)
+
+
+def _show_page(app: Application, page: int) -> None:
+    _wait(lambda: app.workspace.settled)
+    app.window.compare_tabs.show_page(page)
+    _wait(lambda: app.window.compare_tabs.settled)
 
 
 def _broken_file(app: Application, folder: Path) -> None:
@@ -168,6 +192,9 @@ SCENES = (
     Scene("8-attention", _attention),
     Scene("9-attention-of-types", _attention_of_types),
     Scene("10-what-if", _what_if),
+    Scene("10b-matrix", _matrix),
+    Scene("10c-pareto", _pareto),
+    Scene("10d-what-changed", _what_changed),
     Scene("11-broken-file", _broken_file),
     Scene("12-shipped-device", _shipped_device),
     Scene("13-own-device", _own_device),

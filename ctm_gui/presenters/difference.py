@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from predictor.core.records import Target
+from predictor.core.records import Prediction, Target
 from predictor.services.operator_difference import (
     OperatorDifference,
     TimesMoved,
@@ -18,6 +20,7 @@ from predictor.services.operator_difference import (
     times_moved_on,
 )
 
+_PART_S = 0.2  # how long a part of the targets may take before what is there is shown
 NOTHING_YET = "Open two models to see which of their operators differ."
 
 
@@ -30,17 +33,25 @@ class ModelDifference:
         second: the other one.
         difference: their operators.
         targets: T targets.
-        times: where the time goes on a target; None where a model has no number there.
+        predictions: of both models, by target.
+        times: where the time goes on the first of the targets, as far as it is worked out; None
+            where a model has no number.
     """
 
     first: ComparedModel
     second: ComparedModel
     difference: OperatorDifference
     targets: tuple[Target, ...]
-    times: tuple[TimesMoved | None, ...]
+    predictions: tuple[tuple[Prediction, Prediction], ...]
+    times: tuple[TimesMoved | None, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the times on every target are worked out."""
+        return len(self.times) == len(self.targets)
 
     def times_on(self, target: int) -> TimesMoved:
-        """Return where the time goes on a target; no time anywhere where there is no number."""
+        """Return where the time goes on a target; not known times where there are none (yet)."""
         found = self.times[target] if 0 <= target < len(self.times) else None
         if found is not None:
             return found
@@ -131,14 +142,19 @@ class DifferenceDesk(QObject):
         if len(self.models) < 2:
             self._show(None, NOTHING_YET)
             return
-        work = partial(_find, self._comparison, self.choice, self._matched)
-        self._task = self._worker.submit(
-            work, on_result=self._on_found, on_error=lambda error: self._show(None, str(error))
-        )
+        self._submit(partial(_find, self._comparison, self.choice, self._matched))
 
     def _on_found(self, found: ModelDifference) -> None:
         self._matched = found.first, found.second, found.difference
         self._show(found, "")
+        if not found.is_complete:
+            # A task of its own: predictions that are asked for meanwhile do not wait.
+            self._submit(partial(_with_more_times, found))
+
+    def _submit(self, work: Callable[[TaskContext], ModelDifference]) -> None:
+        self._task = self._worker.submit(
+            work, on_result=self._on_found, on_error=lambda error: self._show(None, str(error))
+        )
 
     def _show(self, difference: ModelDifference | None, message: str) -> None:
         self._task = None
@@ -153,17 +169,30 @@ def _find(
     matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None,
     context: TaskContext,
 ) -> ModelDifference:
-    """Match the operators, unless they were just now, and explain both models on every target."""
+    """Match the operators, unless they were just now, and explain the models on first targets."""
     first, second = (comparison.models[index] for index in choice)
     if matched is not None and (matched[0].model, matched[1].model) == (first.model, second.model):
         difference = matched[2]
     else:
         difference = operator_difference(first.model, second.model)
-    count = len(comparison.targets)
-    times = []
-    for place, target in enumerate(comparison.targets):
+    count, rows = len(comparison.targets), comparison.rows
+    predictions = tuple(
+        (rows[choice[0] * count + t].prediction, rows[choice[1] * count + t].prediction)
+        for t in range(count)
+    )
+    found = ModelDifference(first, second, difference, comparison.targets, predictions)
+    return _with_more_times(found, context)
+
+
+def _with_more_times(found: ModelDifference, context: TaskContext) -> ModelDifference:
+    """Work out where the time goes on some targets more."""
+    started, times = time.perf_counter(), list(found.times)
+    while len(times) < len(found.targets):
         context.token.check()
-        before, after = (comparison.rows[index * count + place].prediction for index in choice)
-        models = first.model, second.model
-        times.append(times_moved_on(difference, target, models, (before, after)))
-    return ModelDifference(first, second, difference, comparison.targets, tuple(times))
+        place = len(times)
+        models = found.first.model, found.second.model
+        pair = found.predictions[place]
+        times.append(times_moved_on(found.difference, found.targets[place], models, pair))
+        if time.perf_counter() - started > _PART_S:
+            break
+    return replace(found, times=tuple(times))

@@ -114,6 +114,11 @@ class CompareTabs(QWidget):
         index = self.bar.currentIndex()
         return self.difference if index == DIFFERENCE_PAGE else pages[index]()
 
+    @property
+    def settled(self) -> bool:
+        """Whether the page that is shown is true to the comparison."""
+        return self._variants.settled and self._difference.settled
+
     def show_comparison(self, comparison: Comparison, *, looked_at: bool) -> None:
         """Show another comparison, once it is looked at: what nobody sees is not computed."""
         self._comparison, self._looked_at = comparison, looked_at

@@ -70,8 +70,11 @@ class DifferenceView(QWidget):
             box.setEnabled(len(labels) > 1)
 
     def show_difference(self, found: ModelDifference | None, message: str) -> None:
-        """Show two models' operators, or say why there are none."""
-        self._found = found
+        """Show two models' operators, or say why there are none; targets may come part by part."""
+        before, self._found = self._found, found
+        if found is not None and before is not None and self._follows(before, found):
+            self._show_targets(found)
+            return
         self._message.setText(message)
         self._stack.setCurrentWidget(self._message if found is None else self._parts)
         self._refresh()
@@ -166,19 +169,31 @@ class DifferenceView(QWidget):
         if found is None:
             return
         self.summary.setText(difference_summary(found))
+        self._show_targets(found)
+        self._show_operators()
+
+    def _follows(self, before: ModelDifference, found: ModelDifference) -> bool:
+        """Whether only targets came that nobody looks at."""
+        target = self._target_of(found)
+        known = [f.times[target] if target < len(f.times) else None for f in (before, found)]
+        return before.difference is found.difference and known[0] is known[1]
+
+    def _target_of(self, found: ModelDifference) -> int:
+        ids = [target.device.id for target in found.targets]
+        return ids.index(self._target_id) if self._target_id in ids else 0
+
+    def _show_targets(self, found: ModelDifference) -> None:
         grid, old = TargetsGrid(found, self._unit), self._targets_model.grid
         if old.columns:
             grid.sort(old.sort_column, descending=old.descending)
         self.targets.keeping_selection(lambda: self._targets_model.replace(grid))
-        self._show_operators()
 
     def _show_operators(self) -> None:
         found = self._found
         if found is None:
             return
-        ids = [target.device.id for target in found.targets]
-        target = ids.index(self._target_id) if self._target_id in ids else 0
-        if ids:
+        target = self._target_of(found)
+        if found.targets:
             self.target_label.setText(f"Times on {shown(found.targets[target].device.name)}")
         grid, old = DifferenceGrid(found, target, self._unit), self._model.grid
         if isinstance(old, DifferenceGrid):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.presenters import difference
 from ctm_gui.presenters.difference import DifferenceDesk
 from ctm_gui.presenters.difference_grid import DifferenceGrid, TargetsGrid, difference_summary
 from ctm_gui.tasks.serial import SerialWorker
@@ -96,6 +97,21 @@ def test_one_model_has_nothing_to_differ_from(qtbot: QtBot, desk: DifferenceDesk
         desk.set_comparison(comparison_of({"first": [1.0]}, OPERATORS))
     assert desk.difference is None
     assert "two models" in desk.message
+
+
+def test_targets_come_part_by_part(
+    qtbot: QtBot, worker: SerialWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(difference, "_PART_S", 0.0)
+    desk = DifferenceDesk(worker)
+    desk.set_active(active=True)
+    known: list[int] = []
+    desk.difference_changed.connect(lambda: known.append(len(desk.difference.times)))
+    desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
+    qtbot.waitUntil(lambda: desk.settled)
+    assert known == [1, 2]
+    grid = TargetsGrid(desk.difference, LatencyUnit.MS)
+    assert "—" not in cells(grid, "after")
 
 
 def test_nothing_is_computed_while_nobody_looks(qtbot: QtBot, worker: SerialWorker) -> None:
