@@ -13,7 +13,7 @@ Reference:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
@@ -24,7 +24,8 @@ from predictor.core.errors import InputError
 
 Vector = NDArray[np.float64]
 
-_STEPS: Final = 3  # Gauss-Newton; a fourth changes nothing that is seen
+_STEPS: Final = 3  # Gauss-Newton
+_PARTS_OF_A_STEP: Final = (1.0, 0.5, 0.25, 0.0)
 _SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of b and w, times what is usual
 _SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
 _NOISES: Final = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # of the noise, times what is usual
@@ -140,16 +141,48 @@ class DeviationPrior:
                 "there is none, or one is not finite",
                 "measure latencies above 0",
             )
-        count = expected[0].responses.shape[-1]
-        found = self.unmeasured(count)
+        weights = np.zeros(expected[0].responses.shape[-1])
+        found = self._around(expected, log_latency, known, weights)
         for _ in range(_STEPS):
-            weights = found.weights
-            rows = np.stack([each.response(weights) for each in expected])
-            base = np.log([each.latency_ms(weights) for each in expected])
-            # Linear around the present weights: y - base + slope . w = b + slope . w' + noise.
-            off = log_latency - base + rows[:, 1:] @ weights
-            found = self._regression(rows, off, known)
-        return found
+            weights = self._step(expected, log_latency, weights, found)
+            found = self._around(expected, log_latency, known, weights)
+        return replace(found, mean=np.concatenate([found.mean[:1], weights]))
+
+    def _around(
+        self,
+        expected: Sequence[Expectation],
+        log_latency: Vector,
+        known: Vector,
+        weights: Vector,
+    ) -> Deviation:
+        """Return the regression where ln(latency) is taken as linear around ``weights`` [F]."""
+        rows = np.stack([each.response(weights) for each in expected])
+        base = np.log([each.latency_ms(weights) for each in expected])
+        # y - base + slope . w = b + slope . w' + noise
+        return self._regression(rows, log_latency - base + rows[:, 1:] @ weights, known)
+
+    def _step(
+        self,
+        expected: Sequence[Expectation],
+        log_latency: Vector,
+        weights: Vector,
+        found: Deviation,
+    ) -> Vector:
+        """Return weights on the way to those found, as far as the samples agree.
+
+        What is linear near the present weights bends far from them; then half the way may be
+        better than all of it, or none.
+        """
+
+        def badness(candidate: Vector) -> float:
+            base = np.log([each.latency_ms(candidate) for each in expected])
+            apart = log_latency - base
+            apart -= apart.mean()
+            size = float(candidate @ candidate) / self.scale**2
+            return float(apart @ apart) / found.noise**2 + size
+
+        candidates = [weights + part * (found.weights - weights) for part in _PARTS_OF_A_STEP]
+        return min(candidates, key=badness)
 
     def _regression(self, rows: Vector, off: Vector, known: Vector) -> Deviation:
         """Return the regression of ``off`` [k] on ``rows`` [k, 1 + F], averaged over the scales."""

@@ -25,8 +25,8 @@ from predictor.evaluation.measurements.draws import Plan
 from predictor.evaluation.measurements.experiment import run_experiment
 from predictor.evaluation.measurements.page import page
 from predictor.services.catalogue import load_catalogue
+from predictor.services.engines import open_engine
 from predictor.services.measured_tables import open_measured_table
-from predictor.services.prediction import open_engine
 
 _COLUMNS = {
     "MAPE %": "mape_percent",
@@ -76,10 +76,10 @@ def _check_page(path: Path) -> None:
 def _command(options: argparse.Namespace) -> str:
     """Return the command without the folders of this machine."""
     probes = "" if options.probes is None else f" --probes {options.probes}"
+    engine = f" --engine {options.engine}" if options.engine else ""
     return (
         f"ctm evaluate measurements --table T.csv --graphs DIR --devices DIR{probes} "
-        f"--selector {options.selector} --seeds {options.seeds} --engine {options.engine} "
-        "--output OUT.json"
+        f"--selector {options.selector} --seeds {options.seeds}{engine} --output OUT.json"
     )
 
 

@@ -50,7 +50,9 @@ def add_measurements(subjects: argparse._SubParsersAction[Parser], shared: Parse
         metavar="N",
         help="how often they are chosen (default: %(default)s)",
     )
-    parser.add_argument("--engine", default="roofline", metavar="NAME", help="roofline")
+    parser.add_argument(
+        "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"
+    )
     parser.add_argument(
         "--output", required=True, metavar="OUT.json", help="file of rows and summary"
     )

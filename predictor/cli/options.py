@@ -133,7 +133,9 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     parser.add_argument("--precision", choices=[str(p) for p in Precision])
     parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
     parser.add_argument("--budget-ms", type=_positive_float, metavar="X", help=budget_help)
-    parser.add_argument("--engine", default="roofline", metavar="NAME", help="roofline")
+    parser.add_argument(
+        "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"
+    )
 
 
 def _add_predict(commands: argparse._SubParsersAction[Parser], shared: Parser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from predictor.calibration.deviation import Deviation, Expectation, part_factors
 from predictor.calibration.posterior import Z80, Z95
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Target
+from predictor.core.records import Basis, Configuration, Device, Target
 from predictor.cost.cores import threads_in_use
 from predictor.cost.engine import (
     AttentionMaps,
@@ -33,6 +33,7 @@ from predictor.network.target_facts import TargetFacts, target_facts
 from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 
 Floats = NDArray[np.float64]
+_Asked = tuple[tuple[Device, Configuration], ...]
 _PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
 
 
@@ -67,6 +68,7 @@ class CloserToMeEngine:
         self._checkpoint = read_checkpoint(folder)
         self._engine = self._checkpoint.engine
         self._roofline = RooflineEngine()
+        self._last: tuple[_Asked, _Known] | None = None
 
     @property
     def name(self) -> str:
@@ -198,47 +200,64 @@ class CloserToMeEngine:
     def _known(
         self, targets: Sequence[Target], measured: Mapping[str, TargetMeasurements]
     ) -> _Known:
+        plain = self._plain(targets)
+        found = {
+            index: self._own(plain, index, measured[target.key])
+            for index, target in enumerate(targets)
+            if target.key in measured and len(measured[target.key].graphs)
+        }
+        if not found:
+            return plain
+        return replace(
+            plain,
+            deviations=[found.get(i, each) for i, each in enumerate(plain.deviations)],
+            basis=[Basis.PROBED if i in found else each for i, each in enumerate(plain.basis)],
+            doubts=["" if i in found else each for i, each in enumerate(plain.doubts)],
+        )
+
+    def _plain(self, targets: Sequence[Target]) -> _Known:
+        """Return what is known of targets but for the user's measurements; kept for the next call.
+
+        The same targets are asked about again and again, for one model after the other.
+        """
+        asked = tuple((target.device, target.configuration) for target in targets)
+        if self._last is None or not _same(self._last[0], asked):
+            self._last = (asked, self._looked_up(targets))
+        return self._last[1]
+
+    def _looked_up(self, targets: Sequence[Target]) -> _Known:
         rates = ReferenceRates.of(targets, self._engine.typical)
-        facts = target_facts(targets, rates, self._engine.facts)
         problems: dict[int, str] = {}
         for index, target in enumerate(targets):
             try:
                 check_supported(target.device, target.configuration)
             except InputError as error:
                 problems[index] = f"{error.reason}; {error.action}"
-        found = [
-            self._deviation(index, target, measured.get(target.key), facts, rates)
-            for index, target in enumerate(targets)
-        ]
-        deviations = [deviation or self._unmeasured for deviation in found]
-        basis = [Basis.ZERO_SHOT if deviation is None else Basis.PROBED for deviation in found]
-        doubts = [
-            "" if deviation is not None else device_doubt(target, self._engine.experience)
-            for deviation, target in zip(found, targets, strict=True)
-        ]
-        return _Known(facts, rates, deviations, basis, problems, doubts)
+        shipped = [self._shipped.get(_key(target)) for target in targets]
+        return _Known(
+            target_facts(targets, rates, self._engine.facts),
+            rates,
+            [deviation or self._unmeasured for deviation in shipped],
+            [Basis.ZERO_SHOT if deviation is None else Basis.PROBED for deviation in shipped],
+            problems,
+            [
+                "" if deviation is not None else device_doubt(target, self._engine.experience)
+                for deviation, target in zip(shipped, targets, strict=True)
+            ],
+        )
 
     @cached_property
     def _unmeasured(self) -> Deviation:
         return self._engine.prior.unmeasured(self._engine.responses)
 
-    def _deviation(
-        self,
-        index: int,
-        target: Target,
-        measured: TargetMeasurements | None,
-        facts: TargetFacts,
-        rates: ReferenceRates,
-    ) -> Deviation | None:
-        """Return what measurements say of a target, the user's own first; None without any."""
-        if measured is None or not len(measured.graphs):
-            return self._shipped.get(_key(target))
+    def _own(self, known: _Known, index: int, measured: TargetMeasurements) -> Deviation:
+        """Return what the user's measurements say of a target."""
         one = np.array([index])
-        alone = TargetFacts(facts.values[one], facts.available[one], facts.choices[one])
+        facts, rates = known.facts.take(one), known.rates.take(one)
         expected = []
         for graph in measured.graphs:
             encoded = self._runtime.encode(graph)
-            _, output = next(iter(self._runtime.expect(encoded, alone, rates.take(one))))
+            _, output = next(iter(self._runtime.expect(encoded, facts, rates)))
             expected.append(_expectation(encoded, output, 0))
         return self._engine.prior.measured(
             expected, np.log(measured.latency_ms), np.asarray(measured.noise, np.float64)
@@ -274,6 +293,13 @@ class CloserToMeEngine:
             low = np.fmax(latency / apart, np.where(np.isnan(latency), np.nan, bound))
             edges += [low, latency * apart]
         return edges[0], edges[1], edges[2], edges[3]
+
+
+def _same(before: _Asked, now: _Asked) -> bool:
+    """Say whether targets are the same: devices by identity, as comparing all facts takes long."""
+    return len(before) == len(now) and all(
+        old[0] is new[0] and old[1] == new[1] for old, new in zip(before, now, strict=True)
+    )
 
 
 def _key(target: Target) -> str:

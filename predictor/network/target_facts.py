@@ -58,6 +58,10 @@ class TargetFacts:
     available: NDArray[np.bool_]
     choices: NDArray[np.float32]
 
+    def take(self, targets: NDArray[np.integer]) -> TargetFacts:
+        """Return the facts of some of the targets, in their order."""
+        return TargetFacts(self.values[targets], self.available[targets], self.choices[targets])
+
 
 def target_facts(targets: Sequence[Target], rates: ReferenceRates, scaling: Scaling) -> TargetFacts:
     """Return the facts of T targets with their reference rates, columns as ``scaling``."""

@@ -115,7 +115,7 @@ def times_moved_on(
     target: Target,
     models: tuple[Model, Model],
     predictions: tuple[Prediction, Prediction],
-    engine: str = "roofline",
+    engine: str = "",
 ) -> TimesMoved | None:
     """Return where the time between two models goes on a target; None where one has no number.
 

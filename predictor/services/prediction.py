@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80
-from predictor.core.errors import InputError
 from predictor.core.records import (
     Basis,
     Configuration,
@@ -24,14 +22,11 @@ from predictor.core.records import (
     Target,
 )
 from predictor.cost.cores import threads_in_use
-from predictor.cost.engine import AttentionMaps, BoundType, Engine, PredictionTable
-from predictor.cost.roofline import RooflineEngine
+from predictor.cost.engine import AttentionMaps, BoundType, PredictionTable, TargetMeasurements
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.services.engines import open_engine
 from predictor.services.measured import with_measured
-
-_ENGINES: Final[dict[str, type[Engine]]] = {"roofline": RooflineEngine}
-ENGINES: Final[tuple[str, ...]] = tuple(_ENGINES)
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
 _BOUND_WORDS: dict[int, str] = {
@@ -134,16 +129,18 @@ def _configuration(
 def predict(
     models: Sequence[Model],
     targets: Sequence[Target],
-    engine: str = "roofline",
+    engine: str = "",
     own: Iterable[Measurement] = (),
+    signatures: Mapping[str, TargetMeasurements] | None = None,
 ) -> tuple[Prediction, ...]:
     """Predict every model on every target; what was measured stands before what is predicted.
 
     Args:
         models: the models.
         targets: the targets.
-        engine: its name.
+        engine: its name, empty for the usual one.
         own: the user's measurements, the oldest first; see :mod:`predictor.services.measured`.
+        signatures: what was measured on targets, by target key.
 
     Returns:
         One prediction a pair, all targets of the first model first. A pair without a number has
@@ -152,7 +149,9 @@ def predict(
     Raises:
         InputError: there is no engine of that name.
     """
-    table = open_engine(engine).predict([model.graph for model in models], targets, {})
+    graphs = [model.graph for model in models]
+    known = {} if signatures is None else signatures
+    table = open_engine(engine).predict(graphs, targets, known)
     predicted = [
         prediction
         for row, model in enumerate(models)
@@ -161,13 +160,24 @@ def predict(
     return with_measured(predicted, own)
 
 
-def explain(model: Model, target: Target, engine: str = "roofline") -> OperatorTable:
+def explain(
+    model: Model,
+    target: Target,
+    engine: str = "",
+    signature: TargetMeasurements | None = None,
+) -> OperatorTable:
     """Say where one model's time goes on one target.
+
+    Args:
+        model: the model.
+        target: the target.
+        engine: its name, empty for the usual one.
+        signature: what was measured on the target.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
-    explanation = open_engine(engine).explain(model.graph, target)
+    explanation = open_engine(engine).explain(model.graph, target, signature)
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(
@@ -219,19 +229,6 @@ def budget_probability(prediction: Prediction, budget_ms: float) -> float | None
         return float(budget_ms >= p50)
     z = math.log(budget_ms / p50) / deviation
     return 0.5 * math.erfc(-z / math.sqrt(2))
-
-
-def open_engine(name: str) -> Engine:
-    """Return the engine of a name.
-
-    Raises:
-        InputError: there is none.
-    """
-    if name not in _ENGINES:
-        raise InputError(
-            name, "there is no engine of this name", f"choose one of {', '.join(ENGINES)}"
-        )
-    return _ENGINES[name]()
 
 
 def _row(

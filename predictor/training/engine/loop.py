@@ -64,6 +64,7 @@ class Recipe:
         metric_noise: standard deviation of what is added to standardised metrics.
         misstated: part of the targets whose reference rates are made wrong in a step.
         misstatement: standard deviation of ln(rate) of these.
+        enough: silicon that a source must have for its zero-shot error to count in full.
         seed: of weights and draws.
     """
 
@@ -80,6 +81,7 @@ class Recipe:
     metric_noise: float = 0.5
     misstated: float = 0.4
     misstatement: float = 0.4
+    enough: int = 20
     seed: int = 0
 
 
@@ -162,6 +164,9 @@ class Trainer:
             place: BLOCKS[name] for place, name in enumerate(self._sources) if name in BLOCKS
         }
         self._examples = examples
+        self._trust = {
+            source: _trust(corpus, examples, source, recipe.enough) for source in self._plan
+        }
         self._resume()
 
     def run(
@@ -207,7 +212,7 @@ class Trainer:
     def _loss(self, block: Block, rng: np.random.Generator) -> Tensor:
         graphs, running, operators = self._inputs.graphs(block.graphs)
         terms = self._inputs.terms(operators, block.graphs, block.targets)
-        terms, trusted = self._misstate(terms, rng)
+        terms, true = self._misstate(terms, rng)
         targets = self._disturb(self._inputs.targets(block.targets), rng)
         network = self._training.network
         encoded = network.encode(graphs, running)
@@ -219,7 +224,7 @@ class Trainer:
             responses,
             torch.from_numpy(block.log_latency).float(),
             torch.from_numpy(block.variance).float(),
-            trusted,
+            true * self._trust[block.source],
         )
 
     def _misstate(self, terms: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
@@ -228,7 +233,7 @@ class Trainer:
         wrong = rng.random(count) < recipe.misstated
         logs = rng.normal(0, recipe.misstatement, (count, max(KINDS) + 1)) * wrong[:, None]
         factors = torch.from_numpy(np.exp(logs[:, list(KINDS)]).astype(np.float32))
-        return terms * factors, torch.from_numpy(~wrong)
+        return terms * factors, torch.from_numpy((~wrong).astype(np.float32))
 
     def _disturb(self, targets: TargetInput, rng: np.random.Generator) -> TargetInput:
         """Hide some metrics and shift the others a little: no target is known by its values."""
@@ -301,3 +306,9 @@ class Trainer:
             if moments:
                 self._optimizer.state[parameter] = moments
         self._training.done = int(facts["done"])
+
+
+def _trust(corpus: Corpus, examples: Examples, source: int, enough: int) -> float:
+    """Return how far a source can tell how devices differ: few cannot, and are learned by heart."""
+    targets = np.unique(examples.target[examples.source == source]).tolist()
+    return min(1.0, len({corpus.silicon[target] for target in targets}) / enough)

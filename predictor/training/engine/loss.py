@@ -36,7 +36,7 @@ def block_loss(
     responses: Tensor,
     measured: Tensor,
     variance: Tensor,
-    trusted: Tensor,
+    trust: Tensor,
 ) -> Tensor:
     """Return the mean loss of the targets of a block.
 
@@ -47,7 +47,7 @@ def block_loss(
         responses: [G, T, F].
         measured: ln(latency in ms) [G, T], NaN where there is none.
         variance: [G, T], of the measurements.
-        trusted: bool [T], whether the error of the expectation counts.
+        trust: [T], weight of the error of the expectation, 0 to 1.
     """
     known = ~measured.isnan().T  # [T, G]
     off = torch.where(known, torch.nan_to_num(measured).T - expected.T, 0.0)
@@ -64,6 +64,6 @@ def block_loss(
     determinant = torch.log(torch.diagonal(root, dim1=1, dim2=2)).sum(dim=1)
     likelihood = (0.5 * (white**2).sum(dim=1) + determinant) / count
     error = nn.functional.huber_loss(off, torch.zeros_like(off), reduction="none", delta=_BEND)
-    alone = error.sum(dim=1) / count / _BEND * trusted
+    alone = error.sum(dim=1) / count / _BEND * trust
     loss: Tensor = (likelihood + alone).mean()
     return loss

@@ -1,0 +1,61 @@
+"""The engines by name, and the one that is used where nobody names one."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Final
+
+from predictor.core.errors import InputError
+from predictor.core.resources import resources_dir
+from predictor.cost.engine import Engine
+from predictor.cost.roofline import RooflineEngine
+from predictor.engine.closertome import CloserToMeEngine
+
+CLOSERTOME: Final = "closertome"
+ROOFLINE: Final = "roofline"
+ENGINES: Final = (CLOSERTOME, ROOFLINE)
+
+_LOG = logging.getLogger(__name__)
+
+
+def open_engine(name: str = "") -> Engine:
+    """Return the engine of a name, the usual one where it is empty.
+
+    Raises:
+        InputError: there is none of this name, or its checkpoint is damaged.
+    """
+    match name:
+        case "":
+            return _usual()
+        case "closertome":
+            return _learned()
+        case "roofline":
+            return RooflineEngine()
+        case _:
+            raise InputError(
+                name, "there is no engine of this name", f"choose one of {', '.join(ENGINES)}"
+            )
+
+
+@cache
+def usual_engine_problem() -> str:
+    """Say why the analytic engine stands in for the learned one, empty where it does not."""
+    try:
+        _learned()
+    except InputError as error:
+        return f"The learned engine is not used: {error}"
+    return ""
+
+
+def _usual() -> Engine:
+    problem = usual_engine_problem()
+    if problem:
+        _LOG.warning("%s", problem)
+        return RooflineEngine()
+    return _learned()
+
+
+@cache
+def _learned() -> CloserToMeEngine:
+    return CloserToMeEngine(resources_dir() / "checkpoints" / CLOSERTOME)
