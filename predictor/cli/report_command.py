@@ -15,7 +15,7 @@ from predictor.cli.predict_command import choose_targets, read_models
 from predictor.cli.progress_line import progress_on
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.core.records import Precision, Prediction, Target
+from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.report import Report, SectionId
 from predictor.core.text import printable
 from predictor.services.catalogue import load_catalogue
@@ -49,9 +49,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     models, code = read_models(readings, console)
     if not models:
         return code
-    predictions = predict(models, targets, options.engine)
     store = _Store(options.store, console)
     try:
+        predictions = predict(models, targets, options.engine, store.measured(models))
         request = _request(options, models, targets, predictions, store)
         report = _write(options, request, _progress(console))
         store.record(models, predictions, report.title, Path(options.output))
@@ -125,6 +125,14 @@ class _Store:
             self._history = open_history(Path(path) if path else None)
         except CtmError as error:
             self._fail(error)
+
+    def measured(self, models: Sequence[Model]) -> list[Measurement]:
+        """Return what the user measured of the models; nothing where the store fails."""
+        try:
+            return self._history.measured(models) if self._history is not None else []
+        except CtmError as error:
+            self._fail(error)
+            return []
 
     def signatures(
         self, targets: Sequence[Target], predictions: Sequence[Prediction]

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metric_labels import metric_label
 from predictor.core.report import Block, HeatMap, Paragraph, Section, SectionId
 from predictor.core.units import significant
 from predictor.core.wording import shown
-from predictor.services.attention import AttentionMaps
+from predictor.services.attention import AttentionMaps, token_label
 from predictor.services.prediction import OperatorTable
 from predictor.services.report.operators import Explained, pair_heading, slowest
 from predictor.services.report.request import ReportRequest
@@ -33,10 +32,10 @@ def attention_section(request: ReportRequest, explained: Sequence[Explained]) ->
 
 
 def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
-    table, family = explained.table, explained.pair.target.device.family
+    table, device = explained.table, explained.pair.target.device
     operators = slowest(table, _OPERATORS_SHOWN)
     metrics = _most_attended(attention, table)
-    labels = tuple(metric_label(attention.metrics[metric], family) for metric in metrics)
+    labels = tuple(token_label(attention.metrics[metric], device) for metric in metrics)
     names = tuple(shown(table.names[index]) for index in operators)
     yield Paragraph(
         f"Shown are the {plural(len(operators), 'slowest operator')} of {len(table.names)} and "

@@ -127,6 +127,8 @@ def _remarks(prediction: Prediction) -> str:
     remarks = []
     if prediction.problem:
         remarks.append(f"No number: {shown(prediction.problem)}")
+    if prediction.provenance:
+        remarks.append(f"Measured: {shown(prediction.provenance)}")
     if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
         remarks.append(f"The engine alone predicts {number(prediction.predicted_ms)} ms")
     if prediction.out_of_distribution:

@@ -8,6 +8,11 @@ from predictor.core.records import Basis
 from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId
 from predictor.services.report.request import ReportRequest
 
+_MEASURED = (
+    "Where this very model was measured on this target, by the user or by a published source, the "
+    "measured latency is shown, and what the engine alone predicts stands beside it. The intervals "
+    "are those of another run like the measured ones."
+)
 _ANALYTIC = (
     "The roofline engine reads the operators of the model and the facts of the device. It needs no "
     "measurement. For each operator it takes the larger of arithmetic (MACs / rate of the "
@@ -56,20 +61,24 @@ _LIMITS_OF_PEAKS = (
 
 
 def methods_section(request: ReportRequest) -> Section:
-    """Return the methods of the bases that occur, and the limits."""
+    """Return the methods of the engines and bases that occur, and the limits."""
     bases = {prediction.basis for prediction in request.predictions}
-    return Section(SectionId.METHODS, "Methods and limits", tuple(_blocks(bases)))
+    engines = " ".join(prediction.engine for prediction in request.predictions)
+    return Section(SectionId.METHODS, "Methods and limits", tuple(_blocks(bases, engines)))
 
 
-def _blocks(bases: set[Basis | None]) -> Iterator[Block]:
-    if bases & {Basis.MEASURED, Basis.PROBED, Basis.ZERO_SHOT}:
+def _blocks(bases: set[Basis | None], engines: str) -> Iterator[Block]:
+    if Basis.MEASURED in bases:
+        yield Heading("Measured latencies")
+        yield Paragraph(_MEASURED)
+    if "closertome" in engines:
         yield Heading("The learned estimate")
         yield Paragraph(_LEARNED)
-    if Basis.ANALYTIC in bases:
+    if "roofline" in engines:
         yield Heading("The analytic estimate")
         yield Paragraph(_ANALYTIC)
     yield Heading("The bound")
     yield Paragraph(_BOUND)
     yield Heading("Limits")
-    limits = _LIMITS + (_LIMITS_OF_PEAKS if Basis.ANALYTIC in bases else ())
+    limits = _LIMITS + (_LIMITS_OF_PEAKS if "roofline" in engines else ())
     yield Bullets(tuple(map(Cell, limits)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
+from predictor.core.records import Basis
 from predictor.core.report import (
     Block,
     Cell,
@@ -101,7 +102,7 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
     table = explained.table
     chosen = slowest(table, request.operators)
     yield pair_heading(explained.pair, request)
-    yield Paragraph(_sentence(table, chosen))
+    yield Paragraph(_sentence(table, chosen) + _of_prediction(explained.pair))
     if chosen:
         yield Table(_COLUMNS, tuple(_rows(table, chosen)))
 
@@ -118,6 +119,13 @@ def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
     count = "The slowest operator" if len(chosen) == 1 else f"The {len(chosen)} slowest"
     verb = "takes" if len(chosen) == 1 else "take"
     return f"{count} of {every} {verb} {taken:.0%} of the time. The whole time is held {held}."
+
+
+def _of_prediction(pair: Pair) -> str:
+    """Say where the operators' times are not parts of the latency that is shown."""
+    if pair.prediction.basis is not Basis.MEASURED:
+        return ""
+    return " The latency was measured as a whole; the parts are those of the engine's prediction."
 
 
 def _rows(table: OperatorTable, chosen: Sequence[int]) -> Iterator[Row]:
