@@ -18,6 +18,7 @@ from predictor.services.node_data import write_node_data
 from predictor.services.prediction import OperatorTable, explain
 
 NOTHING_YET = "Add a model and check a target to see where the time goes."
+WORKING = "Working out where the time goes…"
 
 
 class ExplanationPresenter(QObject):
@@ -83,8 +84,8 @@ class ExplanationPresenter(QObject):
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow a new comparison; the chosen model and device stay chosen where they are in it."""
         self._comparison = comparison
-        self.choices_changed.emit()
         self._refresh()
+        self.choices_changed.emit()
 
     def choose(self, model_index: int, target_index: int) -> None:
         """Explain another pair of the comparison."""
@@ -127,8 +128,8 @@ class ExplanationPresenter(QObject):
     def _choose(self, entry_id: int, device_id: str) -> None:
         if (entry_id, device_id) != self._chosen:
             self._chosen = (entry_id, device_id)
-            self.choices_changed.emit()
             self._refresh()
+            self.choices_changed.emit()
 
     def _refresh(self) -> None:
         if self._task is not None:
@@ -146,6 +147,7 @@ class ExplanationPresenter(QObject):
         if compared.problem:
             self._show(None, compared.problem)
             return
+        self.message = WORKING
         device = target.device
         self._task = self._worker.submit(
             lambda _: explain(compared.model, target),

@@ -54,10 +54,9 @@ class ExplanationTabs(QObject):
 
     def look(self, *_: object) -> None:
         """Follow the tab that is shown."""
-        self._show_choices()
-        self._show_table()
-        self._show_selection()
         self._explanation.set_active(active=self._shown is not None)
+        self._show_choices()
+        self._show_selection()
 
     @property
     def _shown(self) -> OperatorsView | AttentionView | None:
@@ -71,9 +70,12 @@ class ExplanationTabs(QObject):
         view.pair.set_choices(self._explanation.models, self._explanation.targets)
         if self._explanation.choice is not None:
             view.pair.set_choice(*self._explanation.choice)
+        self._show_table()
 
     def _show_table(self) -> None:
-        view, now = self._shown, (self._explanation.table, self._explanation.message)
+        view, table = self._shown, self._explanation.table
+        # A table of before stays until the next one has come.
+        now = (table, self._explanation.message if table is None else "")
         if view is None or self._filled.get(view) == now:
             return
         self._filled[view] = now

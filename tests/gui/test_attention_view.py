@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -220,6 +221,26 @@ def test_operators_and_attention_share_pair_and_selection(
     window.show_tab(OPERATORS_TAB)  # it hides operator 3, and that is no choice of the user's
     window.show_tab(ATTENTION_TAB)
     assert attention.table.selected_rows().tolist() == [3]
+
+
+def test_until_there_is_a_table_the_tab_says_that_it_is_coming(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    go_on = Event()
+
+    def slow(model: Model, target: Target) -> OperatorTable:
+        go_on.wait(10)
+        return attending(model, target)
+
+    monkeypatch.setattr(explanation, "explain", slow)
+    workspace.open_paths([str(make_model())])
+    settle(workspace)
+    window.show_tab(ATTENTION_TAB)
+    assert window.attention_view._message.text() == explanation.WORKING
+    with qtbot.waitSignal(window.explanation.table_changed):
+        go_on.set()
+    assert window.attention_view.table.isVisible()
 
 
 def test_another_target_is_explained_in_both_tabs(
