@@ -11,11 +11,12 @@ from predictor.core.report import HeatMap
 
 _TINY = Style(62)
 _NAME_SHARE = 0.30
-_ROW = 118.0
-_MOST_HEAD = 1100.0
+_ROW = 112.0
+_MOST_HEAD = 860.0
 _WIDEST_CELL = 420.0
 _TITLE = 160.0
 _KEPT_ROWS = 24
+_EVEN = 3.0
 
 
 def draw_heat_map(flow: Flow, heat_map: HeatMap) -> None:
@@ -27,12 +28,15 @@ def draw_heat_map(flow: Flow, heat_map: HeatMap) -> None:
     flow.text(LEFT, flow.y, flow.fitted(heat_map.title, BODY_BOLD, flow.width), BODY_BOLD)
     flow.y += _TITLE
     _head(flow, heat_map.row_title, labels, cell, head)
-    highest = max((max(row, default=0.0) for row in heat_map.values), default=0.0) or 1.0
+    every = [value for row in heat_map.values for value in row]
+    highest = max(every, default=0.0)
+    # A map that is even all over stays pale: nothing stands out of it.
+    darkest = max(highest, _EVEN * sum(every) / max(len(every), 1)) or 1.0
     for name, values in zip(heat_map.rows, heat_map.values, strict=True):
         if flow.need(_ROW):
             _head(flow, heat_map.row_title, labels, cell, head)
         flow.text(LEFT, flow.y + 12.0, flow.fitted(name, SMALL, names_width - 60.0), SMALL)
-        _cells(flow, values, highest, cell)
+        _cells(flow, values, (highest, darkest), cell)
         flow.y += _ROW
     flow.y += 140.0
 
@@ -61,14 +65,15 @@ def _head(flow: Flow, row_title: str, labels: Sequence[str], cell: float, head: 
     flow.y = bottom
 
 
-def _cells(flow: Flow, values: Sequence[float], highest: float, cell: float) -> None:
+def _cells(flow: Flow, values: Sequence[float], scale: tuple[float, float], cell: float) -> None:
+    highest, darkest = scale
     x = LEFT + flow.width * _NAME_SHARE
     for place, value in enumerate(values):
-        strength = max(0.0, value / highest) ** 0.5
+        strength = min(max(0.0, value / darkest), 1.0)
         left = x + place * cell
         flow.put(Box(left, flow.y, cell, _ROW, _shade(strength), LIGHT.surface))
         text = _percentage(value, highest)
-        colour = LIGHT.on_accent if strength > 0.62 else LIGHT.text
+        colour = LIGHT.on_accent if strength > 0.5 else LIGHT.text
         width = flow.typeface.width(text, _TINY)
         top = flow.y + (_ROW - flow.typeface.line_height(_TINY)) / 2 + 6.0
         flow.text(left + (cell - width) / 2, top, text, _TINY, colour)

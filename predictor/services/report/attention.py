@@ -16,7 +16,7 @@ from predictor.services.report.operators import Explained, pair_heading, slowest
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import plural
 
-_OPERATORS_SHOWN = 20
+_OPERATORS_SHOWN = 18
 _METRICS_SHOWN = 14
 
 

@@ -214,5 +214,7 @@ def _budget(pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[Bar]) 
 
 
 def _spans_decades(bars: Sequence[Bar]) -> bool:
+    """Whether the shortest bar would be hardly seen beside the farthest end of an interval."""
     known = [bar.value for bar in bars if bar.value]
-    return len(known) > 1 and max(known) > _LINEAR_SPAN * min(known)
+    ends = [end for bar in bars for end in (bar.value, bar.high80, bar.high95) if end]
+    return bool(known) and max(ends) > _LINEAR_SPAN * min(known)
