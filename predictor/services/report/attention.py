@@ -42,7 +42,8 @@ def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
         f"{len(metrics)} of {len(attention.metrics)} facts, those that weigh most first. "
         f"What operators heard from facts weighs {significant(attention.blend)} beside what facts "
         f"heard from operators; attention weighs {significant(attention.residual)} beside an "
-        "operator's own state."
+        "operator's own state. Attention tells what the network looked at; it does not prove what "
+        "takes the time."
     )
     heard = attention.operator_to_metric[np.ix_(operators, metrics)]
     yield HeatMap(
