@@ -21,6 +21,7 @@ from ctm_gui.presenters.wording import (
 )
 from predictor.core.units import LatencyUnit
 from predictor.services.then_and_now import ThenAndNow
+from predictor.services.truth import engine_ms
 
 
 class ChangeGrid(Grid):
@@ -37,14 +38,14 @@ class ChangeGrid(Grid):
     ) -> None:
         self.entries, self._rows, self._unit = tuple(entries), tuple(rows), unit
         then = [e.then.prediction for e in entries]
-        now = [None if e.now is None else e.now.latency_ms for e in entries]
+        now = [None if e.now is None else engine_ms(e.now) for e in entries]
         changes = [e.change for e in entries]
         columns = [
             _text("model", "Model", [shown(p.model) for p in then]),
             _text("device", "Device", [shown(row.device_name) for row in rows]),
             _text("how", "Configuration", [configuration_text(p.configuration) for p in then]),
             _text("when", "Then", [local_time(e.then.created_ns) for e in entries]),
-            self._latency("then", "Then", [p.latency_ms for p in then]),
+            self._latency("then", "Then", [engine_ms(p) for p in then]),
             self._latency("now", "Now", now),
             Column(
                 "change",

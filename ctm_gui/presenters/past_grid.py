@@ -101,7 +101,7 @@ class _Columns:
             ),
             self._text("model", "Model", lambda row: shown(row.stored.prediction.model)),
             self._text("device", "Device", lambda row: shown(row.device_name)),
-            self._latency("latency", "Predicted", lambda row: row.stored.prediction.latency_ms),
+            self._latency("latency", "Predicted", lambda row: row.predicted_ms),
             self._text(
                 "interval",
                 f"80 % interval ({self._unit})",

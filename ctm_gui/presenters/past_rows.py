@@ -18,6 +18,7 @@ from predictor.services.past_predictions import PastContent, StoredPrediction
 from predictor.services.truth import (
     Pair,
     TargetErrors,
+    engine_ms,
     errors_by_target,
     latest_by_target,
     target_of,
@@ -41,7 +42,8 @@ class PastRow:
     Attributes:
         stored: the record.
         device_name: the device's name for people; its id where it is no longer there.
-        measured_ms: the newest measured latency of the same graph on the same target, or None.
+        measured_ms: the newest measured latency of the same graph on the same target, else the one
+            that stands in the prediction's place, else None.
     """
 
     stored: StoredPrediction
@@ -49,12 +51,16 @@ class PastRow:
     measured_ms: float | None = None
 
     @property
+    def predicted_ms(self) -> float | None:
+        """What the engine said."""
+        return engine_ms(self.stored.prediction)
+
+    @property
     def error(self) -> float | None:
-        """The prediction's error as a part of what was measured; None where it cannot be told."""
-        prediction = self.stored.prediction
-        if self.measured_ms is None or prediction.basis in {None, Basis.MEASURED}:
+        """The engine's error as a part of what was measured; None where it cannot be told."""
+        if self.measured_ms is None or not self.predicted_ms:
             return None
-        return None if not prediction.latency_ms else prediction.latency_ms / self.measured_ms - 1
+        return self.predicted_ms / self.measured_ms - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +166,6 @@ class PastRows:
         return np.array([row.stored.created_ns for row in self.rows], dtype=np.int64)
 
     @cached_property
-    def latency_ms(self) -> FloatArray:
-        """What was predicted, float64 [N] with NaN."""
-        return np.array([row.stored.prediction.latency_ms for row in self.rows], dtype=np.float64)
-
-    @cached_property
     def measured_ms(self) -> FloatArray:
         """What was measured, float64 [N] with NaN."""
         return np.array([row.measured_ms for row in self.rows], dtype=np.float64)
@@ -204,7 +205,10 @@ def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
     def row(stored: StoredPrediction) -> PastRow:
         found = measured.get(target_of(stored.prediction))
         device_id = stored.prediction.device_id
-        value_ms = None if found is None else found.measurement.value_ms
+        shown_ms = None
+        if stored.prediction.basis is Basis.MEASURED:
+            shown_ms = stored.prediction.latency_ms
+        value_ms = shown_ms if found is None else found.measurement.value_ms
         return PastRow(stored, names.get(device_id, device_id), value_ms)
 
     rows = PastRows(tuple(map(row, content.predictions)), content.count, content.pairs, names)

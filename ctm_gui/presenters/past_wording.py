@@ -72,12 +72,15 @@ def row_details(row: PastRow, unit: LatencyUnit) -> str:
             f"basis {basis_text(prediction)}"
         ),
         f"Configuration: {configuration_text(prediction.configuration)}",
-        f"Predicted: {latency_text(prediction.latency_ms, unit, batch)}",
+        f"Predicted: {latency_text(row.predicted_ms, unit, batch)}",
     ]
     if prediction.low80_ms is not None:
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if row.measured_ms is not None:
         lines.append(f"Measured: {latency_text(row.measured_ms, unit, batch)}")
+    if prediction.provenance:
+        lines.append(f"Shown was {latency_text(prediction.latency_ms, unit, batch)}:")
+        lines.append(shown(prediction.provenance))
     lines += _made_with(row)
     if stored.tags:
         lines.append(f"Tags: {labels(stored.tags)}")

@@ -59,17 +59,17 @@ class ProjectExchange(QObject):
     ) -> None:
         super().__init__(parent)
         self._run, self._catalogue = run, catalogue
-        self._token: CancelToken | None = None
+        self._tokens: list[CancelToken] = []
 
     @property
     def busy(self) -> bool:
         """Whether a project is being written or read."""
-        return self._token is not None
+        return bool(self._tokens)
 
     def cancel(self) -> None:
         """Stop; what was not there before will not be there."""
-        if self._token is not None:
-            self._token.cancel()
+        for token in self._tokens:
+            token.cancel()
 
     def export(self, path: str, tags: Sequence[str] = ()) -> None:
         """Write a project; a file that is there is replaced, which the dialog has asked about.
@@ -108,23 +108,20 @@ class ProjectExchange(QObject):
     def _submit(
         self, token: CancelToken, work: Callable[[History], T], on_result: Callable[[T], None]
     ) -> None:
-        if self._token is not None:
-            return
-
         def done(result: T) -> None:
-            self._end()
+            self._end(token)
             on_result(result)
 
         def wrong(error: CtmError) -> None:
-            self._end()
+            self._end(token)
             self.failed.emit(error)
 
-        self._token = token
+        self._tokens.append(token)
         self.busy_changed.emit()
         self._run(work, on_result=done, on_error=wrong)
 
-    def _end(self) -> None:
-        self._token = None
+    def _end(self, token: CancelToken) -> None:
+        self._tokens.remove(token)
         self.busy_changed.emit()
 
     def _on_exported(self, path: str, exported: Exported) -> None:

@@ -15,7 +15,7 @@ from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.services.truth import Pair
 
-BASES: tuple[Basis, ...] = (Basis.ANALYTIC, Basis.ZERO_SHOT, Basis.PROBED)
+BASES: tuple[Basis, ...] = (Basis.ANALYTIC, Basis.ZERO_SHOT, Basis.PROBED, Basis.MEASURED)
 _MARGIN = 0.12  # of a decade around the points
 _LEAST_SPAN = 0.6
 

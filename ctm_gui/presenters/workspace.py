@@ -28,6 +28,7 @@ from predictor.services.ingestion import IngestionWorker, Model
 from predictor.services.model_files import FoundFiles, absolute, find_model_files
 
 DEVICE_SUFFIX = ".json"
+PROJECT_SUFFIX = ".ctmproject"
 # A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
 # While files are read one after another, what is shown follows them a few times a second.
@@ -131,11 +132,14 @@ class Workspace(QObject):
     def open_paths(self, paths: Sequence[str]) -> None:
         """Add model files, and those inside folders; they are searched off the window's thread.
 
-        Device files become devices of the user's.
+        Device files become devices of the user's, projects are taken over.
         """
         devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
+        projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]
         self.library.import_files(devices)
-        asked = tuple(path for path in paths if path not in devices)
+        for path in projects:
+            self.projects.open(path)
+        asked = tuple(path for path in paths if path not in {*devices, *projects})
         if not asked:
             return
         self._finder.submit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -24,9 +25,10 @@ from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.past_grid import TAGS, ErrorsGrid, PastGrid
 from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import NOTHING_YET, row_details, summary, warnings
-from ctm_gui.presenters.projects import ProjectExchange
+from ctm_gui.presenters.projects import OpenedProject, ProjectExchange
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.change_dialog import ChangeDialog
+from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.drop_overlay import refuse_drops
 from ctm_gui.views.past_filter import PastFilterBar
 from ctm_gui.views.past_table import PastTable
@@ -63,7 +65,9 @@ class HistoryView(QWidget):
         self.desk, self.projects = desk, projects
         self._unit, self._theme = LatencyUnit.MS, LIGHT
         self._is_begun = self._is_built = False
+        self.conflicts: ConflictsDialog | None = None
         desk.found.connect(self._ask_truth)
+        projects.asked.connect(self._ask_conflicts)
 
     @property
     def is_built(self) -> bool:
@@ -331,6 +335,12 @@ class HistoryView(QWidget):
         dialog.open()
         self.truth_dialog = dialog
         return dialog
+
+    def _ask_conflicts(self, opened: OpenedProject) -> None:
+        self.conflicts = ConflictsDialog(opened, self.window())
+        self.conflicts.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.conflicts.answered.connect(partial(self.projects.apply, opened))
+        self.conflicts.open()
 
     def _show_changes(self, entries: tuple[ThenAndNow, ...]) -> None:
         known = {row.stored.id: row for row in self.desk.data.rows}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -18,9 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.projects import OpenedProject, ProjectExchange
+from ctm_gui.presenters.projects import ProjectExchange
 from ctm_gui.presenters.wording import shown
-from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from predictor.core.progress import Progress
 
 _SUFFIX = ".ctmproject"
@@ -42,7 +39,6 @@ class ProjectButton(QToolButton):
     ) -> None:
         super().__init__(parent)
         self._projects, self._tag = projects, tag
-        self.dialog: ConflictsDialog | None = None
         self.setText("Project")
         self.setToolTip("Give predictions, signatures and devices to a colleague as one file")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -52,7 +48,6 @@ class ProjectButton(QToolButton):
         menu.addAction("Import…", self.import_file)
         menu.aboutToShow.connect(self._name_tag)
         self.setMenu(menu)
-        projects.asked.connect(self._ask)
         projects.busy_changed.connect(lambda: self.setEnabled(not projects.busy))
 
     def export_all(self) -> None:
@@ -81,12 +76,6 @@ class ProjectButton(QToolButton):
         self.export_action.setEnabled(bool(tag))
         what = f"the Tag {shown(tag).replace('&', '&&')}…" if tag else "a Tag… (choose it above)"
         self.export_action.setText(f"Export Those with {what}")
-
-    def _ask(self, opened: OpenedProject) -> None:
-        self.dialog = ConflictsDialog(opened, self)
-        self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.dialog.answered.connect(partial(self._projects.apply, opened))
-        self.dialog.open()
 
 
 class ProjectProgress(QWidget):

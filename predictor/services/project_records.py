@@ -262,6 +262,7 @@ _PREDICTION = (
     "out_of_distribution",
     "signature",
     "flagged_operators",
+    "provenance",
     "settings",
     "settings_hash",
     "tags",
@@ -290,6 +291,7 @@ def _prediction_object(stored: StoredPrediction) -> dict[str, object]:
         "out_of_distribution": prediction.out_of_distribution,
         "signature": prediction.signature,
         "flagged_operators": list(prediction.flagged_operators),
+        "provenance": prediction.provenance,
         "settings": stored.settings,
         "settings_hash": stored.settings_hash,
         "tags": list(stored.tags),
@@ -319,6 +321,7 @@ def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction
         out_of_distribution=fields.text("out_of_distribution", MAX_TEXT),
         signature=fields.optional_identity("signature"),
         flagged_operators=fields.texts("flagged_operators", MAX_FLAGGED, MAX_TEXT),
+        provenance=fields.text("provenance", MAX_TEXT),
     )
     _check_numbers(prediction, place)
     return StoredPrediction(

@@ -9,6 +9,7 @@ from predictor.core.records import Device, Prediction, Target
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.prediction import predict
+from predictor.services.truth import engine_ms
 from predictor.store.predictions import StoredPrediction
 
 __all__ = ["Graphs", "ThenAndNow", "predict_again"]
@@ -32,9 +33,9 @@ class ThenAndNow:
 
     @property
     def change(self) -> float | None:
-        """How much longer it is now as a part of what was said then; None without both numbers."""
-        before = self.then.prediction.latency_ms
-        after = None if self.now is None else self.now.latency_ms
+        """How much longer the engine's own number is now, as a part of the one of then."""
+        before = engine_ms(self.then.prediction)
+        after = None if self.now is None else engine_ms(self.now)
         return None if not before or after is None else after / before - 1.0
 
     @property
@@ -50,7 +51,7 @@ class ThenAndNow:
             found.append("the target's signature is another")
         if then.basis != now.basis and then.basis and now.basis:
             found.append(f"{then.basis}, now {now.basis}")
-        if not found and then.latency_ms != now.latency_ms:
+        if not found and engine_ms(then) != engine_ms(now):
             found.append("the device's description or the program is another")
         return tuple(found)
 
@@ -59,6 +60,7 @@ def predict_again(
     stored: Sequence[StoredPrediction],
     graphs: Graphs,
     devices: Mapping[str, Device],
+    engine: str = "",
 ) -> tuple[ThenAndNow, ...]:
     """Predict what was predicted before, with the present engine and the present devices.
 
@@ -66,6 +68,7 @@ def predict_again(
         stored: the predictions of the past.
         graphs: their operator graphs, by fingerprint.
         devices: the devices that there are now, by id.
+        engine: its name, empty for the usual one.
 
     Returns:
         One entry for each of ``stored``, in its order.
@@ -76,7 +79,7 @@ def predict_again(
         group = [s for s in asked if s.prediction.fingerprint == fingerprint]
         model = _model(group[0].prediction.model, graphs[fingerprint])
         targets = [_target(s.prediction, devices) for s in group]
-        for then, found in zip(group, predict([model], targets), strict=True):
+        for then, found in zip(group, predict([model], targets, engine), strict=True):
             # The graph has the batch in its shapes, and the model says it no more.
             now[then.id] = replace(
                 found, model=then.prediction.model, configuration=then.prediction.configuration

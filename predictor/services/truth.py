@@ -3,7 +3,7 @@
 A measurement is held against one prediction of each engine and basis for the same graph on the
 same target: the one that it was recorded for, else the last one made before it, else the first
 one after. What was made from the measurement itself tells nothing and is left out: a prediction
-whose signature holds it, and a latency that is a measured one.
+whose signature holds it, and one made later that says what was measured.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = [
     "Surprise",
     "TargetErrors",
     "TargetKey",
+    "engine_ms",
     "errors_by_target",
     "latest_by_target",
     "pairs",
@@ -48,7 +49,7 @@ class Pair:
 
     @property
     def predicted_ms(self) -> float:
-        """What the engine said."""
+        """What was said."""
         said = self.predicted.prediction.latency_ms
         assert said is not None  # noqa: S101 - pairs are made of predictions with a number
         return said
@@ -122,6 +123,12 @@ class TargetErrors:
     surprise: Surprise | None
 
 
+def engine_ms(prediction: Prediction) -> float | None:
+    """Return what the engine itself says, where a measured latency stands in its place too."""
+    is_measured = prediction.basis is Basis.MEASURED
+    return prediction.predicted_ms if is_measured else prediction.latency_ms
+
+
 def pairs(
     predictions: Iterable[StoredPrediction],
     measurements: Iterable[StoredMeasurement],
@@ -141,7 +148,7 @@ def pairs(
     by_target: dict[TargetKey, dict[tuple[str, Basis], list[StoredPrediction]]] = {}
     for stored in sorted(predictions, key=lambda p: p.created_ns):
         prediction = stored.prediction
-        if prediction.basis not in {None, Basis.MEASURED} and prediction.latency_ms:
+        if prediction.basis is not None and prediction.latency_ms:
             kinds = by_target.setdefault(target_of(prediction), {})
             kinds.setdefault((prediction.engine, prediction.basis), []).append(stored)
     return [
@@ -214,7 +221,8 @@ def _chosen(
     ]
     linked = [stored for stored in free if stored.id == measured.prediction_id]
     before = [stored for stored in free if stored.created_ns <= measured.created_ns]
-    return next(iter([*linked, *reversed(before), *free]), None)
+    after = [stored for stored in free if stored.prediction.basis is not Basis.MEASURED]
+    return next(iter([*linked, *reversed(before), *after]), None)
 
 
 def _errors(

@@ -241,7 +241,15 @@ _HISTORY = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _PROBES, _HISTORY)
+_PROVENANCE = Migration(
+    "0004_provenance",
+    (
+        # Who measured a latency that stands in the place of a predicted one, and how.
+        "ALTER TABLE predictions ADD COLUMN provenance TEXT NOT NULL DEFAULT ''",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _PROBES, _HISTORY, _PROVENANCE)
 
 
 def applied_names(connection: sqlite3.Connection) -> list[str]:

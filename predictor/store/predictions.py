@@ -55,19 +55,19 @@ class NewPrediction:
 
 
 _COLUMNS = (
-    "model, fingerprint, engine, basis, latency_ms, low80_ms, high80_ms, low95_ms, high95_ms,"
-    " predicted_ms, bound_ms, fits_memory, problem, out_of_distribution, signature_id,"
-    " flagged_operators"
+    "model, predictions.fingerprint, engine, basis, latency_ms, low80_ms, high80_ms, low95_ms,"
+    " high95_ms, predicted_ms, bound_ms, fits_memory, problem, out_of_distribution, signature_id,"
+    " flagged_operators, predictions.provenance"
 )
 _INSERT = (
     "INSERT INTO predictions"  # noqa: S608 - our own words
-    f" (id, target_id, file_id, settings_hash, settings, created_ns, {_COLUMNS})"
-    f" VALUES ({', '.join('?' * 22)})"
+    " (id, target_id, file_id, settings_hash, settings, created_ns,"
+    f" {_COLUMNS.replace('predictions.', '')}) VALUES ({', '.join('?' * 23)})"
 )
 _SELECT = (
     "SELECT predictions.id, predictions.created_ns, model_files.path, settings_hash, settings,"  # noqa: S608 - our own words
     f" tags, note, {targets.COLUMNS},"
-    f" {_COLUMNS.replace('fingerprint', 'predictions.fingerprint')}"
+    f" {_COLUMNS}"
     " FROM predictions JOIN targets ON targets.id = target_id"
     " LEFT JOIN model_files ON model_files.id = file_id"
     " LEFT JOIN prediction_marks ON prediction_id = predictions.id"
@@ -209,6 +209,7 @@ def _row(
         text_in(prediction.out_of_distribution),
         prediction.signature,
         json.dumps(prediction.flagged_operators),
+        text_in(prediction.provenance),
     )
 
 
@@ -231,7 +232,7 @@ def _prediction(row: tuple[Any, ...]) -> Prediction:
     model, fingerprint, engine, basis = row[5:9]
     latency_ms, low80_ms, high80_ms, low95_ms, high95_ms = row[9:14]
     predicted_ms, bound_ms, fits_memory, problem = row[14:18]
-    out_of_distribution, signature, flagged_operators = row[18:]
+    out_of_distribution, signature, flagged_operators, provenance = row[18:]
     return Prediction(
         model=text_out(model),
         fingerprint=fingerprint,
@@ -251,4 +252,5 @@ def _prediction(row: tuple[Any, ...]) -> Prediction:
         out_of_distribution=text_out(out_of_distribution),
         signature=signature,
         flagged_operators=tuple(json.loads(flagged_operators)),
+        provenance=text_out(provenance),
     )

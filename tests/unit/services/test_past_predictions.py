@@ -185,6 +185,12 @@ def test_latencies_are_stored_in_ms(
     assert latency_in_ms(value, unit, batch) == pytest.approx(latency_ms)
 
 
+def test_a_wrong_latency_is_not_stored(past: PastPredictions) -> None:
+    with pytest.raises(InputError, match="it is no number"):
+        past.add_truth(past.read(1).predictions[0], NewTruth("fast"))
+    assert past.read(1).measurements == ()
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
@@ -199,10 +205,9 @@ def test_latencies_are_stored_in_ms(
         ("9" * 400, "over an hour"),
     ],
 )
-def test_what_is_no_latency_is_refused(past: PastPredictions, value: str, sentence: str) -> None:
+def test_what_is_no_latency_is_refused(value: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        past.add_truth(past.read(1).predictions[0], NewTruth(value))
-    assert past.read(1).measurements == ()
+        latency_in_ms(value, LatencyUnit.MS)
 
 
 def test_a_damaged_graph_is_left_out(history: History, past: PastPredictions) -> None:
@@ -213,7 +218,9 @@ def test_a_damaged_graph_is_left_out(history: History, past: PastPredictions) ->
 
 def test_then_and_now_are_the_same_while_nothing_has_changed(past: PastPredictions) -> None:
     stored = past.read(10).predictions
-    again = predict_again(stored, past.graphs(p.prediction.fingerprint for p in stored), DEVICES)
+    again = predict_again(
+        stored, past.graphs(p.prediction.fingerprint for p in stored), DEVICES, "roofline"
+    )
     assert [entry.then for entry in again] == list(stored)
     assert [entry.now for entry in again] == [p.prediction for p in stored]
     assert [entry.change for entry in again] == [0.0, 0.0]
@@ -230,7 +237,7 @@ def test_then_and_now_tell_what_changed(past: PastPredictions) -> None:
     )
     devices = {"slow": faster, "fast": DEVICES["fast"]}
     graphs = past.graphs([NET.graph.fingerprint])
-    first, second = predict_again([slow, old], graphs, devices)
+    first, second = predict_again([slow, old], graphs, devices, "roofline")
     assert first.change == pytest.approx(-0.9, rel=0.01)
     assert first.reasons == ("the device's description or the program is another",)
     assert second.reasons == ("engine roofline/0, now roofline/1",)
@@ -239,7 +246,7 @@ def test_then_and_now_tell_what_changed(past: PastPredictions) -> None:
 def test_what_cannot_be_predicted_again_says_why(past: PastPredictions) -> None:
     slow, fast = past.read(10).predictions
     graphs = past.graphs([NET.graph.fingerprint])
-    gone, there = predict_again([slow, fast], graphs, {"fast": DEVICES["fast"]})
+    gone, there = predict_again([slow, fast], graphs, {"fast": DEVICES["fast"]}, "roofline")
     assert (gone.now, gone.problem) == (None, "the device slow is no longer there")
     assert there.now == fast.prediction
     (unread,) = predict_again([fast], {}, DEVICES)

@@ -89,9 +89,13 @@ def test_another_graph_or_target_is_another_matter(other: dict[str, Any]) -> Non
 def test_what_was_made_from_the_measurement_tells_nothing() -> None:
     informed = predicted(1, at=200, basis=Basis.PROBED, signature="5" * 32)
     itself = predicted(2, at=200, basis=Basis.MEASURED, predicted_ms=8.0)
+    shown_before = predicted(4, at=50, basis=Basis.MEASURED)
     free = predicted(3, at=200, basis=Basis.PROBED, signature="6" * 32)
     members = {"5" * 32: {f"{9:032x}"}, "6" * 32: {f"{8:032x}"}}
-    assert numbers(pairs([informed, itself, free], [measured(9)], members)) == [(3, 9)]
+    past = [informed, itself, free]
+    assert numbers(pairs(past, [measured(9)], members)) == [(3, 9)]
+    # A published latency that was shown before tells something.
+    assert sorted(numbers(pairs([*past, shown_before], [measured(9)], members))) == [(3, 9), (4, 9)]
 
 
 def test_a_prediction_without_a_number_is_left_out() -> None:

@@ -162,6 +162,18 @@ def test_marks_and_truth_of_every_schema_that_has_them_open(tmp_path: Path, samp
     opened.close()
 
 
+@pytest.mark.parametrize("sample", SAMPLES[3:], ids=lambda s: s.stem)
+def test_who_measured_is_told_by_every_schema_that_knows(tmp_path: Path, sample: Path) -> None:
+    path = tmp_path / sample.name
+    shutil.copy(sample, path)
+    opened = open_database(path)
+    with opened.transaction() as connection:
+        connection.execute("UPDATE predictions SET deleted_ns = NULL")
+    told = {p.prediction.device_id: p.prediction.provenance for p in predictions.recent(opened, 9)}
+    assert told == {"a100": "MLPerf: median", "tesla-t4": "", "rpi5": ""}
+    opened.close()
+
+
 def test_a_store_of_a_newer_program_is_refused_as_it_is(
     filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

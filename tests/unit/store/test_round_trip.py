@@ -72,6 +72,8 @@ def made_predictions(draw: st.DrawFn) -> Prediction:
         problem=draw(TEXT),
         out_of_distribution=draw(TEXT),
         flagged_operators=tuple(draw(st.lists(TEXT, max_size=3))),
+        predicted_ms=draw(st.none() | POSITIVE),
+        provenance=draw(TEXT),
     )
 
 
