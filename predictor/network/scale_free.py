@@ -49,13 +49,13 @@ def scale_free(features: NDArray[np.float32]) -> NDArray[np.float32]:
         features: float32 [N, F], columns as ``FEATURE_NAMES``.
     """
     weights = _amount(features, "weight_bytes")
-    read = np.maximum(_amount(features, "bytes_read") - weights, 0.0)
+    read = _amount(features, "bytes_read")
     written = np.maximum(_amount(features, "bytes_written"), 1.0)
     columns = [
         *(features[:, _PLACE[name]] for name in _SIZES),
         np.where(weights > 0, features[:, _PLACE["log1p_gemm_groups"]], 0.0),
-        np.log1p(read / written),
-        np.log1p(_amount(features, "macs") / written),
+        _log_ratio(read, written),
+        _log_ratio(_amount(features, "macs"), written),
         *(features[:, _PLACE[name]] for name in _FACTS),
     ]
     return np.stack(columns, axis=1).astype(np.float32)
@@ -64,3 +64,8 @@ def scale_free(features: NDArray[np.float32]) -> NDArray[np.float32]:
 def _amount(features: NDArray[np.float32], name: str) -> NDArray[np.float64]:
     """Return the amount x whose log(1 + x) is a feature, [N]."""
     return np.expm1(features[:, _PLACE[f"log1p_{name}"]].astype(np.float64))
+
+
+def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log(1 + ratio), [N], to three places: amounts are known no better from float32."""
+    return np.round(np.log1p(above / below), 3)
