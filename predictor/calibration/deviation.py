@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Final
 
@@ -69,7 +70,7 @@ def part_factors(responses: Vector, weights: Vector) -> Vector:
     return np.asarray(np.exp(np.clip(responses @ weights, -_FARTHEST, _FARTHEST)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Deviation:
     """What is believed of a target's deviation.
 
@@ -92,6 +93,13 @@ class Deviation:
     def factor(self) -> float:
         """exp(b) at the mean of b."""
         return float(np.exp(self.mean[0]))
+
+    @cached_property
+    def root(self) -> Vector:
+        """A square root of the covariance, float64 [1 + F, 1 + F]: root @ root.T is it."""
+        variances, directions = np.linalg.eigh(self.covariance)
+        root: Vector = directions * np.sqrt(np.maximum(variances, 0.0))
+        return root
 
     def variance(self, responses: Vector) -> Vector:
         """Return the variance of ln(latency), [n], of graphs with ``responses`` [n, 1 + F]."""
@@ -146,7 +154,21 @@ class DeviationPrior:
         for _ in range(_STEPS):
             weights = self._step(expected, log_latency, weights, found)
             found = self._around(expected, log_latency, known, weights)
-        return replace(found, mean=np.concatenate([found.mean[:1], weights]))
+        shift = self._shift(expected, log_latency, known, weights, found.noise)
+        return replace(found, mean=np.concatenate([[shift], weights]))
+
+    def _shift(
+        self,
+        expected: Sequence[Expectation],
+        log_latency: Vector,
+        known: Vector,
+        weights: Vector,
+        noise: float,
+    ) -> float:
+        """Return the mean of b where w is ``weights`` [F]."""
+        off = log_latency - np.log([each.latency_ms(weights) for each in expected])
+        precision = 1 / (noise**2 + known**2)
+        return float(precision @ off / (precision.sum() + 1 / self.shift**2))
 
     def _around(
         self,

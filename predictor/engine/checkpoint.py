@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, DeviationPrior
 from predictor.core.errors import InputError
+from predictor.engine.related import Place
 from predictor.graph.operators import OPERATORS
 from predictor.network.reference_rates import Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES
@@ -183,24 +184,29 @@ class ShippedSignatures:
     noise: NDArray[np.float32]
     graphs: NDArray[np.int32]
 
-    def deviations(self) -> dict[str, Deviation]:
-        """Return them by key."""
+    def deviations(self) -> dict[Place, Deviation]:
+        """Return them by target."""
         size = self.mean.shape[1]
         rows, columns = np.tril_indices(size)
-        found: dict[str, Deviation] = {}
+        found: dict[Place, Deviation] = {}
         for place, key in enumerate(self.keys):
             lower = np.zeros((size, size))
             lower[rows, columns] = self.covariance[place]
             whole = lower + np.tril(lower, -1).T
-            found[key] = Deviation(
+            found[_place(key)] = Deviation(
                 self.mean[place].astype(np.float64), whole, float(self.noise[place])
             )
         return found
 
 
-def signature_key(device_id: str, runtime: str, precision: str, threads: int) -> str:
-    """Return the key of a target's shipped signature; ``threads`` resolved to a count."""
-    return f"{device_id}/{runtime}/{precision}/t{threads}"
+def signature_key(place: Place) -> str:
+    """Return the key of a target's shipped signature."""
+    return f"{place.device_id}/{place.runtime}/{place.precision}/t{place.threads}"
+
+
+def _place(key: str) -> Place:
+    device_id, runtime, precision, threads = key.rsplit("/", 3)
+    return Place(device_id, runtime, precision, int(threads.removeprefix("t")))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

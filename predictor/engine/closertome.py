@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from predictor.calibration.deviation import Deviation, Expectation, part_factors
 from predictor.calibration.posterior import Z80, Z95
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Configuration, Device, Target
+from predictor.core.records import Basis, Configuration, Device, Precision, Target
 from predictor.cost.cores import threads_in_use
 from predictor.cost.engine import (
     AttentionMaps,
@@ -25,8 +25,9 @@ from predictor.cost.engine import (
 )
 from predictor.cost.roofline import RooflineEngine
 from predictor.cost.support import check_supported
-from predictor.engine.checkpoint import read_checkpoint, signature_key
+from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import device_doubt, graph_doubts
+from predictor.engine.related import Place, related
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.target_facts import TargetFacts, target_facts
@@ -34,6 +35,8 @@ from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 
 Floats = NDArray[np.float64]
 _Asked = tuple[tuple[Device, Configuration], ...]
+_HALVE_UNTOLD: Final = frozenset({"ncnn", "ncnn-vulkan"})
+_MOST_ENCODED: Final = 64  # graphs
 _PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
 
 
@@ -69,6 +72,7 @@ class CloserToMeEngine:
         self._engine = self._checkpoint.engine
         self._roofline = RooflineEngine()
         self._last: tuple[_Asked, _Known] | None = None
+        self._encoded: dict[int, tuple[OperatorGraph, EncodedGraph]] = {}
 
     @property
     def name(self) -> str:
@@ -81,12 +85,12 @@ class CloserToMeEngine:
         return TermRuntime(found.encoder, found.head, self._engine.operators)
 
     @cached_property
-    def _shipped(self) -> Mapping[str, Deviation]:
+    def _shipped(self) -> Mapping[Place, Deviation]:
         return self._checkpoint.signatures.deviations()
 
     def has_signature(self, target: Target) -> bool:
         """Whether published measurements of the target came with the program."""
-        return _key(target) in self._shipped
+        return _place(target) in self._shipped
 
     def predict(
         self,
@@ -99,11 +103,12 @@ class CloserToMeEngine:
         known = self._known(targets, measured)
         shape = (len(graphs), len(targets))
         latency, deviation = np.full(shape, np.nan), np.full(shape, np.nan)
+        shared = np.zeros((*shape, 1 + self._engine.responses), np.float32)
         doubts: dict[tuple[int, int], str] = {}
         for row, graph in enumerate(graphs):
             found = self._graph(graph, known)
-            latency[row], deviation[row] = found[0], found[1]
-            for column, words in found[2].items():
+            latency[row], deviation[row], shared[row] = found[0], found[1], found[2]
+            for column, words in found[3].items():
                 doubts[row, column] = words
         for column in known.problems:
             latency[:, column] = np.nan
@@ -129,6 +134,7 @@ class CloserToMeEngine:
             },
             predicted_ms=latency,
             out_of_distribution=doubts,
+            shared_error=shared,
         )
 
     def explain(
@@ -141,7 +147,7 @@ class CloserToMeEngine:
         """
         check_supported(target.device, target.configuration)
         known = self._known([target], {} if measured is None else {target.key: measured})
-        encoded = self._runtime.encode(graph)
+        encoded = self._encode(graph)
         _, output = next(iter(self._runtime.expect(encoded, known.facts, known.rates)))
         deviation = known.deviations[0]
         expected = _expectation(encoded, output, 0)
@@ -208,9 +214,13 @@ class CloserToMeEngine:
         }
         if not found:
             return plain
+        own = {_place(targets[index]): deviation for index, deviation in found.items()}
         return replace(
             plain,
-            deviations=[found.get(i, each) for i, each in enumerate(plain.deviations)],
+            deviations=[
+                found.get(i) or related(_place(target), own) or plain.deviations[i]
+                for i, target in enumerate(targets)
+            ],
             basis=[Basis.PROBED if i in found else each for i, each in enumerate(plain.basis)],
             doubts=["" if i in found else each for i, each in enumerate(plain.doubts)],
         )
@@ -225,19 +235,24 @@ class CloserToMeEngine:
             self._last = (asked, self._looked_up(targets))
         return self._last[1]
 
-    def _looked_up(self, targets: Sequence[Target]) -> _Known:
+    def _looked_up(self, asked: Sequence[Target]) -> _Known:
+        targets = [learned_form(target) for target in asked]
         rates = ReferenceRates.of(targets, self._engine.typical)
         problems: dict[int, str] = {}
-        for index, target in enumerate(targets):
+        for index, target in enumerate(asked):
             try:
                 check_supported(target.device, target.configuration)
             except InputError as error:
                 problems[index] = f"{error.reason}; {error.action}"
-        shipped = [self._shipped.get(_key(target)) for target in targets]
+        places = [_place(target) for target in targets]
+        shipped = [self._shipped.get(place) for place in places]
         return _Known(
             target_facts(targets, rates, self._engine.facts),
             rates,
-            [deviation or self._unmeasured for deviation in shipped],
+            [
+                deviation or related(place, self._shipped) or self._unmeasured
+                for deviation, place in zip(shipped, places, strict=True)
+            ],
             [Basis.ZERO_SHOT if deviation is None else Basis.PROBED for deviation in shipped],
             problems,
             [
@@ -245,6 +260,15 @@ class CloserToMeEngine:
                 for deviation, target in zip(shipped, targets, strict=True)
             ],
         )
+
+    def _encode(self, graph: OperatorGraph) -> EncodedGraph:
+        """Encode a graph, once for as long as it is asked about again and again."""
+        known = self._encoded.get(id(graph))
+        if known is None or known[0] is not graph:
+            if len(self._encoded) >= _MOST_ENCODED:
+                self._encoded.pop(next(iter(self._encoded)))
+            known = self._encoded[id(graph)] = (graph, self._runtime.encode(graph))
+        return known[1]
 
     @cached_property
     def _unmeasured(self) -> Deviation:
@@ -256,29 +280,32 @@ class CloserToMeEngine:
         facts, rates = known.facts.take(one), known.rates.take(one)
         expected = []
         for graph in measured.graphs:
-            encoded = self._runtime.encode(graph)
+            encoded = self._encode(graph)
             _, output = next(iter(self._runtime.expect(encoded, facts, rates)))
             expected.append(_expectation(encoded, output, 0))
         return self._engine.prior.measured(
             expected, np.log(measured.latency_ms), np.asarray(measured.noise, np.float64)
         )
 
-    def _graph(self, graph: OperatorGraph, known: _Known) -> tuple[Floats, Floats, dict[int, str]]:
-        """Return latency [T], standard deviation of its logarithm [T], and doubts by target."""
+    def _graph(
+        self, graph: OperatorGraph, known: _Known
+    ) -> tuple[Floats, Floats, Floats, dict[int, str]]:
+        """Return latency [T], the deviation of its logarithm [T], its shared part, and doubts."""
         count = len(known.rates)
         latency, deviation = np.full(count, np.nan), np.full(count, np.nan)
+        shared = np.zeros((count, 1 + self._engine.responses))
         doubts: dict[int, str] = {}
-        encoded = self._runtime.encode(graph)
+        encoded = self._encode(graph)
         for part, output in self._runtime.expect(encoded, known.facts, known.rates):
             some = known.deviations[part]
-            latency[part], deviation[part], shares = _predicted(encoded, output, some)
+            latency[part], deviation[part], shared[part], shares = _predicted(encoded, output, some)
             for place, words in enumerate(
                 graph_doubts(graph, encoded.places, shares, self._engine.experience)
             ):
                 both = "; ".join(filter(None, (words, known.doubts[part][place])))
                 if both:
                     doubts[part.start + place] = both
-        return latency, deviation, doubts
+        return latency, deviation, shared, doubts
 
     def _intervals(
         self, latency: Floats, deviation: Floats, known: _Known, bound: Floats
@@ -295,6 +322,18 @@ class CloserToMeEngine:
         return edges[0], edges[1], edges[2], edges[3]
 
 
+def learned_form(target: Target) -> Target:
+    """Return a target as the published measurements name it.
+
+    ncnn stores and computes in FP16 where it can, and its published latencies do not say where it
+    did: a float network on ncnn is one and the same configuration here.
+    """
+    c = target.configuration
+    if c.runtime in _HALVE_UNTOLD and c.precision is Precision.FP16:
+        return Target(target.device, replace(c, precision=Precision.FP32))
+    return target
+
+
 def _same(before: _Asked, now: _Asked) -> bool:
     """Say whether targets are the same: devices by identity, as comparing all facts takes long."""
     return len(before) == len(now) and all(
@@ -302,10 +341,10 @@ def _same(before: _Asked, now: _Asked) -> bool:
     )
 
 
-def _key(target: Target) -> str:
-    c = target.configuration
+def _place(target: Target) -> Place:
+    c = learned_form(target).configuration
     threads = threads_in_use(target.device, c.threads)
-    return signature_key(target.device.id, c.runtime, str(c.precision), threads)
+    return Place(target.device.id, c.runtime, str(c.precision), threads)
 
 
 def _expectation(encoded: EncodedGraph, output: HeadOutput, column: int) -> Expectation:
@@ -318,8 +357,13 @@ def _expectation(encoded: EncodedGraph, output: HeadOutput, column: int) -> Expe
 
 def _predicted(
     encoded: EncodedGraph, output: HeadOutput, deviations: Sequence[Deviation]
-) -> tuple[Floats, Floats, Floats]:
-    """Return latency [T], standard deviation of its logarithm [T], operators' shares [R, T]."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what is expected of a graph on T targets.
+
+    Returns:
+        Latency [T]; standard deviation of its logarithm [T]; what that deviation has in common with
+        other graphs, [T, 1 + F], see ``PredictionTable.shared_error``; operators' shares [R, T].
+    """
     parts = output.parts_ms.astype(np.float64)  # [R, T, 3]
     weights = np.stack([each.weights for each in deviations])
     measured = np.flatnonzero(weights.any(axis=1))
@@ -333,5 +377,7 @@ def _predicted(
     variance = [
         float(each.variance(row[None])[0]) for each, row in zip(deviations, rows, strict=True)
     ]
+    spread = np.sqrt(np.array(variance))
+    roots = np.stack([row @ each.root for each, row in zip(deviations, rows, strict=True)])
     overall = np.array([each.factor for each in deviations])
-    return total * overall, np.sqrt(np.array(variance)), of_operators / total
+    return total * overall, spread, roots / spread[:, None], of_operators / total

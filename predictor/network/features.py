@@ -55,6 +55,14 @@ _IS_FLOAT = np.array(["float" in name for name in DTYPES], np.float32)
 def node_features(graph: OperatorGraph) -> NDArray[np.float32]:
     """Return the features of N operators, float32 [N, F], columns as ``FEATURE_NAMES``.
 
+    See :func:`exact_features`.
+    """
+    return exact_features(graph).astype(np.float32)
+
+
+def exact_features(graph: OperatorGraph) -> NDArray[np.float64]:
+    """Return the features of N operators, float64 [N, F], columns as ``FEATURE_NAMES``.
+
     Sizes and counts as log(1 + x); facts and flags as 0 or 1; none depends on names or on the
     order of the operators.
     """
@@ -72,7 +80,7 @@ def node_features(graph: OperatorGraph) -> NDArray[np.float32]:
     )  # [N, 13]
     flags = np.column_stack([graph.has_flag(flag) for flag in _FLAGS])  # [N, 8]
     columns = [np.log1p(sizes.astype(np.float64)), _facts(graph), flags]
-    return np.concatenate(columns, axis=1, dtype=np.float32, casting="unsafe")
+    return np.concatenate(columns, axis=1, dtype=np.float64)
 
 
 def _facts(graph: OperatorGraph) -> NDArray[np.float64]:

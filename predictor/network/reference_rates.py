@@ -197,7 +197,7 @@ def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
     return (
         matrix,
         vector,
-        known.get("int8_tops", matrix),
+        matrix if device.family in THREADED else known.get("int8_tops", matrix),
         bandwidth,
         launch_us(device.family, configuration.runtime) * 1e-3,
         on_chip if is_streaming(device) else 0.0,
@@ -214,7 +214,9 @@ def _matrix(
     share: float,
 ) -> float:
     """Return the rate of products in a precision, or of the nearest precision that is known."""
-    int8 = known.get("int8_tops")
+    # Few processors state an INT8 rate, and programs come near to few of those: the FP32 rate of
+    # the threads, which most state, is the reference of all.
+    int8 = None if device.family in THREADED else known.get("int8_tops")
     quarter = int8 / 4 if int8 is not None and device.family in _WITHOUT_FLOAT else None
     single = fp32 or quarter
     if single is None:
@@ -225,8 +227,9 @@ def _matrix(
     if precision is Precision.FP32:
         return known.get("fp32_matrix_tflops", single)
     if precision is Precision.INT8:
-        threaded = device.family in THREADED
-        return int8 if int8 is not None else single if threaded else 2 * half
+        if device.family in THREADED:
+            return single
+        return 2 * half if int8 is None else int8
     if precision in {Precision.BF16, Precision.AMP_BF16}:
         return known.get("bf16_tflops", half)
     return half

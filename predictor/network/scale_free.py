@@ -39,33 +39,32 @@ SCALE_FREE_NAMES: Final = (
 )
 
 
-def scale_free(features: NDArray[np.float32]) -> NDArray[np.float32]:
+def scale_free(features: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return the features of N operators that do not change with the batch, float32 [N, S].
 
     Groups of a product count only where it has weights: those of a product of two activations are
     the batch times the heads.
 
     Args:
-        features: float32 [N, F], columns as ``FEATURE_NAMES``.
+        features: [N, F], columns as ``FEATURE_NAMES``; float64 where batches are compared.
     """
-    weights = _amount(features, "weight_bytes")
-    read = _amount(features, "bytes_read")
-    written = np.maximum(_amount(features, "bytes_written"), 1.0)
+    weights, written = _amount(features, "weight_bytes"), _amount(features, "bytes_written")
     columns = [
         *(features[:, _PLACE[name]] for name in _SIZES),
         np.where(weights > 0, features[:, _PLACE["log1p_gemm_groups"]], 0.0),
-        _log_ratio(read, written),
+        _log_ratio(_amount(features, "bytes_read"), written),
         _log_ratio(_amount(features, "macs"), written),
         *(features[:, _PLACE[name]] for name in _FACTS),
     ]
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _amount(features: NDArray[np.float32], name: str) -> NDArray[np.float64]:
+def _amount(features: NDArray[np.floating], name: str) -> NDArray[np.float64]:
     """Return the amount x whose log(1 + x) is a feature, [N]."""
     return np.expm1(features[:, _PLACE[f"log1p_{name}"]].astype(np.float64))
 
 
 def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log(1 + ratio), [N], to three places: amounts are known no better from float32."""
-    return np.round(np.log1p(above / below), 3)
+    """Return log(1 + ratio), [N], 0 where nothing is below; to what float32 amounts can tell."""
+    ratio = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    return np.round(np.log1p(ratio), 3)

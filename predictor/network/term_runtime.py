@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.network.features import node_features
+from predictor.network.features import exact_features
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scale_free import scale_free
 from predictor.network.target_facts import TargetFacts
@@ -94,7 +94,7 @@ class TermRuntime:
             None,
             {
                 "op_code": code,
-                "features": scale_free(node_features(graph)),
+                "features": scale_free(exact_features(graph)),
                 "edges": graph.edges.astype(np.int64),
                 "running": places.astype(np.int64),
             },

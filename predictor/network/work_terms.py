@@ -47,7 +47,7 @@ class Operators:
         macs: [N].
         activation_bytes: [N], read and written, as in the file.
         weight_bytes: [N], as in the file.
-        launches: [N], at least 1.
+        launches: [N].
         graph: int [N], to which graph each belongs.
     """
 
@@ -61,8 +61,14 @@ class Operators:
 
     @classmethod
     def of(cls, costs: Columns) -> tuple[Operators, NDArray[np.int64]]:
-        """Return the operators of one graph that run, and their places, int64 [N]."""
+        """Return the operators of one graph that run, and their places, int64 [N].
+
+        Of a graph in which nothing runs its first operator stands for all, with no work:
+        onnxruntime does not take an axis of no length everywhere.
+        """
         rows = np.flatnonzero(costs.launches > 0)
+        if not len(rows):
+            rows = np.zeros(1, np.int64)
         return cls(
             code=costs.code[rows],
             width=costs.width[rows],

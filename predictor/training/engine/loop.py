@@ -64,7 +64,6 @@ class Recipe:
         metric_noise: standard deviation of what is added to standardised metrics.
         misstated: part of the targets whose reference rates are made wrong in a step.
         misstatement: standard deviation of ln(rate) of these.
-        enough: silicon that a source must have for its zero-shot error to count in full.
         seed: of weights and draws.
     """
 
@@ -81,7 +80,6 @@ class Recipe:
     metric_noise: float = 0.5
     misstated: float = 0.4
     misstatement: float = 0.4
-    enough: int = 20
     seed: int = 0
 
 
@@ -164,9 +162,6 @@ class Trainer:
             place: BLOCKS[name] for place, name in enumerate(self._sources) if name in BLOCKS
         }
         self._examples = examples
-        self._trust = {
-            source: _trust(corpus, examples, source, recipe.enough) for source in self._plan
-        }
         self._resume()
 
     def run(
@@ -224,7 +219,7 @@ class Trainer:
             responses,
             torch.from_numpy(block.log_latency).float(),
             torch.from_numpy(block.variance).float(),
-            true * self._trust[block.source],
+            true,
         )
 
     def _misstate(self, terms: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
@@ -306,9 +301,3 @@ class Trainer:
             if moments:
                 self._optimizer.state[parameter] = moments
         self._training.done = int(facts["done"])
-
-
-def _trust(corpus: Corpus, examples: Examples, source: int, enough: int) -> float:
-    """Return how far a source can tell how devices differ: few cannot, and are learned by heart."""
-    targets = np.unique(examples.target[examples.source == source]).tolist()
-    return min(1.0, len({corpus.silicon[target] for target in targets}) / enough)

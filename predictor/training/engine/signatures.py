@@ -8,6 +8,7 @@ from predictor.calibration.deviation import DeviationPrior
 from predictor.core.records import Target
 from predictor.cost.cores import threads_in_use
 from predictor.engine.checkpoint import ShippedSignatures, signature_key
+from predictor.engine.related import Place
 from predictor.training.corpus.corpus import Corpus, Rows
 from predictor.training.engine.calibrate import Expected
 
@@ -82,4 +83,4 @@ def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
 def _key(target: Target) -> str:
     c = target.configuration
     threads = threads_in_use(target.device, c.threads)
-    return signature_key(target.device.id, c.runtime, str(c.precision), threads)
+    return signature_key(Place(target.device.id, c.runtime, str(c.precision), threads))

@@ -21,8 +21,8 @@ from predictor.core.records import (
 )
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
+from predictor.services.engines import ENGINES
 from predictor.services.prediction import (
-    ENGINES,
     budget_probability,
     explain,
     operator_facts,
