@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.operators import percent
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.wording import shown
+from ctm_gui.presenters.wording import NOTHING, shown
 from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.services.attention import AttentionMaps, Gaze, gaze, token_label, token_text
@@ -18,6 +18,8 @@ from predictor.services.prediction import OperatorTable
 
 Map = npt.NDArray[np.float32]
 _PAIRS_NAMED = 3
+# A largest share under this many times an equal one is no preference worth naming alone.
+_EVEN = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +154,19 @@ class AttentionSummary:
     def _pair(self, rows: AttentionRows, row: int, seen: Gaze) -> str:
         """Write ``Conv conv1 looks mostly at DRAM bandwidth (41 %)``."""
         look = "look" if not rows.types[row] and rows.counts[row] > 1 else "looks"
-        metric = self.labels[int(seen.at[row])]
-        return f"{rows.label(row)} {look} mostly at {metric} ({percent(float(seen.share[row]))})"
+        share, count = float(seen.share[row]), len(self.labels)
+        most = f"{self.labels[int(seen.at[row])]} ({percent(share)})"
+        if count > 1 and share < _EVEN / count:
+            return f"{rows.label(row)} {look} about evenly at all {count} metrics, most at {most}"
+        return f"{rows.label(row)} {look} mostly at {most}"
 
     def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
         """Say one cell of a map: operator, metric with its value, share of the attention."""
         name, value = self.labels[metric], self.values[metric]
+        name = name if value == NOTHING else f"{name} ({value})"
         if backward:
             share = percent(float(rows.from_metrics[row, metric]))
-            return f"{name} ({value}) gives {share} of its attention to {rows.label(row)}"
+            return f"{name} gives {share} of its attention to {rows.label(row)}"
         share = percent(float(rows.to_metrics[row, metric]))
         give = "give" if not rows.types[row] and rows.counts[row] > 1 else "gives"
-        return f"{rows.label(row)} {give} {share} of attention to {name} ({value})"
+        return f"{rows.label(row)} {give} {share} of attention to {name}"

@@ -73,10 +73,17 @@ class MapLayout:
         first = max(int(top_px // self.row_px), 0)
         return slice(first, min(int(bottom_px // self.row_px) + 1, self.order.size))
 
-    def largest(self, *, backward: bool) -> float:
-        """Return the largest share of a map, shown or not, so that a filter changes no colour."""
+    def scale(self, *, backward: bool) -> tuple[float, float]:
+        """Return the shares of the first and the last colour of a map.
+
+        All rows count, shown or not, so that a filter changes no colour. The scale starts at 0,
+        but at the smallest share where all are so alike that one colour would hide the rest.
+        """
         shares = self.rows.from_metrics if backward else self.rows.to_metrics
-        return float(shares.max(initial=0.0)) or 1.0
+        low, high = float(shares.min(initial=1.0)), float(shares.max(initial=0.0))
+        if low >= high:
+            return 0.0, high or 1.0
+        return (low if low > high / 2 else 0.0), high
 
     def x_of(self, cell: Cell) -> int:
         """Return the column of a cell."""

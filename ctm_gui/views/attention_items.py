@@ -173,7 +173,7 @@ class MetricNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
 
 
 class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """A bar of colours under each map, from nothing to its largest share, with its unit."""
+    """A bar of colours under each map, from the least to its largest share, with its unit."""
 
     def __init__(self, state: MapState) -> None:
         super().__init__("bottom")
@@ -196,10 +196,11 @@ class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
             room = QRectF(x, rect.top() + 6, layout.metrics * column_px, rect.height() - 6)
-            self._bar(painter, room, layout.largest(backward=backward), _UNITS[backward])
+            self._bar(painter, room, layout.scale(backward=backward), _UNITS[backward])
 
-    def _bar(self, painter: QPainter, room: QRectF, largest: float, unit: str) -> None:
+    def _bar(self, painter: QPainter, room: QRectF, scale: tuple[float, float], unit: str) -> None:
         theme = self._state.theme
+        low, high = (percent(end) for end in scale)
         bar = QRectF(room.left(), room.top(), room.width(), 10)
         gradient = QLinearGradient(bar.topLeft(), bar.topRight())
         for place, colour in enumerate(theme.heat):
@@ -211,11 +212,11 @@ class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         painter.setPen(QColor(theme.muted))
         words = room.adjusted(0, 12, 0, 0)
         metrics = QFontMetricsF(self._state.font)
-        ends = metrics.horizontalAdvance("0") + metrics.horizontalAdvance(percent(largest)) + 24
+        ends = metrics.horizontalAdvance(low) + metrics.horizontalAdvance(high) + 24
         short = metrics.elidedText(unit, _END, room.width() - ends)
         for text, side in (
-            ("0", Qt.AlignmentFlag.AlignLeft),
+            (low, Qt.AlignmentFlag.AlignLeft),
             (short, Qt.AlignmentFlag.AlignHCenter),
-            (percent(largest), Qt.AlignmentFlag.AlignRight),
+            (high, Qt.AlignmentFlag.AlignRight),
         ):
             painter.drawText(words, side | Qt.AlignmentFlag.AlignTop, text)

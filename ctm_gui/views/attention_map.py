@@ -171,7 +171,7 @@ class AttentionMap(QWidget):
             if not shares.size:
                 continue
             cells = shares.repeat(self._repeats[0], axis=0).repeat(self._repeats[1], axis=1)
-            image.setImage(cells, levels=(0.0, layout.largest(backward=backward)))
+            image.setImage(cells, levels=layout.scale(backward=backward))
             left, top = layout.start(backward=backward), places.start * layout.row_px
             height_px = shares.shape[0] * layout.row_px
             image.setRect(QRectF(left, top, layout.metrics, height_px))

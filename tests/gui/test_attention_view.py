@@ -111,7 +111,7 @@ def test_types_stand_for_their_operators_both_ways(view: AttentionView) -> None:
     view.group_box.setChecked(True)
 
     assert names(view) == ["Conv", "Gemm", "Add", "Relu", "Reshape"]
-    assert view.pairs.text().startswith("Conv (2 operators) look mostly at ")
+    assert view.pairs.text().startswith("Conv (2 operators) look ")
     view.table.select_rows([2], 2)
     assert told[-1] == ([2, 7], 2)
     view.select_operators(np.array([9]), 9)

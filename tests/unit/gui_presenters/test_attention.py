@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,7 +72,9 @@ def test_the_slowest_rows_are_named_with_what_they_look_at(summary: AttentionSum
         "Conv stem looks mostly at SMs or compute units (75 %); "
         "Add join looks mostly at Memory bandwidth (87.5 %)"
     )
-    assert summary.pairs(summary.types).startswith("Conv (2 operators) look mostly at ")
+    assert summary.pairs(summary.types).startswith(
+        "Conv (2 operators) look about evenly at all 2 metrics, most at "
+    )
 
 
 def test_a_cell_is_said_with_the_value_of_the_metric(summary: AttentionSummary) -> None:
@@ -148,10 +151,28 @@ def test_the_cursor_steps_from_one_map_into_the_other_and_stops_at_the_edges() -
 
 
 def test_a_filter_changes_no_colour_and_a_tall_map_gets_thin_rows() -> None:
-    assert layout_of([1]).largest(backward=False) == layout_of([0, 1, 2]).largest(backward=False)
+    assert layout_of([1]).scale(backward=False) == layout_of([0, 1, 2]).scale(backward=False)
+    assert layout_of([1]).scale(backward=False) == (0.0, 0.875)
     assert layout_of([0, 1, 2]).whole().row_px == ROW_PX
     tall = MapLayout(layout_of([]).summary, layout_of([]).rows, np.arange(10_000))
     assert tall.whole().row_px == 1
+
+
+def test_shares_that_are_about_equal_are_said_to_be_and_fill_the_scale() -> None:
+    alike = np.array([[0.48, 0.52], [0.5, 0.5], [0.49, 0.51]], np.float32)
+    table = make_summary().table
+    maps = AttentionMaps(("core_count", "threads_in_use"), alike, BACKWARD, 0.5, 0.5)
+    summary = AttentionSummary(replace(table, attention=maps), GPU)
+    layout = MapLayout(summary, summary.operators, np.arange(3))
+
+    assert summary.pairs(summary.operators).startswith(
+        "Conv head\\u202e looks about evenly at all 2 metrics, most at "
+    )
+    assert layout.scale(backward=False) == pytest.approx((0.48, 0.52))
+    assert layout.scale(backward=True) == (0.0, 0.75)
+    said = layout.sentence(Cell(0, 1, backward=False))
+    assert said.startswith("Conv stem gives 52 % of attention to ")
+    assert "—" not in said
 
 
 def layout_of(order: list[int]) -> MapLayout:
