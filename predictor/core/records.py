@@ -156,6 +156,9 @@ class Prediction:
         flagged_operators: names of operators that the target cannot run or that are not counted.
         predicted_ms: what the engine predicts where ``latency_ms`` was measured, else None.
         provenance: who measured ``latency_ms`` and how, where it was measured, else empty.
+        shared_error: float32 numbers as bytes, what the errors of models on one target have in
+            common: the dot product of two models' is the correlation of their errors of
+            ln(latency). Empty where it is not known; not stored.
     """
 
     model: str
@@ -177,6 +180,7 @@ class Prediction:
     flagged_operators: tuple[str, ...] = ()
     predicted_ms: float | None = None
     provenance: str = ""
+    shared_error: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,9 @@ class PredictionTable:
             the basis is MEASURED.
         out_of_distribution: why a cell is beyond what the engine has learned from, in words, by
             (graph, target) index.
+        shared_error: float32 [G, T, S], what the errors of graphs on one target have in common: the
+            dot product of two graphs' vectors is the correlation of their errors of ln(latency).
+            None for engines without intervals.
     """
 
     engine: str
@@ -72,6 +75,7 @@ class PredictionTable:
     problems: Mapping[tuple[int, int], str]
     predicted_ms: NDArray[np.float64]
     out_of_distribution: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    shared_error: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

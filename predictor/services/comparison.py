@@ -2,10 +2,10 @@
 
 Two models on one target err alike: the target is faster or slower than the engine thinks for both.
 So the difference of their latencies is known better than either of them. With latencies that are
-log-normal, ln L = ln P50 + s z, the errors z of two models on one target have a correlation
-``ERROR_CORRELATION``. The ratio of the two latencies is then log-normal too, with the variance
-s1^2 + s2^2 - 2 r s1 s2. Their difference in milliseconds has no closed form: its quantiles are
-those of a fixed set of points that fills the plane of the two errors evenly.
+log-normal, ln L = ln P50 + s z, the errors z of two models on one target have a correlation r that
+an engine may tell (``Prediction.shared_error``). The ratio of the two latencies is then log-normal
+too, with the variance s1^2 + s2^2 - 2 r s1 s2. Their difference in milliseconds has no closed form:
+its quantiles are those of a fixed set of points that fills the plane of the two errors evenly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DEFAULT_DEVICE_IDS = (
 )
 
 ERROR_CORRELATION: Final = 0.5
-"""Correlation of the errors of ln(latency) of two models on one target.
+"""Correlation of the errors of ln(latency) of two models on one target, where no engine tells it.
 
 It is the part of an engine's error that is the target's and not the model's. On the published
 measurements of docs/results/shared_error.md it is about a half for models of every kind; variants
@@ -88,15 +88,16 @@ def default_devices(catalogue: Catalogue) -> tuple[Device, ...]:
 def differences(
     baselines: Sequence[Prediction],
     others: Sequence[Prediction],
-    correlation: float = ERROR_CORRELATION,
+    correlation: float | None = None,
 ) -> Differences:
     """Return how each of N predictions differs from its baseline.
 
     Args:
         baselines: N predictions, each on the target of its counterpart.
         others: N predictions.
-        correlation: of the errors of two models on one target, 0 to 1. Equal graphs run alike, and
-            what was measured shares no error with what was predicted.
+        correlation: of the errors of two models on one target, 0 to 1; None for what the engine
+            says, and ``ERROR_CORRELATION`` where it does not. Equal graphs run alike, and what was
+            measured shares no error with what was predicted.
 
     Returns:
         Differences with an interval where both predictions have one.
@@ -134,16 +135,25 @@ def _log_normals(predictions: Sequence[Prediction]) -> _LogNormals:
     low = np.array([p.low80_ms for p in predictions], np.float64)
     high = np.array([p.high80_ms for p in predictions], np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.log(high / low) / (2 * Z80)
+        # The wider side: the low end may be cut off at the physical bound.
+        spread = np.maximum(np.log(high / p50), np.log(p50 / low)) / Z80
     return _LogNormals(p50, np.where(np.isfinite(spread), np.maximum(spread, 0.0), np.nan))
 
 
-def _shared(first: Prediction, second: Prediction, correlation: float) -> float:
+def _shared(first: Prediction, second: Prediction, correlation: float | None) -> float:
     """Return the correlation of the errors of a pair."""
     same_graph = first.fingerprint == second.fingerprint
     if same_graph and first.configuration == second.configuration:
         return 1.0
-    return 0.0 if Basis.MEASURED in {first.basis, second.basis} else correlation
+    if Basis.MEASURED in {first.basis, second.basis}:
+        return 0.0
+    if correlation is not None:
+        return correlation
+    sizes = {len(first.shared_error), len(second.shared_error)}
+    if sizes == {0} or len(sizes) > 1:
+        return ERROR_CORRELATION
+    one, other = (np.frombuffer(p.shared_error, np.float32) for p in (first, second))
+    return float(np.clip(one @ other, 0.0, 1.0))
 
 
 def _difference_interval(

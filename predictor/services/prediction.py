@@ -241,7 +241,7 @@ def _row(
     latency, bound = _column(table.latency_ms[row]), _column(table.bound_ms[row])
     low80, high80 = _column(table.low80_ms[row]), _column(table.high80_ms[row])
     low95, high95 = _column(table.low95_ms[row]), _column(table.high95_ms[row])
-    predicted = _column(table.predicted_ms[row])
+    predicted, shared = _column(table.predicted_ms[row]), table.shared_error
     return [
         Prediction(
             model=name,
@@ -261,6 +261,7 @@ def _row(
             predicted_ms=predicted[column] if table.basis[row][column] is Basis.MEASURED else None,
             out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
+            shared_error=b"" if shared is None else shared[row, column].tobytes(),
         )
         for column, target in enumerate(targets)
     ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from predictor.calibration.posterior import Z80
 from predictor.core.records import Basis, Configuration, Prediction
-from predictor.services.comparison import differences
+from predictor.services.comparison import ERROR_CORRELATION, differences
 
 SPREADS = st.floats(0.01, 0.8)
 LATENCIES = st.floats(0.01, 1000.0)
@@ -94,6 +94,25 @@ def test_equal_graphs_run_alike() -> None:
 def test_a_measured_latency_shares_no_error_with_a_predicted_one() -> None:
     measured = prediction(10.0, 0.3, basis=Basis.MEASURED)
     found = differences([measured], [prediction(8.0, 0.4, "b")], correlation=1.0)
+    assert found.high80_ratio[0] == pytest.approx(0.8 * math.exp(Z80 * 0.5))
+
+
+def test_an_engine_may_tell_what_errors_have_in_common() -> None:
+    one, other = prediction(10.0, 0.3), prediction(8.0, 0.4, "b")
+    told = [
+        replace(p, shared_error=np.array(vector, np.float32).tobytes())
+        for p, vector in ((one, [0.6, 0.0]), (other, [1.0, 0.0]))
+    ]
+    found, asked = differences(told[:1], told[1:]), differences([one], [other], 0.6)
+    assert found.high80_ratio[0] == pytest.approx(asked.high80_ratio[0])
+    usual = differences([one], [other])
+    assert usual.high80_ratio[0] == differences([one], [other], ERROR_CORRELATION).high80_ratio[0]
+    assert differences(told[:1], [other]).high80_ratio[0] == usual.high80_ratio[0]
+
+
+def test_an_end_that_is_cut_off_at_the_bound_narrows_nothing() -> None:
+    cut = replace(prediction(10.0, 0.3), low80_ms=9.9)
+    found = differences([cut], [prediction(8.0, 0.4, "b")], correlation=0.0)
     assert found.high80_ratio[0] == pytest.approx(0.8 * math.exp(Z80 * 0.5))
 
 
