@@ -21,7 +21,8 @@ _BREAK = "\0"
 
 def natural_key(text: str) -> str:
     """Return a sort key in which ``RTX 980`` sorts before ``RTX 3090``, case aside."""
-    return _NUMBER.sub(lambda run: run.group().zfill(_DIGITS), text.casefold())
+    plain = text.replace(_BREAK, " ").casefold()
+    return _NUMBER.sub(lambda run: run.group().zfill(_DIGITS), plain)
 
 
 def _natural_keys(texts: Sequence[str]) -> list[str]:

@@ -60,14 +60,32 @@ def test_services_load_no_torch_no_onnx_and_no_window(service: str) -> None:
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
 
 
-def test_a_prediction_leaves_onnx_to_the_worker(tmp_path: Path) -> None:
+def test_a_prediction_leaves_onnx_to_the_worker_and_torch_to_training(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     command = ["--quiet", "--store", str(store), "predict", str(SAMPLE), "--all"]
 
     loaded = modules_after(f"from predictor.cli import main; assert main({command!r}) == 0")
 
-    assert "sqlite_utils" in loaded
-    assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
+    assert {"sqlite_utils", "onnxruntime"} <= loaded
+    assert loaded.isdisjoint({"torch", "onnx", "PySide6", "pyqtgraph", "google"})
+
+
+def test_the_roofline_loads_no_network(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    command = ["--quiet", "--store", str(store), "predict", str(SAMPLE), "--engine", "roofline"]
+
+    loaded = modules_after(f"from predictor.cli import main; assert main({command!r}) == 0")
+
+    assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "google"})
+
+
+def test_opening_the_engine_loads_no_network_before_the_first_prediction() -> None:
+    loaded = modules_after(
+        "from predictor.services.engines import open_engine;"
+        " assert open_engine().name.startswith('closertome/')"
+    )
+
+    assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "google"})
 
 
 def test_a_command_can_start_its_worker_before_it_loads_numpy() -> None:
