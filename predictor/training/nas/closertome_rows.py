@@ -25,7 +25,7 @@ from predictor.training.nas.closertome import (
     TrainedCloserToMe,
     trained_once,
 )
-from predictor.training.nas.closertome_network import (
+from predictor.training.nas.graph_network import (
     Recipe,
     TrainedGraphNetwork,
     train_graph_network,
@@ -34,11 +34,9 @@ from predictor.training.nas.method import Adapted, Predicted, Probes
 from predictor.training.nas.space import DeviceFacts
 from predictor.training.nas.view import TrainView
 
+RECIPE: Final = Recipe()
 _TUNING: Final = FilmTuning()
 _CHUNK: Final = 100
-
-
-RECIPE: Final = Recipe()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

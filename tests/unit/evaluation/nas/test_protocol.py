@@ -24,7 +24,7 @@ from predictor.evaluation.nas.protocol import (
 from predictor.evaluation.nas.splits import Split, split
 from predictor.probing.selection.interface import Measure, Selection
 from predictor.training.nas import ablation, closertome, closertome_rows, paper
-from predictor.training.nas.closertome_network import Recipe
+from predictor.training.nas.graph_network import Recipe
 from predictor.training.nas.kernel_network import KernelRecipe
 from predictor.training.nas.method import Chooses, Method, Plans, Probes
 from predictor.training.nas.space import DeviceFacts

@@ -13,9 +13,9 @@ from predictor.training.nas.closertome import (
     RegressionByClock,
     TrainedCloserToMe,
 )
-from predictor.training.nas.closertome_network import Recipe, train_graph_network
 from predictor.training.nas.closertome_rows import Networks, both, of_graph, tuned_head, zero_shot
 from predictor.training.nas.episodes import EpisodeSource
+from predictor.training.nas.graph_network import Recipe, train_graph_network
 from predictor.training.nas.kernel_network import KernelRecipe, train_kernel_network
 from predictor.training.nas.method import Probes
 from predictor.training.nas.space import NasSpace, architectures_of

@@ -1,4 +1,4 @@
-"""The graph network of the method ``closertome``, and how it is trained.
+"""The graph network: the paper's network in its shared form, and how it is trained.
 
 Two things are learned at once, on shared graph layers. The head (FiLM, HODM, readout) learns the
 log-latency of train devices from their HCV. The additive resources learn features on which a
