@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation
-from predictor.core.records import Measurement
+from predictor.core.records import Basis, Measurement
 from predictor.core.report import (
     Block,
     Cell,
@@ -33,6 +33,10 @@ _COLUMNS = (
     figures("variation", "Variation"),
     figures("runs", "Runs"),
     words("statistic", "Statistic"),
+)
+_SHIPPED = (
+    "Other networks were measured on {names} and published. What they tell of these targets ships "
+    "with the engine, and the predictions rest on it."
 )
 _HOST_FACTS = (
     ("processor", "Machine"),
@@ -68,9 +72,17 @@ def probing_section(request: ReportRequest) -> Section:
         if name is not None:
             blocks += _part(known, shown(name), known.stored.signature.id in used)
     probed = {known.stored.signature.device_id for known in request.signatures}
-    without = [brief(name) for identity, name in names.items() if identity not in probed]
-    if without:
-        blocks.append(Paragraph(f"Nothing was measured on {listed(without, 20)}."))
+    shipped = {
+        prediction.device_id
+        for prediction in request.predictions
+        if prediction.basis is Basis.PROBED and prediction.signature is None
+    } - probed
+    if shipped:
+        rest = [brief(name) for identity, name in names.items() if identity in shipped]
+        blocks.append(Paragraph(_SHIPPED.format(names=listed(rest, 20))))
+    none = [brief(name) for key, name in names.items() if key not in probed | shipped]
+    if none:
+        blocks.append(Paragraph(f"Nothing was measured on {listed(none, 20)}."))
     return Section(SectionId.PROBING, "Probing", tuple(blocks))
 
 

@@ -28,7 +28,7 @@ _GROUPS: tuple[tuple[Verdict, str], ...] = (
 )
 _BASIS_SENTENCES: dict[Basis, str] = {
     Basis.MEASURED: "Measured: this very model was measured on this target.",
-    Basis.PROBED: "Probed: predicted from reference networks that were measured on this target.",
+    Basis.PROBED: "Probed: predicted from other networks that were measured on this target.",
     Basis.ZERO_SHOT: (
         "Zero-shot: predicted from the device's facts alone, nothing was measured on this target."
     ),

@@ -186,6 +186,16 @@ def test_a_signature_is_shown_with_protocol_and_dates() -> None:
     assert any("do not rest on this signature" in text for text in words)
 
 
+def test_what_ships_of_a_target_is_told_from_what_was_measured_here() -> None:
+    request = make_request()
+    slow, fast = request.predictions
+    probed = replace(request, predictions=(replace(slow, basis=Basis.PROBED), fast))
+    shipped, nothing = of_kind(build_report(probed), SectionId.PROBING, Paragraph)
+
+    assert shipped.text.startswith("Other networks were measured on Slow and published.")
+    assert nothing.text == "Nothing was measured on Fast."
+
+
 def test_what_ifs_and_what_int8_takes_for_granted_are_said() -> None:
     asked = Asked(precision=Precision.INT8, threads=0)
     eager = make_device("Eager", metrics={**FAST.device.metrics, "int8_tops": 8.0})
