@@ -149,6 +149,8 @@ class AttentionSummary:
         """Say what the rows with most of the time look mostly at, the slowest first."""
         seen = gaze(rows.to_metrics)
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
+        if slowest.size > 1 and (seen.share[slowest] < _EVEN / len(self.labels)).all():
+            return f"{self._pair(rows, int(slowest[0]), seen)}; so do the next slowest"
         return "; ".join(self._pair(rows, row, seen) for row in slowest.tolist())
 
     def _pair(self, rows: AttentionRows, row: int, seen: Gaze) -> str:

@@ -165,8 +165,9 @@ def test_shares_that_are_about_equal_are_said_to_be_and_fill_the_scale() -> None
     summary = AttentionSummary(replace(table, attention=maps), GPU)
     layout = MapLayout(summary, summary.operators, np.arange(3))
 
-    assert summary.pairs(summary.operators).startswith(
-        "Conv head\\u202e looks about evenly at all 2 metrics, most at "
+    assert summary.pairs(summary.operators) == (
+        "Conv head\\u202e looks about evenly at all 2 metrics, most at Threads in use (51 %); "
+        "so do the next slowest"
     )
     assert layout.scale(backward=False) == pytest.approx((0.48, 0.52))
     assert layout.scale(backward=True) == (0.0, 0.75)
