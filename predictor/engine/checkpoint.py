@@ -62,7 +62,7 @@ class Experience:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Engine1:
+class EngineCard:
     """What ``engine.json`` holds.
 
     Attributes:
@@ -122,7 +122,7 @@ class Engine1:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Engine1:
+    def from_json(cls, data: Mapping[str, Any]) -> EngineCard:
         """Rebuild from :meth:`to_json`.
 
         Raises:
@@ -213,13 +213,13 @@ def _place(key: str) -> Place:
 class LoadedCheckpoint:
     """A checkpoint in memory, but for its ONNX files, which are whole."""
 
-    engine: Engine1
+    engine: EngineCard
     signatures: ShippedSignatures
     encoder: Path
     head: Path
 
 
-def write_card(folder: Path, engine: Engine1) -> None:
+def write_card(folder: Path, engine: EngineCard) -> None:
     """Write ``engine.json`` beside the other files, whose checksums it holds.
 
     Raises:
@@ -262,7 +262,7 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
         data = json.loads((folder / CARD).read_text(encoding="utf-8"))
         _check_format(folder, data)
         _check_files(folder, data["files"])
-        engine = Engine1.from_json(data)
+        engine = EngineCard.from_json(data)
         signatures = _read_signatures(folder / SIGNATURES, engine.responses)
     except OSError as error:
         raise InputError(str(folder), f"it cannot be read ({error.strerror})", _AGAIN) from error

@@ -210,12 +210,12 @@ class TermNetwork(nn.Module):
             context = context.index_select(0, operators.graph)
         hidden = torch.relu(self.of_operator(self.dropout(states)) + context)
         times = torch.exp(_bounded(self.log_factor(hidden))) * terms_ms  # [R, T, terms]
-        parts = torch.stack([sum_of(times, part) for part in range(_PARTS)], dim=-1)  # [R, T, 3]
+        parts = torch.stack([_sum_of(times, part) for part in range(_PARTS)], dim=-1)  # [R, T, 3]
         run_ms = _RUN_MS * torch.exp(_bounded(self.log_run(description).squeeze(-1)))
         return TermOutput(parts, run_ms, dialogue)
 
 
-def sum_of(times: Tensor, part: int) -> Tensor:
+def _sum_of(times: Tensor, part: int) -> Tensor:
     """Return the sum of the terms that belong to a part, [R, T]."""
     first, *rest = (place for place, kind in enumerate(KINDS) if kind == part)
     total = times[..., first]

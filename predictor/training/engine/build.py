@@ -15,7 +15,7 @@ from predictor.core.records import Target
 from predictor.engine.checkpoint import (
     ENCODER,
     HEAD,
-    Engine1,
+    EngineCard,
     Experience,
     ShippedSignatures,
     Widths,
@@ -122,7 +122,7 @@ def write_checkpoint(
     export_terms(network, folder / ENCODER, folder / HEAD)
     write_signatures(folder, signatures)
     hodm = network.conversation.hodm
-    engine = Engine1(
+    engine = EngineCard(
         name=ENGINE_NAME,
         responses=network.response_count,
         operators=network.config.operators,
