@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,8 +100,19 @@ def test_a_section_less_takes_its_pages_away(dialog: ReportDialog, qtbot: QtBot)
     assert dialog.preview.count == before
 
 
-def test_a_section_with_nothing_to_say_cannot_be_chosen(dialog: ReportDialog) -> None:
-    assert not dialog.section_boxes[SectionId.ATTENTION].isEnabled()
+def test_a_section_with_nothing_to_say_cannot_be_chosen(
+    dialog: ReportDialog, compared: Workspace, qtbot: QtBot
+) -> None:
+    assert dialog.section_boxes[SectionId.OPERATORS].isEnabled()
+    rows = tuple(
+        replace(row, prediction=replace(row.prediction, latency_ms=None, basis=None, problem="why"))
+        for row in compared.comparison.rows
+    )
+    nothing = replace(compared.comparison, rows=rows)
+    dialog.show_subject(ReportSubject(nothing, compared.what_if, LatencyUnit.MS, None))
+    wait(qtbot, dialog)
+
+    assert not dialog.section_boxes[SectionId.OPERATORS].isEnabled()
     assert dialog.section_boxes[SectionId.SUMMARY].isEnabled()
 
 
