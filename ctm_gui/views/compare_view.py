@@ -172,6 +172,7 @@ class CompareView(QWidget):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._parts)
         layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.summary)
         layout.addLayout(controls)
         layout.addWidget(self._stack, 1)

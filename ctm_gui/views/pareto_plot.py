@@ -16,8 +16,9 @@ from ctm_gui.presenters.pareto import TradeOff, point_details
 from ctm_gui.presenters.pareto_axes import axis_ranges, nearest_point
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.latency_items import ValueAxis
-from ctm_gui.views.plots import PixelItem, as_tooltip
+from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
+from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.units import LatencyUnit
 
 _RADIUS_PX = 5.5
@@ -199,17 +200,21 @@ class ParetoPlot(QWidget):
         self, painter: QPainter, rect: QRectF, found: TradeOff, placed: list[int]
     ) -> None:
         """Write names where there is room, those of the front first; hovering tells the others."""
-        taken = [_around(*self._pixel(model)) for model in placed] + _segments(self._steps(found))
+        taken = [_around(*self._pixel(model)) for model in placed]
+        lines = _segments(self._steps(found))
         for model in placed:
-            taken += _segments(
+            lines += _segments(
                 [end for w in self._whisker(found, model) for end in (w.p1(), w.p2())]
             )
         for model in sorted(placed, key=lambda m: not found.front[m]):
             text = found.labels[model]
-            room = self._room(text, rect, self._pixel(model), taken)
+            # Rather across a line than not at all.
+            room = self._room(text, rect, self._pixel(model), taken + lines)
+            room = room or self._room(text, rect, self._pixel(model), taken)
             if room is None:
                 continue
             taken.append(room)
+            painter.fillRect(room, QColor(self._theme.surface))
             on_front = bool(found.front[model])
             painter.setPen(QColor(self._theme.text if on_front else self._theme.muted))
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)

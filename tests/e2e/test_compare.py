@@ -27,7 +27,8 @@ def test_a_document_tells_differences_and_where_they_come_from(
     found = by_pair[mobilenet.name, "rpi5"]
     assert found["difference_ms"] == found["latency_ms"] - found["baseline_ms"]
     assert found["ratio"] == pytest.approx(found["latency_ms"] / found["baseline_ms"])
-    assert found["low80_ms"] is None, "the roofline engine gives no interval"
+    assert found["low80_ms"] < found["difference_ms"] < found["high80_ms"]
+    assert found["low80_ratio"] < found["ratio"] < found["high80_ratio"]
     assert by_pair[distilbert.name, "rpi5"]["difference_ms"] == 0.0
     assert [entry["model"] for entry in document["fastest"]] == [mobilenet.name] * 2
     (operators,) = document["operators"]
@@ -42,9 +43,10 @@ def test_text_names_the_baseline_the_fastest_and_the_change(
     ctm: Run, mobilenet: Path, distilbert: Path
 ) -> None:
     done = ctm("compare", mobilenet, distilbert, "--device", "rpi5", "--budget-ms", "0.001",
-               "--operators")  # fmt: skip
+               "--operators", "--engine", "roofline")  # fmt: skip
 
     assert done.returncode == 1, "no model meets the budget"
+    assert "80 % interval" not in done.stdout, "the roofline engine gives none"
     assert "baseline" in done.stdout
     assert "none of 2 models meets 0.001 ms" in done.stdout
     assert f"From {mobilenet.name} to {distilbert.name}: " in done.stdout
