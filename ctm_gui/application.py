@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
 from ctm_gui.views.crash import CrashHandler
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.session import remembered_unit, restore_models
+from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.services.catalogue import load_catalogue
@@ -131,23 +132,31 @@ class Application:
     def open_report(self) -> ReportDialog:
         """Show the report of what is compared now; its dialog is built when it is first asked."""
         # Loaded since the first frame, see ctm_gui.later.
-        from ctm_gui.presenters.report import ReportDesk, ReportSubject  # noqa: PLC0415
+        from ctm_gui.presenters.report import ReportDesk  # noqa: PLC0415
         from ctm_gui.views.report_dialog import ReportDialog  # noqa: PLC0415
 
         if self.report is None:
             desk = ReportDesk(self.workspace.recorder, self.window)
             self.report = ReportDialog(desk, self.settings.get(table.FOLDER), self.window)
             self.report.set_theme(self._theme)
-        self.report.show()
-        self.report.activateWindow()
-        subject = ReportSubject(
-            self.workspace.comparison,
-            self.workspace.what_if,
-            remembered_unit(self.settings),
-            self.settings.get(table.BUDGET_MS) or None,
-        )
-        self.report.show_subject(subject)
+        in_turns(self._showing_report(self.report), self.report)
         return self.report
+
+    def _showing_report(self, dialog: ReportDialog) -> Iterator[None]:
+        """Show the dialog and begin the report, the window's other events in between."""
+        from ctm_gui.presenters.report import ReportSubject  # noqa: PLC0415
+
+        dialog.show()
+        dialog.activateWindow()
+        yield
+        dialog.show_subject(
+            ReportSubject(
+                self.workspace.comparison,
+                self.workspace.what_if,
+                remembered_unit(self.settings),
+                self.settings.get(table.BUDGET_MS) or None,
+            )
+        )
 
     def _start_work(self, models: Sequence[str]) -> None:
         self.workspace.start()
