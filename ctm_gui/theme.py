@@ -154,6 +154,7 @@ QTreeView::indicator:indeterminate {{ border-color: {accent}; background: {accen
 QCheckBox::indicator:checked, QTreeView::indicator:checked {{
     image: url("{icons}/check-{name}.svg"); }}
 QTreeView::indicator:indeterminate {{ image: url("{icons}/partial-{name}.svg"); }}
+QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
 QLabel[role="heading"] {{ font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}
 QLabel[role="bad"] {{ color: {bad}; }}

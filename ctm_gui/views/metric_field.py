@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from ctm_gui.presenters.device_wording import metric_help
 from ctm_gui.views.fields import FormLineEdit
-from ctm_gui.views.plots import as_tooltip
+from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family, Metric
 from predictor.services.device_form import range_text

@@ -7,7 +7,6 @@ stay in place. Bars are painted in pixels too, which keeps hatching and ticks cr
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 import pyqtgraph as pg
@@ -35,13 +34,9 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.theme import Theme
+from ctm_gui.views.tooltips import as_tooltip
 
 HATCH_PX = 7.0
-
-
-def as_tooltip(text: str) -> str:
-    """Return plain text for a tooltip that must not read it as rich text."""
-    return f"<p style='white-space:pre'>{escape(text)}</p>"
 
 
 def hatch_lines(rect: QRectF, spacing_px: float = HATCH_PX) -> list[tuple[QPointF, QPointF]]:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.settings import TABLE, AnySetting, Settings
 from predictor.core.text import printable
 
-_WIDTH_PX = 520
+_WIDTH_PX = 580
 
 
 class SettingsDialog(QDialog):
@@ -37,7 +37,6 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Settings")
-        self.resize(_WIDTH_PX, self.sizeHint().height())
         self._settings = settings
         self.editors: dict[str, QWidget] = {}
         form = QFormLayout()
@@ -55,6 +54,7 @@ class SettingsDialog(QDialog):
         layout.addStretch(1)
         layout.addWidget(_words(f"They are kept in {printable(str(settings.path))}."))
         layout.addWidget(buttons)
+        self.resize(_WIDTH_PX, layout.heightForWidth(_WIDTH_PX))
 
     def restore_defaults(self) -> None:
         """Set every setting of the dialog to its default."""

@@ -31,7 +31,7 @@ from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import CELL_PADDING_PX
-from ctm_gui.views.plots import as_tooltip
+from ctm_gui.views.tooltips import as_tooltip
 from ctm_gui.views.turns import in_turns
 
 _SAMPLED_ROWS = 64

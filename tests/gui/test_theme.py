@@ -4,7 +4,15 @@ import pytest
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 
-from ctm_gui.theme import DARK, LIGHT, Theme, ThemeChoice, apply_theme, chosen_theme
+from ctm_gui.theme import (
+    DARK,
+    LIGHT,
+    Theme,
+    ThemeChoice,
+    apply_theme,
+    chosen_theme,
+    palette_of,
+)
 from predictor.core.resources import resources_dir
 
 
@@ -39,6 +47,35 @@ def test_what_is_not_text_shows(theme: Theme) -> None:
     assert contrast(theme.outline, theme.surface) >= 3.0
     assert len(set(theme.series)) >= 8
     assert min(contrast(colour, theme.surface) for colour in theme.series) >= 3.0
+
+
+# Each text of the palette with each ground that Qt draws it on.
+_PAIRS = (
+    ("WindowText", "Window"),
+    ("Text", "Base"),
+    ("Text", "AlternateBase"),
+    ("ButtonText", "Button"),
+    ("HighlightedText", "Highlight"),
+    ("ToolTipText", "ToolTipBase"),
+    ("PlaceholderText", "Base"),
+    ("Link", "Base"),
+    ("Link", "Window"),
+    ("LinkVisited", "Base"),
+    ("BrightText", "Window"),
+)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("pair", _PAIRS, ids=" on ".join)
+def test_every_text_of_the_palette_is_readable_also_where_it_is_disabled(
+    theme: Theme, pair: tuple[str, str]
+) -> None:
+    palette = palette_of(theme)
+    text, ground = (getattr(QPalette.ColorRole, name) for name in pair)
+    for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
+        assert contrast(*(palette.color(group, role).name() for role in (text, ground))) >= 4.5
+    disabled = QPalette.ColorGroup.Disabled
+    assert contrast(*(palette.color(disabled, role).name() for role in (text, ground))) >= 3.0
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
