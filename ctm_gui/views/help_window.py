@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.presenters.help_pages import INDEX, contents, page_text
 
 _SIZE = (860, 640)
-_LIST_PX = 180
+_LIST_PX = 215
 _PAGE_MARGIN_PX = 12
 _FILE = ".md"
 
