@@ -103,7 +103,7 @@ class Deviation:
 
     def variance(self, responses: Vector) -> Vector:
         """Return the variance of ln(latency), [n], of graphs with ``responses`` [n, 1 + F]."""
-        spread: Vector = np.einsum("nf,fg,ng->n", responses, self.covariance, responses)
+        spread: Vector = ((responses @ self.covariance) * responses).sum(axis=1)
         return np.maximum(spread, 0.0) + self.noise**2
 
 

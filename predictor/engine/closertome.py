@@ -29,7 +29,7 @@ from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import device_doubt, graph_doubts
 from predictor.engine.related import Place, related
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.network.reference_rates import ReferenceRates
+from predictor.network.reference_rates import ReferenceRates, is_rated
 from predictor.network.target_facts import TargetFacts, target_facts
 from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 
@@ -37,6 +37,10 @@ Floats = NDArray[np.float64]
 _Asked = tuple[tuple[Device, Configuration], ...]
 _HALVE_UNTOLD: Final = frozenset({"ncnn", "ncnn-vulkan"})
 _MOST_ENCODED: Final = 64  # graphs
+_UNRATED: Final = (
+    "nothing tells how much the device can compute: neither a rate nor clock and number of cores is"
+    " known; add one, or probe the device"
+)
 _PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
 
 
@@ -147,6 +151,10 @@ class CloserToMeEngine:
         """
         check_supported(target.device, target.configuration)
         known = self._known([target], {} if measured is None else {target.key: measured})
+        if known.problems:
+            raise InputError(
+                target.device.id, known.problems[0].partition("; ")[0], "add one, or probe it"
+            )
         encoded = self._encode(graph)
         _, output = next(iter(self._runtime.expect(encoded, known.facts, known.rates)))
         deviation = known.deviations[0]
@@ -222,6 +230,11 @@ class CloserToMeEngine:
                 for i, target in enumerate(targets)
             ],
             basis=[Basis.PROBED if i in found else each for i, each in enumerate(plain.basis)],
+            problems={
+                index: words
+                for index, words in plain.problems.items()
+                if index not in found or words is not _UNRATED
+            },
             doubts=["" if i in found else each for i, each in enumerate(plain.doubts)],
         )
 
@@ -244,6 +257,9 @@ class CloserToMeEngine:
                 check_supported(target.device, target.configuration)
             except InputError as error:
                 problems[index] = f"{error.reason}; {error.action}"
+        for index, target in enumerate(targets):
+            if not is_rated(target.device) and _place(target) not in self._shipped:
+                problems.setdefault(index, _UNRATED)
         places = [_place(target) for target in targets]
         shipped = [self._shipped.get(place) for place in places]
         return _Known(
@@ -374,10 +390,16 @@ def _predicted(
     total = of_operators.sum(axis=0) + output.run_ms
     slope = np.einsum("rtc,rcf->tf", parts, encoded.responses) / total[:, None]
     rows = np.concatenate([np.ones((len(total), 1)), slope], axis=1)
-    variance = [
-        float(each.variance(row[None])[0]) for each, row in zip(deviations, rows, strict=True)
-    ]
-    spread = np.sqrt(np.array(variance))
-    roots = np.stack([row @ each.root for each, row in zip(deviations, rows, strict=True)])
+    spread, roots = np.empty(len(total)), np.empty(rows.shape)
+    for each, own in _alike(deviations).values():
+        spread[own], roots[own] = np.sqrt(each.variance(rows[own])), rows[own] @ each.root
     overall = np.array([each.factor for each in deviations])
     return total * overall, spread, roots / spread[:, None], of_operators / total
+
+
+def _alike(deviations: Sequence[Deviation]) -> dict[int, tuple[Deviation, list[int]]]:
+    """Return the places of each deviation: most targets share that of nothing measured."""
+    found: dict[int, tuple[Deviation, list[int]]] = {}
+    for place, deviation in enumerate(deviations):
+        found.setdefault(id(deviation), (deviation, []))[1].append(place)
+    return found

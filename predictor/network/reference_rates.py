@@ -172,6 +172,12 @@ def _ratios(float_bytes: Sequence[int]) -> Floats:
     return np.stack([np.ones_like(each), each / 2, each / 4], axis=1).reshape(-1, WIDTHS)
 
 
+def is_rated(device: Device) -> bool:
+    """Say whether anything tells how much a device can compute: a rate, or clock and cores."""
+    stated = ("fp32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
+    return any(map(device.metric, stated)) or _cycles_per_s(device, 0) is not None
+
+
 def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
     """Return matrix, vector and integer rate, bandwidth, launch ms, held bytes, on-chip bytes."""
     device, configuration = target.device, target.configuration
