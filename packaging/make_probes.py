@@ -1,9 +1,9 @@
-"""Freeze the pool of reference networks: draw their codes and write their analytic cost.
+"""Freeze the pool of reference networks: draw their codes, write their cost and their graphs.
 
-    python packaging/make_probes.py [FILE]
+    python packaging/make_probes.py [FOLDER]
 
-The codes are drawn with a fixed seed and before any accuracy is looked at; the file is the same on
-every run. Networks themselves are not stored: they are built from their codes.
+The codes are drawn with a fixed seed and before any accuracy is looked at; the files are the same
+on every run. Networks themselves are not stored: they are built from their codes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import numpy as np
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks import fbnet, nasbench201, ofa
 from predictor.probing.networks.families import FAMILIES
+from predictor.probing.networks.graphs import FILE, write_graphs
 from predictor.probing.networks.pool import PoolNetwork, cost_by_kind, pool_document
 from predictor.probing.networks.spaces import operator_graph_of
 
-POOL = Path(__file__).resolve().parent.parent / "resources" / "probes" / "pool.json"
+FOLDER = Path(__file__).resolve().parent.parent / "resources" / "probes"
 SEED = 20_260
 COUNTS = {
     "nasbench201": 32,
@@ -75,8 +76,8 @@ _DRAWS = {
 }
 
 
-def networks() -> Iterator[PoolNetwork]:
-    """Yield the networks of the pool; different codes may stand for one graph, which comes once."""
+def networks() -> Iterator[tuple[PoolNetwork, OperatorGraph]]:
+    """Yield the networks of the pool with their graphs; a graph of several codes comes once."""
     for space, count in COUNTS.items():
         graphs: set[str] = set()
         for code in codes(space):
@@ -85,7 +86,8 @@ def networks() -> Iterator[PoolNetwork]:
                 continue
             name, fingerprint = f"{space}-{len(graphs):02}", graph.fingerprint
             graphs.add(fingerprint)
-            yield PoolNetwork(name, space, code, fingerprint, cost_by_kind(graph), graph.parameters)
+            cost = cost_by_kind(graph)
+            yield PoolNetwork(name, space, code, fingerprint, cost, graph.parameters), graph
             if len(graphs) == count:
                 break
 
@@ -98,11 +100,14 @@ def fits(graph: OperatorGraph) -> bool:
 
 
 def main() -> int:
-    """Write the pool."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else POOL
-    document = pool_document(list(networks()))
+    """Write the pool and its graphs."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    found = list(networks())
+    document = pool_document([network for network, _ in found])
     rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in document["networks"])
-    path.write_text(f'{{"schema":"{document["schema"]}","networks":[\n{rows}\n]}}\n')
+    text = f'{{"schema":"{document["schema"]}","networks":[\n{rows}\n]}}\n'
+    (folder / "pool.json").write_text(text)
+    write_graphs(folder / FILE, (graph for _, graph in found))
     return 0
 
 
