@@ -43,8 +43,6 @@ class ChangeGrid(Grid):
         columns = [
             _text("model", "Model", [shown(p.model) for p in then]),
             _text("device", "Device", [shown(row.device_name) for row in rows]),
-            _text("how", "Configuration", [configuration_text(p.configuration) for p in then]),
-            _text("when", "Then", [local_time(e.then.created_ns) for e in entries]),
             self._latency("then", "Then", [engine_ms(p) for p in then]),
             self._latency("now", "Now", now),
             Column(
@@ -56,8 +54,10 @@ class ChangeGrid(Grid):
                 copied=lambda picked: [plain_number(changes[row]) for row in picked],
             ),
             self._latency("measured", "Measured", [row.measured_ms for row in rows]),
-            _text("engine", "Engine now", [_engine(e) for e in entries]),
             _text("why", "Why", [_why(e) for e in entries]),
+            _text("how", "Configuration", [configuration_text(p.configuration) for p in then]),
+            _text("when", "Made", [local_time(e.then.created_ns) for e in entries]),
+            _text("engine", "Engine now", [_engine(e) for e in entries]),
         ]
         super().__init__(len(self.entries), columns)
 

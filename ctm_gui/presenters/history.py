@@ -73,7 +73,7 @@ class HistoryDesk(QObject):
         self.data = PastRows()
         self._run, self._predictor = run, predictor
         self._undo_stack, self._devices = undo_stack, devices
-        self._active = False
+        self._active = self._is_open = False
         self._stale = True
         self._waiting = 0
         self._timer = QTimer(self, singleShot=True, interval=READ_DELAY_MS)
@@ -87,13 +87,19 @@ class HistoryDesk(QObject):
     def set_active(self, *, active: bool) -> None:
         """Follow the store while somebody looks."""
         self._active = active
-        if active and self._stale:
+        if active and self._stale and self._is_open:
             self.read()
+
+    def begin(self) -> None:
+        """Begin to read: the store is open. What was deleted a month ago goes for good."""
+        self._is_open = True
+        self.submit(lambda history: history.past.purge(), lambda _: None)
+        self.expect_more()
 
     def expect_more(self, *_: object) -> None:
         """Note that the store has more than is shown; it is read while somebody looks."""
         self._stale = True
-        if self._active and not self._timer.isActive():
+        if self._active and self._is_open and not self._timer.isActive():
             self._timer.start()
 
     def read(self) -> None:
@@ -111,10 +117,6 @@ class HistoryDesk(QObject):
         """Read no more."""
         self._active = False
         self._timer.stop()
-
-    def purge(self) -> None:
-        """Remove for good what was deleted a month ago."""
-        self.submit(lambda history: history.past.purge(), lambda _: None)
 
     def set_tags(self, row: int, text: str) -> None:
         """Set the tags of a prediction, typed apart by commas; undo sets the old ones again."""

@@ -46,8 +46,6 @@ class ErrorsGrid(Grid):
         rows = self.errors
         columns = [
             _words("target", "Target", [_target(e, data) for e in rows]),
-            _words("engine", "Engine", [shown(e.engine) for e in rows]),
-            _words("basis", "Basis", [e.basis.value for e in rows]),
             _count("count", "Measured", [e.count for e in rows]),
             _percents("error", "Median error", [e.median_error for e in rows], signed=False),
             _percents("bias", "Bias", [e.bias for e in rows], signed=True, tip=_BIAS),
@@ -60,6 +58,8 @@ class ErrorsGrid(Grid):
             _words(
                 "inside95", "In 95 % interval", [_inside(e.inside95, e.with_interval) for e in rows]
             ),
+            _words("basis", "Basis", [e.basis.value for e in rows]),
+            _words("engine", "Engine", [shown(e.engine) for e in rows]),
         ]
         super().__init__(len(rows), columns)
 

@@ -30,7 +30,7 @@ NOTHING_YET = (
 
 def summary(data: PastRows) -> str:
     """Say in one line how many predictions there are and how right they were."""
-    count = f"{len(data)} predictions"
+    count = f"{len(data)} prediction{'' if len(data) == 1 else 's'}"
     if data.count > len(data):
         count = f"the last {len(data)} of {data.count} predictions"
     measured = {pair.measured.measurement.id for pair in data.pairs}

@@ -186,8 +186,7 @@ class Workspace(QObject):
         self._connect_history()
 
     def _connect_history(self) -> None:
-        self.recorder.opened.connect(self.history.expect_more)
-        self.recorder.opened.connect(self.history.purge)
+        self.recorder.opened.connect(self.history.begin)
         self.recorder.recorded.connect(self.history.expect_more)
         self.history.reopened.connect(self._open_again)
         self.projects.imported.connect(self.library.load)

@@ -15,7 +15,8 @@ from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
 from predictor.services.then_and_now import ThenAndNow
 
-_SIZE_PX = (980, 360)
+_SIZE_PX = (1120, 360)
+_LEAST_PX = {"model": 150, "device": 200, "why": 250}
 
 
 class ChangeDialog(QDialog):
@@ -37,6 +38,8 @@ class ChangeDialog(QDialog):
         self.heading.setWordWrap(True)
         self._model = GridModel(ChangeGrid(entries, rows, unit), self)
         self.table = GridView(self._model, "Then and now")
+        for key, width_px in _LEAST_PX.items():
+            self.table.set_least_width(key, width_px)
         self.table.fit_columns()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.close)

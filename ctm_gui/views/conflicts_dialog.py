@@ -84,6 +84,7 @@ class ConflictsDialog(QDialog):
         table.setHorizontalHeaderLabels(list(_TITLES))
         table.setAccessibleName("Conflicts")
         table.verticalHeader().hide()
+        table.horizontalHeader().setStretchLastSection(True)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         for row, conflict in enumerate(self._conflicts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ from ctm_gui.views.history_view import HistoryView
 from ctm_gui.views.main_window import HISTORY_TAB, MainWindow
 from ctm_gui.views.truth_dialog import TruthDialog
 from predictor.core.units import LatencyUnit
+from predictor.services.catalogue import Catalogue
 from predictor.services.history import open_history
+from predictor.services.ingestion import IngestionWorker
 from predictor.services.past_predictions import NewTruth
 from tests.unit.services.past import DEVICES, predictions_of, small_model
 
@@ -43,6 +46,20 @@ def view(window: MainWindow, qtbot: QtBot) -> HistoryView:
     view = window.history_view
     qtbot.waitUntil(lambda: view.is_built and len(view.desk.data) == 4, timeout=WAIT_MS)
     return view
+
+
+def test_the_tab_may_be_looked_at_before_the_store_is_open(
+    qtbot: QtBot, catalogue: Catalogue, ingestion: IngestionWorker, stored: Path
+) -> None:
+    workspace = Workspace(catalogue, (), ingestion, partial(open_history, stored))
+    view = HistoryView(workspace.history, workspace.projects)
+    qtbot.addWidget(view)
+    view.show()
+    qtbot.waitUntil(lambda: view.is_built)
+    workspace.recorder.open()
+    qtbot.waitUntil(lambda: len(workspace.history.data) == 4, timeout=WAIT_MS)
+    assert workspace.messages.error_count == 0
+    workspace.close()
 
 
 @pytest.fixture
@@ -167,7 +184,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
     assert cell(view, view._model.grid.positions([row])[0], "error") == "+25 %"
     assert view.truth.isVisible()
     assert view.summary.text().endswith("1 measured latency, median error 25 %.")
-    assert view._errors.grid.columns[3].text(0) == "1"
+    assert view._errors.grid.columns[1].text(0) == "1"
     assert "Note: 15 W" in tooltip_of_first_point(view)
     window.undo()
     settled()
@@ -249,8 +266,8 @@ def test_then_and_now_in_a_window_of_their_own(
     assert "of 4 as they were" in view.changes.heading.text()
     model = view.changes.table.model()
     assert model.rowCount() == 4
-    assert {model.index(row, 4).data() for row in range(4)} == set(column(view, "latency"))
-    assert all(float(model.index(row, 5).data()) > 0 for row in range(4))
+    assert {model.index(row, 2).data() for row in range(4)} == set(column(view, "latency"))
+    assert all(float(model.index(row, 3).data()) > 0 for row in range(4))
     view.changes.close()
     monkeypatch.setattr(view.desk, "_devices", dict)
     with qtbot.waitSignal(view.desk.compared, timeout=WAIT_MS):
