@@ -40,9 +40,9 @@ DEFAULT_DEVICE_IDS = (
 ERROR_CORRELATION: Final = 0.5
 """Correlation of the errors of ln(latency) of two models on one target, where no engine tells it.
 
-It is the part of an engine's error that is the target's and not the model's; benchmarks/shared_error
-works it out on published measurements of models of every kind. Variants of one model are more alike,
-so that the intervals made with it are rather too wide.
+It is the part of an engine's error that is the target's and not the model's, which
+benchmarks/shared_error.py works out on published measurements of models of every kind. Variants of
+one model are more alike, so that the intervals made with it are rather too wide.
 """
 
 _POINTS: Final = 1024
