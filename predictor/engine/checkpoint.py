@@ -137,7 +137,11 @@ class EngineCard:
             if data[name] != ours:
                 raise ValueError(f"its {name} are not those of this program")
         prior, widths, experience = data["prior"], data["widths"], data["experience"]
-        numbers = [*map(float, prior.values()), *map(float, widths["zero_shot"])]
+        numbers = [
+            float(number)
+            for numbers in (prior.values(), widths["zero_shot"], widths["probed"])
+            for number in numbers
+        ]
         if not all(math.isfinite(number) and number > 0 for number in numbers):
             raise ValueError("a scale is not positive")
         return cls(

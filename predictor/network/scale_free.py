@@ -29,6 +29,7 @@ _SIZES: Final = (
     "log1p_repeats",
 )
 _FACTS: Final = tuple(name for name in FEATURE_NAMES if not name.startswith("log"))
+_OF_GROUPS: Final = frozenset({"is_depthwise", "is_grouped"})
 # Append only: checkpoints hold statistics and weights by position.
 SCALE_FREE_NAMES: Final = (
     *_SIZES,
@@ -42,8 +43,8 @@ SCALE_FREE_NAMES: Final = (
 def scale_free(features: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return the features of N operators that do not change with the batch, float32 [N, S].
 
-    Groups of a product count only where it has weights: those of a product of two activations are
-    the batch times the heads.
+    Groups of a product count only where it has weights: those of a product of two activations hold
+    the batch.
 
     Args:
         features: [N, F], columns as ``FEATURE_NAMES``; float64 where batches are compared.
@@ -51,10 +52,13 @@ def scale_free(features: NDArray[np.floating]) -> NDArray[np.float32]:
     weights, written = _amount(features, "weight_bytes"), _amount(features, "bytes_written")
     columns = [
         *(features[:, _PLACE[name]] for name in _SIZES),
-        np.where(weights > 0, features[:, _PLACE["log1p_gemm_groups"]], 0.0),
+        features[:, _PLACE["log1p_gemm_groups"]] * (weights > 0),
         _log_ratio(_amount(features, "bytes_read"), written),
         _log_ratio(_amount(features, "macs"), written),
-        *(features[:, _PLACE[name]] for name in _FACTS),
+        *(
+            features[:, _PLACE[name]] * ((weights > 0) | (name not in _OF_GROUPS))
+            for name in _FACTS
+        ),
     ]
     return np.stack(columns, axis=1).astype(np.float32)
 

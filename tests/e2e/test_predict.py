@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import sqlite3
@@ -81,9 +82,9 @@ def test_two_models_on_two_devices_are_one_document_and_four_rows(
     for entry in entries:
         assert set(entry) == KEYS
         assert set(entry["configuration"]) == {"runtime", "precision", "threads", "batch"}
-        assert entry["basis"] == "analytic"
-        assert 0 < entry["bound_ms"] <= entry["latency_ms"]
-        assert entry["low80_ms"] is None
+        assert entry["basis"] in {"zero-shot", "probed"}
+        assert 0 < entry["bound_ms"] <= entry["low95_ms"] <= entry["low80_ms"]
+        assert entry["low80_ms"] <= entry["latency_ms"] < entry["high80_ms"] < entry["high95_ms"]
         assert entry["problem"] is None
         assert len(entry["fingerprint"]) == 64
     assert entries[1]["configuration"] == {
@@ -108,7 +109,7 @@ def test_without_a_device_a_cross_section_is_compared(ctm: Run, mobilenet: Path)
 
     assert done.returncode == 0
     assert done.stdout.startswith("mobilenetv2-1.0-224.onnx: 3.49 M parameters, ")
-    assert done.stdout.count(" analytic") >= 3
+    assert len(re.findall(" (?:zero-shot|probed|measured)", done.stdout)) >= 3
     assert "batch = 1" in done.stdout
 
 
@@ -126,8 +127,8 @@ def test_batch_and_dimensions_reach_the_model(ctm: Run, distilbert: Path, board:
         return float(entry["latency_ms"])
 
     usual = latency()
-    assert latency("--batch", "4") > 2 * usual
-    assert latency("--dim", "sequence=16") < usual / 2
+    assert latency("--batch", "4") > usual
+    assert latency("--dim", "sequence=16") < usual
     assert latency("--shape", "input_ids=1,16") == latency("--dim", "sequence=16")
 
 
@@ -137,7 +138,7 @@ def test_operators_sum_to_the_latency(ctm: Run, mobilenet: Path, board: Path) ->
     operators = entry["operators"]
 
     assert set(entry) == KEYS | {"operators"}
-    assert sum(o["latency_ms"] for o in operators) == pytest.approx(entry["latency_ms"], rel=1e-9)
+    assert sum(o["latency_ms"] for o in operators) == pytest.approx(entry["latency_ms"], rel=1e-6)
     assert sum(o["share"] for o in operators) == pytest.approx(1)
     assert operators[0]["output_shape"] == [1, 32, 112, 112]
     assert {"name", "op_type", "macs", "bytes_moved", "bound_type", "flags"} <= set(operators[0])

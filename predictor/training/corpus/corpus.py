@@ -17,7 +17,6 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.graph_table import GraphTable
 from predictor.network.hcv import find_devices
-from predictor.training.corpus.analytic import TargetRates, pair_times, table_times
 from predictor.training.corpus.packing import CostRows
 from predictor.training.corpus.silicon import silicon_key
 from predictor.training.nas.packed import PackedGraphs
@@ -187,29 +186,3 @@ class Corpus:
             InputError: the catalogue lacks a device that the corpus says it has.
         """
         return [target.target(devices) for target in self.targets]
-
-    def rates(self, devices: Mapping[str, Device]) -> TargetRates:
-        """Return what the T targets can use, for :meth:`operator_times`."""
-        return TargetRates.of(self.target_list(devices))
-
-    def operator_times(self, rates: TargetRates, rows: Rows) -> NDArray[np.float32]:
-        """Return the analytic times of the operators of measurements, each on its own target.
-
-        Args:
-            rates: of the targets.
-            rows: [P], measurements.
-
-        Returns:
-            float32 [N, 3] in ms, the N operators of ``graphs.table(measurements.graph[rows])``,
-            columns as ``TIME_COLUMNS``; NaN where the target has no analytic number.
-        """
-        m = self.measurements
-        return pair_times(
-            self.graphs.packed, self.graphs.costs, rates, m.graph[rows], m.target[rows]
-        )
-
-    def operator_table(
-        self, rates: TargetRates, graphs: NDArray[np.integer], targets: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
-        """Return the times of graphs on each of T targets, float32 [N, T, 3] in ms."""
-        return table_times(self.graphs.packed, self.graphs.costs, rates, graphs, targets)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
 from predictor.network.closertome import CloserToMe
 from predictor.network.config import Readout, SignatureForm
-from predictor.network.operator_times import operator_times
 from predictor.network.prior import OperatorPrior
 from predictor.network.readout import AdditiveReadout, MlpReadout
-from tests.unit.cost.graphs import FUSED, Op, make_graph, make_target
 from tests.unit.network.samples import (
-    chain,
     random_graphs,
     random_targets,
     random_times,
@@ -84,17 +80,3 @@ def test_a_network_that_corrects_by_nothing_says_the_roofline_latency(readout: R
     roofline = torch.maximum(times[..., 0], times[..., 1]) + times[..., 2]
     expected = torch.stack([roofline[:4].sum(0), roofline[4:].sum(0)]).log()
     torch.testing.assert_close(log_latency, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_operator_times_are_those_of_the_roofline_and_nan_where_a_metric_is_missing() -> None:
-    # 1e9 MACs at 1e12 a second take 1 ms; 2e8 bytes at 100e9 a second take 2 ms.
-    busy = make_graph([Op(macs=10**9, read=2 * 10**8), Op(read=10**8, flags=FUSED)])
-    times = operator_times(
-        [busy, chain(10**9)], [make_target(), make_target({"clock_mhz": 1000.0})]
-    )
-    assert times.shape == (3, 2, 3)
-    assert times[:, 0, 0].tolist() == pytest.approx([1.0, 0.0, 1.0])
-    assert times[:2, 0, 1].tolist() == pytest.approx([2.0, 0.0])
-    assert times[0, 0, 2] > 0
-    assert times[1, 0, 2] == 0
-    assert np.isnan(times[:, 1]).all()

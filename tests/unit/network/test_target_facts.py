@@ -1,0 +1,62 @@
+"""What the shipped network reads of a target."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.metrics import Family
+from predictor.core.records import Precision, Target
+from predictor.network.reference_rates import ReferenceRates, Typical
+from predictor.network.scaling import Scaling
+from predictor.network.target_facts import CHOICES, TargetFacts, fit_facts, target_facts
+from tests.unit.cost.graphs import make_target
+
+TYPICAL = Typical({"any": 8.0}, {"any": 1e12}, {"any": (np.log(1e11), 0.0)})
+KNOWN = make_target({"fp32_tflops": 2.0, "dram_bw_gbps": 100.0, "l2_kb": 1000.0})
+BARE = make_target({"fp32_tflops": 4.0}, runtime="unheard", precision=Precision.INT8)
+
+
+def facts_of(*targets: Target, names: tuple[str, ...] = ("dram_bw_gbps", "l2_kb")) -> TargetFacts:
+    rates = ReferenceRates.of(targets, TYPICAL)
+    return target_facts(targets, rates, Scaling.identity(names))
+
+
+def test_values_are_logs_limited_and_what_is_missing_is_marked() -> None:
+    facts = facts_of(KNOWN, BARE)
+
+    assert facts.available.tolist() == [[True, True], [False, False]]
+    np.testing.assert_allclose(facts.values, [[4.0, 4.0], [0.0, 0.0]])  # ln 100 is above 4
+
+
+def test_rates_in_use_stand_beside_the_metrics() -> None:
+    facts = facts_of(KNOWN, names=("on_chip_bytes", "threads_in_use"))
+
+    assert facts.available.all()
+    assert facts.values[0, 0] == 4.0
+
+
+def test_choices_are_marked_and_unknown_runtimes_are_none() -> None:
+    facts = facts_of(KNOWN, BARE)
+
+    chosen = [[CHOICES[place] for place in np.flatnonzero(row)] for row in facts.choices]
+    assert chosen == [
+        ["runtime pytorch", "precision fp32", f"family {Family.GPU}"],
+        ["precision int8", f"family {Family.GPU}"],
+    ]
+
+
+def test_statistics_have_no_column_that_no_target_has() -> None:
+    targets = [KNOWN, BARE]
+
+    fitted = fit_facts(targets, ReferenceRates.of(targets, TYPICAL))
+
+    assert {"fp32_tflops", "l2_kb", "matrix_rate"} <= set(fitted.names)
+    assert "tdp_w" not in fitted.names
+    assert (fitted.std > 0).all()
+
+
+def test_no_targets() -> None:
+    facts = facts_of()
+
+    assert facts.values.shape == (0, 2)
+    assert facts.choices.shape == (0, len(CHOICES))
