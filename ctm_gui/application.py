@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFontDatabase, QIcon
 from PySide6.QtWidgets import QApplication
 
 from ctm_gui import settings as table
 from ctm_gui.garbage import GarbageTimer
 from ctm_gui.interrupt import InterruptWatch
-from ctm_gui.later import Later
+from ctm_gui.later import FirstFrame, Later
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
@@ -61,7 +60,7 @@ class Application:
         )
         self.window = MainWindow(self.workspace, self.settings)
         self._store = store
-        self._later = Later(self.window)
+        self._later = Later(self.window.build_views, self.window)
         self._probing: ProbingDesk | None = None
         self.wizard: ProbingWizard | None = None
         self.report: ReportDialog | None = None
@@ -101,8 +100,8 @@ class Application:
         # 30 to 170 ms each time.
         gc.freeze()
         GarbageTimer(self.window)
+        FirstFrame(self.window, partial(self._start_work, tuple(models)))
         self.window.show()
-        QTimer.singleShot(0, self.workspace, partial(self._start_work, tuple(models)))
 
     def use_theme(self, choice: ThemeChoice) -> None:
         """Draw everything in the chosen theme."""

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QWidget
 
 from ctm_gui.application import Application
 from ctm_gui.presenters.prediction_run import WhatIf
 from ctm_gui.presenters.probing_choice import Way
+from ctm_gui.presenters.probing_run import Phase
 from ctm_gui.theme import ThemeChoice
 from ctm_gui.views.compare_tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
 from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
 from ctm_gui.views.main_window import ATTENTION_TAB, COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.wizard.window import NAMES, RESULT, TARGET
 from predictor.core.errors import HostError
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
@@ -36,11 +38,19 @@ _REPAINT_MS = 150  # plots and delegates paint in the turns of the loop after a 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One picture: what is done to the application before it is taken, and of which window."""
+    """One picture: what is done to the application before it is taken, and of which window.
+
+    Attributes:
+        name: begins the names of the files.
+        play: does it.
+        of: the class of the window that is shown; the main window where there is none such.
+        sized: whether the picture is taken in all sizes; a dialog keeps its own.
+    """
 
     name: str
     play: Callable[[Application, Path], None]
-    of_wizard: bool = False
+    of: type[QWidget] = QMainWindow
+    sized: bool = True
 
 
 def _nothing(_: Application, __: Path) -> None:
@@ -167,6 +177,7 @@ def _this_machine(app: Application, _: Path) -> None:
 
 
 def _probe_target(app: Application, _: Path) -> None:
+    _close_dialogs(app)
     wizard = app.open_wizard()
     _wait(lambda: wizard.is_built)
     wizard.target_page.choose(Way.SSH)
@@ -179,6 +190,67 @@ def _probe_plan(app: Application, _: Path) -> None:
     wizard.target_page.form.device_box.choose("rpi5")
     wizard.next()
     _wait(lambda: wizard.plan_page.planned is not None)
+
+
+def _probe_measure(app: Application, _: Path) -> None:
+    wizard = app.open_wizard()
+    wizard.plan_page.minutes_box.setValue(1)
+    wizard.plan_page.probes_box.setValue(1)
+    _wait(lambda: wizard.plan_page.planned is not None)
+    wizard.next()
+    _wait(lambda: wizard.desk.run.progress is not None)
+
+
+def _probe_result(app: Application, _: Path) -> None:
+    run = app.open_wizard().desk.run
+    _wait(lambda: run.phase is Phase.ENDED, limit_ms=5 * _SETTLE_MS)
+
+
+def _probe_kit(app: Application, folder: Path) -> None:
+    wizard = app.open_wizard()
+    wizard.show_page(TARGET)
+    wizard.target_page.choose(Way.KIT)
+    wizard.target_page.form.device_box.choose("rpi5")
+    wizard.next()
+    _wait(lambda: wizard.plan_page.planned is not None)
+    planned = wizard.plan_page.planned
+    if planned is not None:
+        wizard.desk.write_kit(planned.plan, str(folder / "kit.zip"))
+    wizard.show_page(RESULT)
+    _wait((folder / "kit.zip").is_file)
+    _turn(2 * _REPAINT_MS)
+
+
+def _probe_names(app: Application, _: Path) -> None:
+    wizard = app.open_wizard()
+    wizard.show_page(TARGET)
+    wizard.target_page.choose(Way.IMPORT)
+    form = wizard.target_page.form
+    form.source_box.setCurrentText("Medians typed by hand")
+    form.device_box.choose("rpi5")
+    form.typed_edit.setPlainText("mobilenetv2-1.0-224 23.4 ms\nmobile net v3 11.8 ms\n")
+    wizard.next()
+    _wait(lambda: wizard.pages.currentIndex() == NAMES)
+
+
+def _settings(app: Application, _: Path) -> None:
+    app.window.assistance.show_settings()
+
+
+def _palette(app: Application, _: Path) -> None:
+    _close_dialogs(app)
+    palette = app.window.assistance.show_palette()
+    palette.edit.setText("o")
+
+
+def _help(app: Application, _: Path) -> None:
+    _close_dialogs(app)
+    app.window.assistance.show_help("compare")
+
+
+def _close_dialogs(app: Application) -> None:
+    for dialog in app.window.findChildren(QDialog):
+        dialog.close()
 
 
 SCENES = (
@@ -202,8 +274,15 @@ SCENES = (
     Scene("15-profile", _profile),
     Scene("16-device-comparison", _device_comparison),
     Scene("17-this-machine", _this_machine),
-    Scene("18-probe-target", _probe_target, of_wizard=True),
-    Scene("19-probe-plan", _probe_plan, of_wizard=True),
+    Scene("17b-settings", _settings, of=QDialog, sized=False),
+    Scene("17c-palette", _palette, of=QDialog, sized=False),
+    Scene("17d-help", _help, of=QDialog, sized=False),
+    Scene("18-probe-target", _probe_target, of=QDialog),
+    Scene("19-probe-plan", _probe_plan, of=QDialog),
+    Scene("20-probe-measure", _probe_measure, of=QDialog),
+    Scene("21-probe-result", _probe_result, of=QDialog),
+    Scene("22-probe-kit", _probe_kit, of=QDialog),
+    Scene("23-probe-names", _probe_names, of=QDialog),
 )
 
 
@@ -229,6 +308,7 @@ def take(directory: Path) -> list[Path]:
         folder = Path(name)
         app = Application(folder / "store.sqlite", folder / "settings.ini")
         app.start()
+        _wait(lambda: app.window.central.is_built)
         try:
             return [path for scene in SCENES for path in _pictures(app, scene, folder, directory)]
         finally:
@@ -242,15 +322,22 @@ def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> 
     files = []
     for theme in THEMES:
         app.use_theme(theme)
-        for width, height in SIZES:
-            shown = app.wizard if scene.of_wizard and app.wizard is not None else app.window
-            shown.resize(width, height)
+        for width, height in SIZES if scene.sized else SIZES[:1]:
+            shown = _window_of(app, scene)
+            if scene.sized:
+                shown.resize(width, height)
             _turn(_REPAINT_MS)
-            path = directory / f"{scene.name}-{theme.value}-{width}x{height}.png"
+            path = directory / f"{scene.name}-{theme.value}-{shown.width()}x{shown.height()}.png"
             if not shown.grab().save(str(path)):
                 raise HostError(str(path), "the picture cannot be written", "choose another folder")
             files.append(path)
     return files
+
+
+def _window_of(app: Application, scene: Scene) -> QWidget:
+    """Return the last window of a scene's class that is open."""
+    found = [part for part in app.window.findChildren(scene.of) if part.isVisible()]
+    return found[-1] if found else app.window
 
 
 def _settle(app: Application, scene: Scene) -> None:
@@ -266,12 +353,12 @@ def _settle(app: Application, scene: Scene) -> None:
     _turn(_REPAINT_MS)
 
 
-def _wait(done: Callable[[], bool]) -> None:
+def _wait(done: Callable[[], bool], limit_ms: int = _SETTLE_MS) -> None:
     """Run the event loop until something that the store or another process does is done."""
-    deadline = QDeadlineTimer(_SETTLE_MS)
+    deadline = QDeadlineTimer(limit_ms)
     while not done():
         if deadline.hasExpired():
-            raise HostError("the tour", "a step did not end in a minute", "report it as a defect")
+            raise HostError("the tour", "a step did not end", "report it as a defect")
         _turn(_REPAINT_MS)
 
 

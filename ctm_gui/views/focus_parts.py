@@ -1,11 +1,12 @@
-"""Going from one part of the window to the next by one key."""
+"""What keys do with the focus: from part to part of the window, copying, selecting all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QWidget
 
 
 def go_to_part(parts: Sequence[QWidget], step: int) -> None:
@@ -37,6 +38,23 @@ def first_focusable(part: QWidget) -> QWidget | None:
         following = widget.nextInFocusChain()
         widget = following if following is not part and _holds(part, following) else None
     return widget
+
+
+def copy_from(focused: QWidget | None) -> None:
+    """Do what the copy keys do in the widget that has the focus."""
+    for action in focused.actions() if focused else ():
+        if action.shortcut() == QKeySequence(QKeySequence.StandardKey.Copy):
+            action.trigger()
+    if isinstance(focused, QLineEdit | QLabel):
+        QGuiApplication.clipboard().setText(focused.selectedText())
+
+
+def select_all_in(focused: QWidget | None) -> bool:
+    """Select everything in the widget that has the focus; False where it cannot."""
+    if isinstance(focused, QLineEdit | QAbstractItemView):
+        focused.selectAll()
+        return True
+    return False
 
 
 def _holds(part: QWidget, widget: QWidget | None) -> bool:

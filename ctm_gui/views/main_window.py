@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import (
-    QCloseEvent,
-    QGuiApplication,
-    QKeyEvent,
-    QKeySequence,
-)
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QFileDialog,
-    QLabel,
-    QLineEdit,
     QMainWindow,
-    QSplitter,
     QTabWidget,
     QToolBar,
     QWidget,
@@ -27,30 +18,17 @@ from PySide6.QtWidgets import (
 
 from ctm_gui import settings as table
 from ctm_gui.actions import build_actions
-from ctm_gui.presenters.device_form import DeviceForm
-from ctm_gui.presenters.difference import DifferenceDesk
-from ctm_gui.presenters.explanation import ExplanationPresenter
-from ctm_gui.presenters.help_pages import view_name
-from ctm_gui.presenters.scores import Scores
-from ctm_gui.presenters.variants_desk import VariantsDesk
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
-from ctm_gui.theme import Theme, ThemeChoice
+from ctm_gui.theme import LIGHT, Theme, ThemeChoice
 from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
-from ctm_gui.views.attention_view import AttentionView
-from ctm_gui.views.compare_tabs import CompareTabs
-from ctm_gui.views.compare_view import CompareView
-from ctm_gui.views.devices_view import DevicesView
 from ctm_gui.views.drop_overlay import DropOverlay
-from ctm_gui.views.explanation_tabs import ExplanationTabs
 from ctm_gui.views.first_view import FirstView
-from ctm_gui.views.focus_parts import go_to_part
-from ctm_gui.views.history_view import HistoryView
+from ctm_gui.views.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.views.menus import fill_menus
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
-from ctm_gui.views.operators_view import OperatorsView
 from ctm_gui.views.recent_menu import RecentMenu
 from ctm_gui.views.session import (
     FIRST_SIZE,
@@ -60,6 +38,7 @@ from ctm_gui.views.session import (
     remembered_unit,
     restore_targets,
 )
+from ctm_gui.views.splitters import splitter
 from ctm_gui.views.status_line import StatusLine
 from ctm_gui.views.targets_panel import TargetsPanel
 from ctm_gui.views.undo_menu import follow_undo
@@ -67,14 +46,27 @@ from ctm_gui.views.what_if_bar import WhatIfBar
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
+if TYPE_CHECKING:
+    from ctm_gui.presenters.device_form import DeviceForm
+    from ctm_gui.presenters.explanation import ExplanationPresenter
+    from ctm_gui.views.attention_view import AttentionView
+    from ctm_gui.views.central_views import CentralViews
+    from ctm_gui.views.compare_tabs import CompareTabs
+    from ctm_gui.views.compare_view import CompareView
+    from ctm_gui.views.devices_view import DevicesView
+    from ctm_gui.views.history_view import HistoryView
+    from ctm_gui.views.operators_view import OperatorsView
+
 COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB, HISTORY_TAB = range(5)
 _TITLES = ("Compare", "Operators", "Attention", "Devices", "History")
 _LEFT_WIDTH = 340
-_View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView
 
 
 class MainWindow(QMainWindow):
     """Shows a workspace and passes what the user does on to it.
+
+    The views in the tabs are made by ``build_views`` once the first frame is on the screen, or at
+    once where one is asked for before.
 
     ``theme_chosen`` gives the ThemeChoice of the View menu; ``probing_asked`` asks for the wizard,
     ``report_asked`` for the report.
@@ -92,28 +84,10 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.workspace = workspace
         self._settings = settings
-        self.explanation = ExplanationPresenter(workspace.predictor, self)
+        self._central: CentralViews | None = None
+        self._theme, self._unit = LIGHT, LatencyUnit.MS
         self.models_panel = ModelsPanel(workspace.shelf)
         self.targets_panel = TargetsPanel(workspace.selection)
-        self.compare_view = CompareView()
-        self.compare_tabs = CompareTabs(
-            self.compare_view,
-            VariantsDesk(workspace.predictor, self),
-            DifferenceDesk(workspace.predictor, self),
-            Scores(settings, self),
-        )
-        self.operators_view = OperatorsView()
-        self.attention_view = AttentionView()
-        self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
-        self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
-        self.history_view = HistoryView(workspace.history, workspace.projects)
-        self._views: tuple[_View, ...] = (
-            self.compare_tabs,
-            self.operators_view,
-            self.attention_view,
-            self.devices_view,
-            self.history_view,
-        )
         self.what_if_bar = WhatIfBar()
         self.message_list = MessageList(workspace.messages)
         self.status_line = StatusLine(workspace)
@@ -128,6 +102,59 @@ class MainWindow(QMainWindow):
         self._connect()
         self._accept_drops_alone()
         self._restore()
+
+    # The views
+
+    def build_views(self) -> Iterator[None]:
+        """Make the views, one from one ``yield`` to the next."""
+        yield from self._made().build()
+
+    @property
+    def central(self) -> CentralViews:
+        """The views in the tabs and what connects them."""
+        central = self._made()
+        central.finish()
+        return central
+
+    @property
+    def explanation(self) -> ExplanationPresenter:
+        """Explains the pair that is chosen."""
+        return self.central.explanation
+
+    @property
+    def compare_tabs(self) -> CompareTabs:
+        """The first view, with its pages."""
+        return self.central.compare_tabs
+
+    @property
+    def compare_view(self) -> CompareView:
+        """The chart and the table of the first view."""
+        return self.central.compare_view
+
+    @property
+    def operators_view(self) -> OperatorsView:
+        """The view of operators."""
+        return self.central.operators_view
+
+    @property
+    def attention_view(self) -> AttentionView:
+        """The view of attention."""
+        return self.central.attention_view
+
+    @property
+    def device_form(self) -> DeviceForm:
+        """The form of the current device."""
+        return self.central.device_form
+
+    @property
+    def devices_view(self) -> DevicesView:
+        """The view of devices."""
+        return self.central.devices_view
+
+    @property
+    def history_view(self) -> HistoryView:
+        """The view of the past."""
+        return self.central.history_view
 
     # What the actions call
 
@@ -166,19 +193,11 @@ class MainWindow(QMainWindow):
 
     def copy(self) -> None:
         """Do what the copy keys do in the widget that has the focus."""
-        focused = self.focusWidget()
-        for action in focused.actions() if focused else ():
-            if action.shortcut() == QKeySequence(QKeySequence.StandardKey.Copy):
-                action.trigger()
-        if isinstance(focused, QLineEdit | QLabel):
-            QGuiApplication.clipboard().setText(focused.selectedText())
+        copy_from(self.focusWidget())
 
     def select_all(self) -> None:
         """Select everything in the widget that has the focus; every model where it has none."""
-        focused = self.focusWidget()
-        if isinstance(focused, QLineEdit | QAbstractItemView):
-            focused.selectAll()
-        else:
+        if not select_all_in(self.focusWidget()):
             self.models_panel.select_all()
 
     def remove(self) -> None:
@@ -190,7 +209,7 @@ class MainWindow(QMainWindow):
         if self._panels.isAncestorOf(self.focusWidget() or self):
             self.targets_panel.focus_search()
         else:
-            self._views[self.tabs.currentIndex()].focus_search()
+            self.central.focus_search()
 
     def read_again(self) -> None:
         """Read the selected models again."""
@@ -236,9 +255,10 @@ class MainWindow(QMainWindow):
 
     def set_theme(self, theme: Theme) -> None:
         """Draw everything that paints itself in the theme's colours."""
+        self._theme = theme
         self.models_panel.set_theme(theme)
-        for view in self._views:
-            view.set_theme(theme)
+        if self._central is not None:
+            self._central.set_theme(theme)
         self.message_list.set_theme(theme)
         self.status_line.set_theme(theme)
         self.overlay.set_theme(theme)
@@ -255,25 +275,22 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def _arrange(self) -> None:
-        self.first_view = FirstView(self.workspace.shelf, self.compare_tabs)
+        self.first_view = FirstView(self.workspace.shelf)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Views")
-        for view, title in zip(self._views, _TITLES, strict=True):
-            self.tabs.addTab(self.first_view if view is self.compare_tabs else view, title)
-        self.explanation_tabs = ExplanationTabs(
-            self.explanation, self.operators_view, self.attention_view, self.tabs
-        )
-        self._panels = _splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
+        for index, title in enumerate(_TITLES):
+            self.tabs.addTab(QWidget() if index else self.first_view, title)
+        self._panels = splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
-        self._centre = _splitter(Qt.Orientation.Vertical, self.tabs, self.message_list)
+        self._centre = splitter(Qt.Orientation.Vertical, self.tabs, self.message_list)
         self._centre.setSizes([640, 160])
-        self._body = _splitter(Qt.Orientation.Horizontal, self._panels, self._centre)
+        self._body = splitter(Qt.Orientation.Horizontal, self._panels, self._centre)
         self._body.setStretchFactor(1, 1)
         self._body.setSizes([_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH])
         self.message_list.hide()
         splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
-        names = [view_name(type(view).__name__) for view in self._views]
+        names = [title.lower() for title in _TITLES]
         self._session = Session(self, self.tabs, names, splitters, self._settings)
         self.setCentralWidget(self._body)
         bar = QToolBar("What if", movable=False)
@@ -286,7 +303,6 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         workspace = self.workspace
-        workspace.comparison_changed.connect(self._on_comparison)
         workspace.opened.connect(self._settings.add_recent)
         workspace.activity_changed.connect(self._show_activity)
         workspace.what_if_changed.connect(self._show_what_if)
@@ -296,13 +312,6 @@ class MainWindow(QMainWindow):
         self.what_if_bar.precision_changed.connect(workspace.set_precision)
         self.what_if_bar.threads_changed.connect(workspace.set_threads)
         self.what_if_bar.unit_changed.connect(self._on_unit)
-        self.compare_tabs.budget_changed.connect(self._on_budget)
-        self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))
-        self.compare_view.row_activated.connect(self._on_row_activated)
-        self.compare_view.table.add_row_action("Record Measured Latency…", self._record_measured)
-        self.explanation.told.connect(workspace.messages.info)
-        self.explanation.failed.connect(workspace.messages.error)
-        self.tabs.currentChanged.connect(self._show_comparison)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)
@@ -328,10 +337,6 @@ class MainWindow(QMainWindow):
         self._session.restore()
         restore_targets(self.workspace.selection, self._settings)
         self._on_unit(remembered_unit(self._settings))
-        self.compare_tabs.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
-        self.compare_tabs.show_page(self._settings.get(table.COMPARE_MODE))
-        self._show_comparison()
-        self.explanation_tabs.look()
 
     def _remember(self) -> None:
         self._session.remember()
@@ -340,15 +345,6 @@ class MainWindow(QMainWindow):
             self._settings.sync()
         except HostError as error:
             self.workspace.messages.error(error)
-
-    def _on_comparison(self) -> None:
-        self.explanation.set_comparison(self.workspace.comparison)
-        self._show_comparison()
-
-    def _show_comparison(self, *_: object) -> None:
-        # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
-        looked_at = self.tabs.currentIndex() == COMPARE_TAB
-        self.compare_tabs.show_comparison(self.workspace.comparison, looked_at=looked_at)
 
     def _show_what_if(self) -> None:
         self.what_if_bar.show_what_if(self.workspace.what_if)
@@ -370,7 +366,7 @@ class MainWindow(QMainWindow):
         elif setting is table.UNIT:
             self._on_unit(remembered_unit(self._settings))
         elif setting is table.BUDGET_MS:
-            self.compare_tabs.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
+            self.central.show_budget()
 
     def _remember_models(self) -> None:
         # At each change, not only at the end: what ends the program ends no session.
@@ -379,39 +375,33 @@ class MainWindow(QMainWindow):
     def _on_unit(self, unit: LatencyUnit) -> None:
         self._settings.set(table.UNIT, unit.value)
         self.what_if_bar.show_unit(unit)
-        self.compare_tabs.set_unit(unit)
-        self.operators_view.set_unit(unit)
-        self.history_view.set_unit(unit)
-
-    def _on_budget(self, budget_ms: float | None) -> None:
-        self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
-
-    def _on_row_activated(self, row: int) -> None:
-        self.explanation.choose(*self.workspace.comparison.pair_of(row))
-        self.tabs.setCurrentIndex(OPERATORS_TAB)
-
-    def _record_measured(self, row: int) -> None:
-        shown = self.workspace.comparison.rows[row]
-        self.workspace.history.find(shown.prediction, shown.device_name)
+        self._unit = unit
+        if self._central is not None:
+            self._central.set_unit(unit)
 
     def _on_device_activated(self, device_id: str) -> None:
-        self.workspace.selection.select([device_id], selected=True)
-        self.explanation.choose_device(device_id)
-        self.tabs.setCurrentIndex(OPERATORS_TAB)
+        self.central.show_operators(device_id)
 
     def _on_details(self, device_id: str) -> None:
-        self.tabs.setCurrentIndex(DEVICES_TAB)
-        self.devices_view.show_device(device_id)
+        self.central.show_device(device_id)
+
+    def _made(self) -> CentralViews:
+        if self._central is None:
+            # Not at the top: its views import the plots, which take long.
+            from ctm_gui.views.central_views import CentralViews  # noqa: PLC0415
+
+            self._central = CentralViews(
+                self.workspace, self._settings, self.tabs, self.first_view, self
+            )
+            self._central.set_theme(self._theme)
+            self._central.set_unit(self._unit)
+            self._central.built.connect(self._on_views)
+        return self._central
+
+    def _on_views(self) -> None:
+        self._on_current_model(self.models_panel.current_row())
 
     def _on_current_model(self, row: int) -> None:
         entries = self.workspace.shelf.entries
-        if 0 <= row < len(entries):
-            self.explanation.choose_model(entries[row].id)
-
-
-def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
-    splitter = QSplitter(orientation)
-    for widget in widgets:
-        splitter.addWidget(widget)
-    splitter.setChildrenCollapsible(False)
-    return splitter
+        if self._central is not None and 0 <= row < len(entries):
+            self._central.explanation.choose_model(entries[row].id)

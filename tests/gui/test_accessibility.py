@@ -118,6 +118,7 @@ def same_keys(root: QWidget) -> dict[str, list[str]]:
 def full_window(qtbot: QtBot, window: MainWindow, workspace: Workspace) -> MainWindow:
     """The window with models, so that every view has its controls."""
     window.resize(1400, 900)
+    assert window.central.is_built
     window.open_paths([str(p) for p in sorted((resources_dir() / "samples").glob("*.onnx"))[:2]])
     qtbot.waitUntil(lambda: len(workspace.shelf.entries) == 2)
     qtbot.waitUntil(lambda: workspace.settled, timeout=30_000)

@@ -1,0 +1,207 @@
+"""The views in the tabs, made when the first frame is on the screen, and what connects them.
+
+They import the plots: without them the window starts in about half the time. ``MainWindow`` makes
+them one a turn of the event loop, or all at once where somebody asks for one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QTabWidget, QWidget
+
+from ctm_gui import settings as table
+from ctm_gui.presenters.device_form import DeviceForm
+from ctm_gui.presenters.difference import DifferenceDesk
+from ctm_gui.presenters.explanation import ExplanationPresenter
+from ctm_gui.presenters.scores import Scores
+from ctm_gui.presenters.variants_desk import VariantsDesk
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.settings import Settings
+from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.attention_view import AttentionView
+from ctm_gui.views.compare_tabs import CompareTabs
+from ctm_gui.views.compare_view import CompareView
+from ctm_gui.views.devices_view import DevicesView
+from ctm_gui.views.drop_overlay import refuse_drops
+from ctm_gui.views.explanation_tabs import ExplanationTabs
+from ctm_gui.views.first_view import FirstView
+from ctm_gui.views.history_view import HistoryView
+from ctm_gui.views.operators_view import OperatorsView
+from predictor.core.units import LatencyUnit
+
+COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB, HISTORY_TAB = range(5)
+View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView
+
+
+class CentralViews(QObject):
+    """Makes the views and puts them in the places that their tabs have.
+
+    ``built`` says that all are there.
+
+    Args:
+        workspace: what they show.
+        settings: budget, page and scores of the comparison.
+        tabs: with a place for each view.
+        first: the first of these places, which also holds the page to start from.
+        parent: owner.
+    """
+
+    built = Signal()
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        tabs: QTabWidget,
+        first: FirstView,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self.workspace = workspace
+        self._settings = settings
+        self._tabs, self._first = tabs, first
+        self._theme, self._unit = LIGHT, LatencyUnit.MS
+        self.is_built = False
+        self.explanation = ExplanationPresenter(workspace.predictor, self)
+        self._steps = self._build()
+
+    def build(self) -> Iterator[None]:
+        """Make what is not made yet, one view from one ``yield`` to the next."""
+        yield from self._steps
+
+    def finish(self) -> None:
+        """Make at once what is not made yet."""
+        for _ in self._steps:
+            pass
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views in the order of their tabs."""
+        return (
+            self.compare_tabs,
+            self.operators_view,
+            self.attention_view,
+            self.devices_view,
+            self.history_view,
+        )
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw every view in the theme's colours."""
+        self._theme = theme
+        for view in self.views if self.is_built else ():
+            view.set_theme(theme)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit``."""
+        self._unit = unit
+        if self.is_built:
+            self.compare_tabs.set_unit(unit)
+            self.operators_view.set_unit(unit)
+            self.history_view.set_unit(unit)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box of the view that is shown."""
+        self.views[self._tabs.currentIndex()].focus_search()
+
+    def show_operators(self, device_id: str) -> None:
+        """Show where the time goes on a device."""
+        self.workspace.selection.select([device_id], selected=True)
+        self.explanation.choose_device(device_id)
+        self._tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def show_device(self, device_id: str) -> None:
+        """Show what is known of a device."""
+        self._tabs.setCurrentIndex(DEVICES_TAB)
+        self.devices_view.show_device(device_id)
+
+    def show_budget(self) -> None:
+        """Show the budget of the settings."""
+        self.compare_tabs.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
+
+    def _build(self) -> Iterator[None]:
+        workspace = self.workspace
+        self.compare_view = CompareView()
+        yield
+        self.compare_tabs = CompareTabs(
+            self.compare_view,
+            VariantsDesk(workspace.predictor, self),
+            DifferenceDesk(workspace.predictor, self),
+            Scores(self._settings, self),
+        )
+        yield
+        self.operators_view = OperatorsView()
+        yield
+        self.attention_view = AttentionView()
+        yield
+        self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
+        self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
+        self.history_view = HistoryView(workspace.history, workspace.projects)
+        yield
+        for index, view in enumerate(self.views):
+            refuse_drops(view)
+            if index != COMPARE_TAB:
+                self._replace(index, view)
+                yield
+        self._connect()
+        self._show()
+        # Last: it is seen with what it shows.
+        self._first.set_other(self.compare_tabs)
+        self.built.emit()
+
+    def _replace(self, index: int, view: QWidget) -> None:
+        tabs, place = self._tabs, self._tabs.widget(index)
+        current, title = tabs.currentIndex(), tabs.tabText(index)
+        blocked = tabs.blockSignals(True)
+        tabs.removeTab(index)
+        tabs.insertTab(index, view, title)
+        tabs.setCurrentIndex(current)
+        tabs.blockSignals(blocked)
+        if place is not None:
+            place.deleteLater()
+
+    def _connect(self) -> None:
+        workspace = self.workspace
+        self.explanation_tabs = ExplanationTabs(
+            self.explanation, self.operators_view, self.attention_view, self._tabs
+        )
+        self.explanation.told.connect(workspace.messages.info)
+        self.explanation.failed.connect(workspace.messages.error)
+        self.compare_tabs.budget_changed.connect(self._on_budget)
+        self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))
+        self.compare_view.row_activated.connect(self._on_row_activated)
+        self.compare_view.table.add_row_action("Record Measured Latency…", self._record_measured)
+        workspace.comparison_changed.connect(self._on_comparison)
+        self._tabs.currentChanged.connect(self._show_comparison)
+
+    def _show(self) -> None:
+        """Show what the window shows already."""
+        self.is_built = True
+        self.set_theme(self._theme)
+        self.set_unit(self._unit)
+        self.show_budget()
+        self.compare_tabs.show_page(self._settings.get(table.COMPARE_MODE))
+        self._on_comparison()
+        self.explanation_tabs.look()
+
+    def _on_comparison(self) -> None:
+        self.explanation.set_comparison(self.workspace.comparison)
+        self._show_comparison()
+
+    def _show_comparison(self, *_: object) -> None:
+        # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
+        looked_at = self._tabs.currentIndex() == COMPARE_TAB
+        self.compare_tabs.show_comparison(self.workspace.comparison, looked_at=looked_at)
+
+    def _on_budget(self, budget_ms: float | None) -> None:
+        self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
+
+    def _on_row_activated(self, row: int) -> None:
+        self.explanation.choose(*self.workspace.comparison.pair_of(row))
+        self._tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def _record_measured(self, row: int) -> None:
+        shown = self.workspace.comparison.rows[row]
+        self.workspace.history.find(shown.prediction, shown.device_name)
