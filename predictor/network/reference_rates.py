@@ -191,7 +191,9 @@ def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
     matrix = _matrix(device, configuration.precision, fp32, known, typical, share)
     has_units = device.metric("matrix_units") is not None and fp32 is not None
     vector = fp32 if has_units and fp32 is not None else matrix
-    whole = _fp32(device) or (_typical_fp32(device, typical, 0, 1.0))
+    whole = (_fp32(device) if configuration.threads else fp32) or _typical_fp32(
+        device, typical, 0, 1.0
+    )
     sizes = [device.metric(name) for name in ("l2_kb", "llc_kb", "onchip_sram_kb")]
     held = [size for size in sizes if size is not None]
     on_chip = sum(held) * 1024.0 if held else math.nan
