@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from predictor.services.operator_difference import (
     operator_difference,
     times_moved_on,
 )
+from predictor.services.own_signatures import KnownTargets
 
 _PART_S = 0.2  # how long a part of the targets may take before what is there is shown
 NOTHING_YET = "Open two models to see which of their operators differ."
@@ -36,6 +37,7 @@ class ModelDifference:
         predictions: of both models, by target.
         times: where the time goes on the first of the targets, as far as it is worked out; None
             where a model has no number.
+        known: what the user measured on the targets.
     """
 
     first: ComparedModel
@@ -44,6 +46,7 @@ class ModelDifference:
     targets: tuple[Target, ...]
     predictions: tuple[tuple[Prediction, Prediction], ...]
     times: tuple[TimesMoved | None, ...] = ()
+    known: KnownTargets = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -180,7 +183,9 @@ def _find(
         (rows[choice[0] * count + t].prediction, rows[choice[1] * count + t].prediction)
         for t in range(count)
     )
-    found = ModelDifference(first, second, difference, comparison.targets, predictions)
+    found = ModelDifference(
+        first, second, difference, comparison.targets, predictions, known=comparison.known
+    )
     return _with_more_times(found, context)
 
 
@@ -192,7 +197,8 @@ def _with_more_times(found: ModelDifference, context: TaskContext) -> ModelDiffe
         place = len(times)
         models = found.first.model, found.second.model
         pair = found.predictions[place]
-        times.append(times_moved_on(found.difference, found.targets[place], models, pair))
+        target = found.targets[place]
+        times.append(times_moved_on(found.difference, target, models, pair, signatures=found.known))
         if time.perf_counter() - started > _PART_S:
             break
     return replace(found, times=tuple(times))

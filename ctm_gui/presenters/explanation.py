@@ -148,9 +148,9 @@ class ExplanationPresenter(QObject):
             self._show(None, compared.problem)
             return
         self.message = WORKING
-        device = target.device
+        device, known = target.device, self._comparison.known
         self._task = self._worker.submit(
-            lambda _: explain(compared.model, target),
+            lambda _: explain(compared.model, target, signatures=known),
             on_result=lambda table: self._show(table, "", device),
             on_error=self._on_error,
         )

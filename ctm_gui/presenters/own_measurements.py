@@ -1,4 +1,4 @@
-"""What the user measured of the models on the shelf, as the store has it."""
+"""What the user measured, of the models on the shelf and on targets, as the store has it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from ctm_gui.presenters.devices import StoreRunner
 from predictor.core.errors import CtmError
 from predictor.core.records import Measurement
 from predictor.services.ingestion import Model
+from predictor.services.own_signatures import OwnSignatures
 
 
 class OwnMeasurements(QObject):
-    """Keeps the measurements of some models; ``changed`` says that they are others.
+    """Keeps the measurements of some models and of targets; ``changed`` says that they are others.
 
     Args:
         run: runs work with the open store.
@@ -31,21 +32,21 @@ class OwnMeasurements(QObject):
     ) -> None:
         super().__init__(parent)
         self.measurements: tuple[Measurement, ...] = ()
+        self.signatures = OwnSignatures()
         self._run, self._models = run, models
 
     def read(self, *_: object) -> None:
         """Read them again, off the window's thread; without a store there are none."""
         models = self._models()
-        if models:
-            self._run(
-                lambda history: tuple(history.measured(models)),
-                on_result=self._on_read,
-                on_error=_say_nothing,
-            )
+        self._run(
+            lambda history: (tuple(history.measured(models)), history.own_signatures()),
+            on_result=self._on_read,
+            on_error=_say_nothing,
+        )
 
-    def _on_read(self, found: tuple[Measurement, ...]) -> None:
-        if found != self.measurements:
-            self.measurements = found
+    def _on_read(self, found: tuple[tuple[Measurement, ...], OwnSignatures]) -> None:
+        if found != (self.measurements, self.signatures):
+            self.measurements, self.signatures = found
             self.changed.emit()
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from ctm_gui.presenters.comparison import ComparisonRow
 from predictor.core.records import Device, Measurement, Precision, Prediction, Target
 from predictor.services.assumptions import assumptions_of_each
 from predictor.services.ingestion import Model
+from predictor.services.own_signatures import NOTHING_MEASURED, KnownTargets, OwnSignatures
 from predictor.services.prediction import predict, resolve_targets
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
@@ -50,13 +51,17 @@ class ComparedModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """What one run found: ``rows`` are model-major, ``len(models) * len(targets)`` of them."""
+    """What one run found: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
+
+    ``known`` is what the user measured on the targets, by target key.
+    """
 
     models: tuple[ComparedModel, ...] = ()
     targets: tuple[Target, ...] = ()
     rows: tuple[ComparisonRow, ...] = ()
     predicted: int = 0
     seconds: float = 0.0
+    known: KnownTargets = field(default_factory=dict)
 
     def pair_of(self, row: int) -> tuple[int, int]:
         """Return model and target index of a row."""
@@ -69,6 +74,7 @@ def compare(
     what_if: WhatIf,
     part: Callable[[Comparison], None] = lambda _: None,
     own: Sequence[Measurement] = (),
+    signatures: OwnSignatures = NOTHING_MEASURED,
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.
 
@@ -78,13 +84,15 @@ def compare(
         what_if: what is asked for.
         part: gets the comparison of the first models, a few times a second while the rest is
             predicted; may raise CancelledError.
-        own: the user's measurements, the oldest first.
+        own: the user's measurements of the models, the oldest first.
+        signatures: what the user measured on targets.
 
     Raises:
         InputError: the configuration asked for makes no sense.
     """
     started = time.perf_counter()
     targets = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
+    known = signatures.of(targets)
     rows: list[ComparisonRow] = []
     done = predicted = 0
     while done < len(models) and targets:
@@ -92,23 +100,24 @@ def compare(
         # The first run tells the pace: one model, then as many as fit in the time of a part.
         count = max(1, int(done * _PART_S / share_s)) if done else 1
         some = models[done : done + count]
-        rows += _rows(some, targets, own)
+        rows += _rows(some, targets, own, known)
         done += len(some)
         predicted += sum(not compared.problem for compared in some) * len(targets)
         if done < len(models) and time.perf_counter() - started > _PART_S:
-            part(Comparison(tuple(models[:done]), targets, tuple(rows), predicted))
+            part(Comparison(tuple(models[:done]), targets, tuple(rows), predicted, known=known))
     seconds = time.perf_counter() - started
-    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds)
+    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, known)
 
 
 def _rows(
     models: Sequence[ComparedModel],
     targets: Sequence[Target],
     measured: Sequence[Measurement],
+    known: KnownTargets,
 ) -> Iterator[ComparisonRow]:
     """Give the rows of some models, model by model."""
     good = [compared.model for compared in models if not compared.problem]
-    predictions = iter(predict(good, targets, own=measured) if good else ())
+    predictions = iter(predict(good, targets, own=measured, signatures=known) if good else ())
     for compared in models:
         own = (
             [_unavailable(compared, target) for target in targets]

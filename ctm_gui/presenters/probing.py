@@ -54,6 +54,9 @@ class ProbingDesk(QObject):
             failing.connect(workspace.messages.error)
         self.shelf.told.connect(workspace.messages.info)
         self.run.ended.connect(lambda _: workspace.messages.info("Probing has ended"))
+        # What is measured, activated or deleted is predicted with at once.
+        for changing in (self.run.ended, self.taking.imported, self.shelf.sessions_changed):
+            changing.connect(workspace.own.read)
 
     @property
     def devices(self) -> Sequence[DeviceEntry]:

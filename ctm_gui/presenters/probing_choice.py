@@ -11,9 +11,6 @@ from predictor.core.records import Configuration, Device, Measurement
 from predictor.services.probing import SessionState, StoredSession
 from predictor.services.probing_plan import plan_facts
 
-NOT_USED_YET = "Predictions do not use signatures yet: what is measured here is kept and shown."
-"""What a user would otherwise expect of an active signature."""
-
 
 class Way(StrEnum):
     """How latencies of the target come here."""

@@ -227,7 +227,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
         models=tuple(ReportedModel(c.label, c.model) for c in comparison.models),
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
-        explain=explain,
+        explain=partial(explain, signatures=comparison.known),
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,
         unit=subject.unit,

@@ -252,6 +252,7 @@ class Workspace(QObject):
             self.selection.selected,
             self._what_if,
             own=self.own.measurements,
+            signatures=self.own.signatures,
         )
         self._prediction = self.predictor.submit(
             lambda context: work(part=partial(_tell_part, context)),

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.probing_choice import NOT_USED_YET, Way
+from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_grids import result_grid, signatures_grid
 from ctm_gui.presenters.probing_results import (
     Result,
@@ -58,7 +58,6 @@ class ResultPage(QWidget):
         layout.addWidget(self.heading)
         layout.addWidget(self.words)
         layout.addWidget(self.facts)
-        layout.addWidget(label(NOT_USED_YET, "muted"))
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self._build_upper())
@@ -213,12 +212,14 @@ def result_words(result: Result) -> str:
                 "folder, and import its results here."
             )
         return "No network could be measured, so there is no signature; the reasons are below."
-    state = "active" if result.signature.signature.active else "not active"
+    active = result.signature.signature.active
+    use = " Predictions for this target use it." if active else ""
     missing = len(result.rows) - measured
     counted = f"{measured} network{'' if measured == 1 else 's'}"
     without = f", {missing} {'has' if missing == 1 else 'have'} no number" if missing else ""
     return (
-        f"Signature of {moment(result.signature.created_ns)}, {state}: {counted} measured{without}."
+        f"Signature of {moment(result.signature.created_ns)}, "
+        f"{'active' if active else 'not active'}: {counted} measured{without}.{use}"
     )
 
 

@@ -32,14 +32,15 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         if len(models) < 2:
             return code or _too_few(models)
         own = [measurement for model in models for measurement in store.measured(model)]
-        predictions = predict(models, targets, options.engine, own)
+        known = store.signatures(targets)
+        predictions = predict(models, targets, options.engine, own, known)
         labels = [found.label for found in labelled(models)]
         baseline = _baseline(options.baseline, models, labels)
         variants = compare_variants(labels, targets, predictions, baseline)
         if options.json:
-            console.document(comparison_document(options, models, variants))
+            console.document(comparison_document(options, models, variants, known))
         else:
-            console.result(comparison_text(options, models, variants))
+            console.result(comparison_text(options, models, variants, known))
         stored = store.record(models, predictions, console)
         return stored or code or _budget_code(variants, options.budget_ms)
     finally:

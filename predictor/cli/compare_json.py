@@ -20,13 +20,17 @@ from predictor.services.operator_difference import (
     operator_difference,
     times_moved_on,
 )
+from predictor.services.own_signatures import KnownTargets
 from predictor.services.variants import Variants
 
 SCHEMA = "ctm-comparison/1"
 
 
 def comparison_document(
-    options: argparse.Namespace, models: Sequence[Model], variants: Variants
+    options: argparse.Namespace,
+    models: Sequence[Model],
+    variants: Variants,
+    known: KnownTargets,
 ) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number.
 
@@ -34,6 +38,7 @@ def comparison_document(
         options: budget_ms, operators and engine.
         models: the models, in the order of ``variants``.
         variants: how they differ.
+        known: what was measured on the targets.
     """
     count = len(variants.targets)
     document: dict[str, object] = {
@@ -48,7 +53,7 @@ def comparison_document(
     }
     if options.operators:
         document["operators"] = [
-            _operators(options, models, variants, place)
+            _operators(options, models, variants, place, known)
             for place in range(len(models))
             if place != variants.baseline
         ]
@@ -88,14 +93,18 @@ def _fastest(options: argparse.Namespace, variants: Variants, target: int) -> di
 
 
 def _operators(
-    options: argparse.Namespace, models: Sequence[Model], variants: Variants, place: int
+    options: argparse.Namespace,
+    models: Sequence[Model],
+    variants: Variants,
+    place: int,
+    known: KnownTargets,
 ) -> dict[str, object]:
     first, second = models[variants.baseline], models[place]
     difference = operator_difference(first, second)
     times: dict[str, TimesMoved] = {}
     for column, target in enumerate(variants.targets):
         pair = variants.prediction(variants.baseline, column), variants.prediction(place, column)
-        found = times_moved_on(difference, target, (first, second), pair, options.engine)
+        found = times_moved_on(difference, target, (first, second), pair, options.engine, known)
         if found is not None:
             times[target.device.id] = found
     return {

@@ -23,13 +23,17 @@ from predictor.services.operator_difference import (
     operator_difference,
     times_moved_on,
 )
+from predictor.services.own_signatures import KnownTargets
 from predictor.services.variants import Variants
 
 _ROWS = 15  # operators listed of each pair
 
 
 def comparison_text(
-    options: argparse.Namespace, models: Sequence[Model], variants: Variants
+    options: argparse.Namespace,
+    models: Sequence[Model],
+    variants: Variants,
+    known: KnownTargets,
 ) -> str:
     """Return all that is printed.
 
@@ -37,6 +41,7 @@ def comparison_text(
         options: budget_ms, operators and engine.
         models: the models, in the order of ``variants``.
         variants: how they differ.
+        known: what was measured on the targets.
     """
     blocks = ["\n".join(headline(model) for model in models)]
     blocks += [_target_table(variants, target) for target in range(len(variants.targets))]
@@ -45,7 +50,7 @@ def comparison_text(
     )
     blocks += dict.fromkeys(_notes(models, variants))
     if options.operators:
-        blocks += _operator_blocks(options, models, variants)
+        blocks += _operator_blocks(options, models, variants, known)
     return "\n\n".join(blocks)
 
 
@@ -92,7 +97,10 @@ def _notes(models: Sequence[Model], variants: Variants) -> Iterator[str]:
 
 
 def _operator_blocks(
-    options: argparse.Namespace, models: Sequence[Model], variants: Variants
+    options: argparse.Namespace,
+    models: Sequence[Model],
+    variants: Variants,
+    known: KnownTargets,
 ) -> Iterator[str]:
     """Give what changed from the baseline to each other model."""
     first = models[variants.baseline]
@@ -109,7 +117,7 @@ def _operator_blocks(
                 variants.prediction(variants.baseline, column),
                 variants.prediction(place, column),
             )
-            times = times_moved_on(difference, target, (first, second), pair, options.engine)
+            times = times_moved_on(difference, target, (first, second), pair, options.engine, known)
             if times is not None:
                 yield _moved_table(difference, target, times)
 

@@ -21,6 +21,7 @@ from predictor.services.comparison import default_devices
 from predictor.services.history import History, open_history
 from predictor.services.inspection import Model
 from predictor.services.node_data import write_node_data
+from predictor.services.own_signatures import KnownTargets
 from predictor.services.prediction import explain, predict, resolve_targets
 from predictor.services.report.request import labelled
 from predictor.services.user_devices import user_devices_of
@@ -50,18 +51,20 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     models: list[Model] = []
     predictions: list[Prediction] = []
     try:
+        known = store.signatures(targets)
         for model in models_as_read(readings, console, failed):
-            row = predict([model], targets, options.engine, store.measured(model))
+            row = predict([model], targets, options.engine, store.measured(model), known)
             if not options.json:
-                console.result(("\n" if models else "") + model_text(options, model, targets, row))
+                text = model_text(options, model, targets, row, known)
+                console.result(("\n" if models else "") + text)
             models.append(model)
             predictions += row
         code = failed[-1].exit_code if failed else _DONE
         if not models:
             return code
-        _print(options, console, models, targets, predictions)
+        _print(options, console, models, targets, predictions, known)
         stored = store.record(models, predictions, console)
-        _write_node_data(options, console, models, targets)
+        _write_node_data(options, console, models, targets, known)
         return stored or code or _budget_code(predictions, options.budget_ms)
     finally:
         store.close()
@@ -130,13 +133,14 @@ def _print(
     models: Sequence[Model],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
+    known: KnownTargets,
 ) -> None:
     """Print what is about all models together."""
     if options.json:
         for model in models:
             for line in (*dimension_lines(model), *model.notes):
                 console.note(f"{printable(Path(model.path).name)}: {printable(line)}")
-        console.document(prediction_document(options, models, targets, predictions))
+        console.document(prediction_document(options, models, targets, predictions, known))
     elif options.budget_ms is not None and len(models) > 1:
         names = [found.label for found in labelled(models)]
         console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))
@@ -164,9 +168,10 @@ def _write_node_data(
     console: Console,
     models: Sequence[Model],
     targets: Sequence[Target],
+    known: KnownTargets,
 ) -> None:
     if options.node_data is not None:
-        table = explain(models[0], targets[0], options.engine)
+        table = explain(models[0], targets[0], options.engine, known)
         files = write_node_data(table, Path(options.node_data))
         console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
 
@@ -207,6 +212,14 @@ class PredictionStore:
         except CtmError as error:
             self._failure = error
             return []
+
+    def signatures(self, targets: Sequence[Target]) -> KnownTargets:
+        """Return what the user measured on targets; nothing where the store fails."""
+        try:
+            return self._history.own_signatures().of(targets) if self._history else {}
+        except CtmError as error:
+            self._failure = error
+            return {}
 
     def record(
         self, models: Sequence[Model], predictions: Sequence[Prediction], console: Console

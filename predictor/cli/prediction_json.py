@@ -9,6 +9,7 @@ from predictor.core.records import Configuration, Prediction, Target
 from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze
 from predictor.services.inspection import Model
+from predictor.services.own_signatures import KnownTargets
 from predictor.services.prediction import OperatorTable, budget_probability, explain
 
 SCHEMA = "ctm-prediction/1"
@@ -19,6 +20,7 @@ def prediction_document(
     models: Sequence[Model],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
+    known: KnownTargets,
 ) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number.
 
@@ -27,6 +29,7 @@ def prediction_document(
         models: the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
+        known: what was measured on the targets.
     """
     entries = []
     for index, prediction in enumerate(predictions):
@@ -35,18 +38,18 @@ def prediction_document(
         if options.budget_ms is not None:
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:
-            entry["operators"] = operator_entries(model, target, prediction, options.engine)
+            entry["operators"] = operator_entries(model, target, prediction, options.engine, known)
         entries.append(entry)
     return {"schema": SCHEMA, "predictions": entries}
 
 
 def operator_entries(
-    model: Model, target: Target, prediction: Prediction, engine: str
+    model: Model, target: Target, prediction: Prediction, engine: str, known: KnownTargets
 ) -> list[dict[str, object]]:
     """Return where the time goes, an entry an operator; empty where there is no number."""
     if prediction.latency_ms is None:
         return []
-    return _operators(explain(model, target, engine))
+    return _operators(explain(model, target, engine, known))
 
 
 def _entry(prediction: Prediction) -> dict[str, object]:

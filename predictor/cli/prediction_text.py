@@ -17,6 +17,7 @@ from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze, token_label
 from predictor.services.fastest import fastest_sentence
 from predictor.services.inspection import Model
+from predictor.services.own_signatures import KnownTargets
 from predictor.services.prediction import OperatorTable, explain
 
 _NOTHING = "—"
@@ -30,6 +31,7 @@ def model_text(
     model: Model,
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
+    known: KnownTargets,
 ) -> str:
     """Return what is printed about one model.
 
@@ -38,12 +40,13 @@ def model_text(
         model: the model.
         targets: the targets.
         predictions: one a target.
+        known: what was measured on the targets.
     """
     pairs = sorted(zip(targets, predictions, strict=True), key=_by_latency)
     blocks = [describe(model), _comparison(pairs, options.budget_ms)]
     blocks += dict.fromkeys(note for p in predictions for note in assumptions(model, p))
     if options.operators:
-        blocks += list(_operator_tables(model, pairs, options.engine))
+        blocks += list(_operator_tables(model, pairs, options.engine, known))
     return "\n\n".join(blocks)
 
 
@@ -161,7 +164,7 @@ def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
 
 
 def _operator_tables(
-    model: Model, pairs: Sequence[tuple[Target, Prediction]], engine: str
+    model: Model, pairs: Sequence[tuple[Target, Prediction]], engine: str, known: KnownTargets
 ) -> Iterator[str]:
     for target, prediction in pairs:
         if prediction.latency_ms is None:
@@ -169,7 +172,8 @@ def _operator_tables(
         title = (
             f"{shortened(target.device.name, NAME_COLUMNS)}, {_number(prediction.latency_ms)} ms"
         )
-        yield f"{title}\n{_operator_table(explain(model, target, engine), target.device)}"
+        table = explain(model, target, engine, known)
+        yield f"{title}\n{_operator_table(table, target.device)}"
 
 
 def _operator_table(table: OperatorTable, device: Device) -> str:

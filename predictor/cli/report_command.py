@@ -21,6 +21,7 @@ from predictor.core.text import printable
 from predictor.services.catalogue import load_catalogue
 from predictor.services.history import History, open_history
 from predictor.services.inspection import Model
+from predictor.services.own_signatures import KnownTargets
 from predictor.services.prediction import explain, predict
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
@@ -51,8 +52,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         return code
     store = _Store(options.store, console)
     try:
-        predictions = predict(models, targets, options.engine, store.measured(models))
-        request = _request(options, models, targets, predictions, store)
+        known = store.measured_on(targets)
+        predictions = predict(models, targets, options.engine, store.measured(models), known)
+        request = _request(options, models, targets, predictions, store, known)
         report = _write(options, request, _progress(console))
         store.record(models, predictions, report.title, Path(options.output))
     finally:
@@ -72,6 +74,7 @@ def _request(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     store: _Store,
+    known: KnownTargets,
 ) -> ReportRequest:
     precision = Precision(options.precision) if options.precision else None
     asked = Asked(options.runtime, precision, options.threads, options.batch)
@@ -79,7 +82,7 @@ def _request(
         models=labelled(models),
         targets=tuple(targets),
         predictions=tuple(predictions),
-        explain=partial(explain, engine=options.engine),
+        explain=partial(explain, engine=options.engine, signatures=known),
         created=datetime.now(UTC).astimezone(),
         budget_ms=options.budget_ms,
         asked=asked,
@@ -133,6 +136,14 @@ class _Store:
         except CtmError as error:
             self._fail(error)
             return []
+
+    def measured_on(self, targets: Sequence[Target]) -> KnownTargets:
+        """Return what the user measured on targets; nothing where the store fails."""
+        try:
+            return self._history.own_signatures().of(targets) if self._history is not None else {}
+        except CtmError as error:
+            self._fail(error)
+            return {}
 
     def signatures(
         self, targets: Sequence[Target], predictions: Sequence[Prediction]

@@ -15,6 +15,7 @@ from typing import Self
 from predictor import __version__
 from predictor.core.records import Measurement, Prediction
 from predictor.graph.model import Model
+from predictor.services.own_signatures import OwnSignatures, read_own_signatures
 from predictor.services.past_predictions import PastPredictions
 from predictor.services.projects import Projects
 from predictor.services.signatures import Signatures
@@ -120,6 +121,10 @@ class History:
         fingerprints = [model.graph.fingerprint for model in models]
         found = measurement_records.of_fingerprints(self._database, fingerprints)
         return [stored.measurement for stored in found]
+
+    def own_signatures(self) -> OwnSignatures:
+        """Return what the user measured on targets, as engines take it."""
+        return read_own_signatures(self._database)
 
     def recent_predictions(self, limit: int = 100) -> list[StoredPrediction]:
         """Return the last ``limit`` predictions, the newest first."""

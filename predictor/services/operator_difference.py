@@ -14,6 +14,7 @@ from predictor.graph.matching import match_operators
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
+from predictor.services.own_signatures import KnownTargets
 from predictor.services.prediction import OperatorFacts, explain, operator_facts
 
 Floats = NDArray[np.float64]
@@ -116,6 +117,7 @@ def times_moved_on(
     models: tuple[Model, Model],
     predictions: tuple[Prediction, Prediction],
     engine: str = "",
+    signatures: KnownTargets | None = None,
 ) -> TimesMoved | None:
     """Return where the time between two models goes on a target; None where one has no number.
 
@@ -126,7 +128,7 @@ def times_moved_on(
     for model, prediction in zip(models, predictions, strict=True):
         if prediction.latency_ms is None:
             return None
-        own = explain(model, target, engine).latency_ms
+        own = explain(model, target, engine, signatures).latency_ms
         total = float(own.sum())
         times.append(own * (prediction.latency_ms / total) if total > 0 else own)
     return difference.times_moved(*times)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from predictor.core.records import (
     Target,
 )
 from predictor.cost.cores import threads_in_use
-from predictor.cost.engine import AttentionMaps, BoundType, PredictionTable, TargetMeasurements
+from predictor.cost.engine import AttentionMaps, BoundType, Engine, PredictionTable
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.services.engines import open_engine
 from predictor.services.measured import with_measured
+from predictor.services.own_signatures import KnownTargets, without
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
 _BOUND_WORDS: dict[int, str] = {
@@ -131,7 +132,7 @@ def predict(
     targets: Sequence[Target],
     engine: str = "",
     own: Iterable[Measurement] = (),
-    signatures: Mapping[str, TargetMeasurements] | None = None,
+    signatures: KnownTargets | None = None,
 ) -> tuple[Prediction, ...]:
     """Predict every model on every target; what was measured stands before what is predicted.
 
@@ -149,22 +150,36 @@ def predict(
     Raises:
         InputError: there is no engine of that name.
     """
-    graphs = [model.graph for model in models]
     known = {} if signatures is None else signatures
-    table = open_engine(engine).predict(graphs, targets, known)
-    predicted = [
-        prediction
-        for row, model in enumerate(models)
-        for prediction in _row(table, row, model, targets)
-    ]
+    seen = {graph.fingerprint for each in known.values() for graph in each.graphs}
+    predicted: list[Prediction] = []
+    # What is to be predicted must not be told before: such a graph is predicted apart.
+    for is_seen, run in groupby(models, lambda model: model.graph.fingerprint in seen):
+        for some in [[model] for model in run] if is_seen else [list(run)]:
+            told = without(known, some[0].graph.fingerprint) if is_seen else known
+            predicted += _predicted(open_engine(engine), some, targets, told)
     return with_measured(predicted, own)
+
+
+def _predicted(
+    engine: Engine,
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    known: KnownTargets,
+) -> Iterator[Prediction]:
+    table = engine.predict([model.graph for model in models], targets, known)
+    used = [known[target.key].signature_id if target.key in known else "" for target in targets]
+    for row, model in enumerate(models):
+        for prediction, identity in zip(_row(table, row, model, targets), used, strict=True):
+            is_used = bool(identity) and prediction.basis is Basis.PROBED
+            yield replace(prediction, signature=identity) if is_used else prediction
 
 
 def explain(
     model: Model,
     target: Target,
     engine: str = "",
-    signature: TargetMeasurements | None = None,
+    signatures: KnownTargets | None = None,
 ) -> OperatorTable:
     """Say where one model's time goes on one target.
 
@@ -172,12 +187,13 @@ def explain(
         model: the model.
         target: the target.
         engine: its name, empty for the usual one.
-        signature: what was measured on the target.
+        signatures: what was measured on targets, by target key.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
-    explanation = open_engine(engine).explain(model.graph, target, signature)
+    known = without(signatures or {}, model.graph.fingerprint)
+    explanation = open_engine(engine).explain(model.graph, target, known.get(target.key))
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(

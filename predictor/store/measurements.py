@@ -103,6 +103,15 @@ def of_signature(database: Database, signature_id: str) -> list[Measurement]:
     return _records(database, condition, signature_id)
 
 
+def of_no_signature(database: Database) -> list[Measurement]:
+    """Return the measurements of no signature and no probe session, the oldest first."""
+    condition = (
+        "session_id IS NULL AND measurements.id NOT IN"
+        " (SELECT measurement_id FROM signature_measurements)"
+    )
+    return [stored.measurement for stored in _read(database, condition)]
+
+
 def of_predicted(database: Database) -> list[StoredMeasurement]:
     """Return the measurements of graphs that have a prediction, the oldest first."""
     condition = "fingerprint IN (SELECT fingerprint FROM predictions WHERE deleted_ns IS NULL)"

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.presenters.probing import ProbingDesk
-from ctm_gui.presenters.probing_choice import NOT_USED_YET, Way
+from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_plan import Planned
 from ctm_gui.presenters.probing_run import HostKeyQuestion, Phase
 from ctm_gui.presenters.workspace import Workspace
@@ -161,7 +161,7 @@ def test_from_a_device_to_its_signature_and_back(
     assert all(float(text) > 0 for text in cells(table, 1))
     assert wizard.measure_page.progress_bar.value() == 2
     assert len(cells(wizard.measure_page.table, 3)) == 2
-    assert NOT_USED_YET in texts(wizard.result_page)
+    assert "Predictions for this target use it." in wizard.result_page.words.text()
     assert "Protocol: ctm-probe/1" in wizard.result_page.facts.text()
     (stored,) = on_store(store, lambda probing: probing.signatures.every())  # type: ignore[misc]
     assert stored.signature.active

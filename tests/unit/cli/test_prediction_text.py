@@ -73,7 +73,7 @@ def pair(name: str, latency_ms: float | None, **facts: object) -> tuple[Target, 
 
 def table(model: Model, options: Namespace, *pairs: tuple[Target, Prediction]) -> list[str]:
     targets, predictions = zip(*pairs, strict=True)
-    text = model_text(options, model, targets, predictions)
+    text = model_text(options, model, targets, predictions, {})
     return text.split("\n\n")[1].split("\n")
 
 
@@ -120,7 +120,7 @@ def test_remarks_say_what_the_numbers_do_not(model: Model) -> None:
 
 def test_a_model_is_described_by_its_escaped_name_sums_and_notes(model: Model) -> None:
     (target, prediction) = pair("A", 1.0)
-    text = model_text(QUIET, model, [target], [prediction])
+    text = model_text(QUIET, model, [target], [prediction], {})
 
     assert text.startswith(
         "net\\u202e.onnx: 0 parameters, 0 MACs, 0 operators, 0 B moved, opset 17\n  A note.\n\n"
@@ -131,7 +131,7 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
     options = Namespace(budget_ms=5.0, operators=True, engine="roofline")
     target, prediction = pair("A", None, problem="not supported: fp16")
 
-    document = prediction_document(options, [model], [target], [prediction])
+    document = prediction_document(options, [model], [target], [prediction], {})
 
     assert document == {
         "schema": "ctm-prediction/1",
