@@ -1,13 +1,16 @@
 """How a target deviates from what the network expects, told by its own measurements.
 
 The network expects times of a graph's operators in arithmetic, traffic and launches. A target
-deviates by a factor of everything, exp(b), and by factors of operators, exp(u . w), where u are the
-responses that the network gives each part of each operator. Before anything is measured, b and w
-are normal around 0. Measurements of a few graphs change that, by Gauss-Newton steps of which each
-is a Bayesian linear regression. Factors are positive, so what grows with the work still does.
+deviates by a factor exp(b) of everything, and by exp(tilt) of a graph, where the tilt is the mean
+of u . w over the parts of its operators by their shares of the time; u are the responses that the
+network gives each part of each operator. Before anything is measured, b and w are normal around 0;
+measurements of a few graphs change that by a Bayesian linear regression of ln(latency).
+
+What a graph's parts may differ by is bounded: a part of an operator far from those that were
+measured must not carry the whole graph away.
 
 Reference:
-    C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 3.3 to 3.5 and 4.4.
+    C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 3.3 to 3.5.
 """
 
 from __future__ import annotations
@@ -25,13 +28,11 @@ from predictor.core.errors import InputError
 
 Vector = NDArray[np.float64]
 
-_STEPS: Final = 3  # Gauss-Newton
-_PARTS_OF_A_STEP: Final = (1.0, 0.5, 0.25, 0.0)
 _SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of b and w, times what is usual
 _SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
 _NOISES: Final = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # of the noise, times what is usual
 _NOISE_SPREAD: Final = 0.7
-_FARTHEST: Final = 4.0  # of ln(factor) of one part of one operator
+_APART: Final = 1.5  # of the tilt of a part from the median of its graph's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,26 +49,45 @@ class Expectation:
     responses: Vector
     run_ms: float
 
-    def parts_at(self, weights: Vector) -> Vector:
-        """Return the times [R, 3] where the target deviates by ``weights`` [F]."""
-        times: Vector = self.parts_ms * part_factors(self.responses, weights)
-        return times
+    def shares(self, weights: Vector) -> Vector:
+        """Return the shares of the parts, [R, 3], where the target deviates by ``weights`` [F].
+
+        They sum to 1; where no part takes any time all are alike.
+        """
+        stretched = self.parts_ms * np.exp(part_tilts(self.responses, weights))
+        whole = float(stretched.sum())
+        alike = np.full(stretched.shape, 1 / max(1, stretched.size))
+        shares: Vector = stretched / whole if whole > 0 else alike
+        return shares
+
+    @property
+    def expected_ms(self) -> float:
+        """The latency where the target does not deviate."""
+        return float(self.parts_ms.sum()) + self.run_ms
 
     def latency_ms(self, weights: Vector) -> float:
         """Return the latency at deviation ``weights`` [F], but for the factor exp(b)."""
-        return float(self.parts_at(weights).sum()) + self.run_ms
+        total = self.expected_ms
+        tilt = float((self.parts_ms * part_tilts(self.responses, weights)).sum()) / total
+        return total * float(np.exp(tilt))
 
-    def response(self, weights: Vector) -> Vector:
-        """Return how ln(latency) changes with b and w at ``weights`` [F], [1 + F]."""
-        parts = self.parts_at(weights)
-        total = float(parts.sum()) + self.run_ms
-        slope = np.tensordot(parts, self.responses, axes=2) / total
+    @property
+    def response(self) -> Vector:
+        """How ln(latency) changes with b and w, [1 + F]."""
+        slope = np.tensordot(self.parts_ms, self.responses, axes=2) / self.expected_ms
         return np.concatenate([[1.0], slope])
 
 
-def part_factors(responses: Vector, weights: Vector) -> Vector:
-    """Return exp(u . w) of responses [..., F] and weights [F], kept within reason."""
-    return np.asarray(np.exp(np.clip(responses @ weights, -_FARTHEST, _FARTHEST)))
+def part_tilts(responses: Vector, weights: Vector) -> Vector:
+    """Return u . w of the parts of one graph's operators, bounded, [R, 3] or [R, 3, T].
+
+    Args:
+        responses: [R, 3, F].
+        weights: [F], or [F, T] for T targets.
+    """
+    tilts: Vector = responses @ weights
+    usual = np.median(tilts, axis=(0, 1))
+    return np.clip(tilts, usual - _APART, usual + _APART)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,62 +169,23 @@ class DeviationPrior:
                 "there is none, or one is not finite",
                 "measure latencies above 0",
             )
-        weights = np.zeros(expected[0].responses.shape[-1])
-        found = self._around(expected, log_latency, known, weights)
-        for _ in range(_STEPS):
-            weights = self._step(expected, log_latency, weights, found)
-            found = self._around(expected, log_latency, known, weights)
-        shift = self._shift(expected, log_latency, known, weights, found.noise)
-        return replace(found, mean=np.concatenate([[shift], weights]))
+        rows = np.stack([each.response for each in expected])
+        base = np.log([each.expected_ms for each in expected])
+        found = self._regression(rows, log_latency - base, known)
+        shift = self._shift(expected, log_latency, known, found)
+        return replace(found, mean=np.concatenate([[shift], found.weights]))
 
     def _shift(
         self,
         expected: Sequence[Expectation],
         log_latency: Vector,
         known: Vector,
-        weights: Vector,
-        noise: float,
-    ) -> float:
-        """Return the mean of b where w is ``weights`` [F]."""
-        off = log_latency - np.log([each.latency_ms(weights) for each in expected])
-        precision = 1 / (noise**2 + known**2)
-        return float(precision @ off / (precision.sum() + 1 / self.shift**2))
-
-    def _around(
-        self,
-        expected: Sequence[Expectation],
-        log_latency: Vector,
-        known: Vector,
-        weights: Vector,
-    ) -> Deviation:
-        """Return the regression where ln(latency) is taken as linear around ``weights`` [F]."""
-        rows = np.stack([each.response(weights) for each in expected])
-        base = np.log([each.latency_ms(weights) for each in expected])
-        # y - base + slope . w = b + slope . w' + noise
-        return self._regression(rows, log_latency - base + rows[:, 1:] @ weights, known)
-
-    def _step(
-        self,
-        expected: Sequence[Expectation],
-        log_latency: Vector,
-        weights: Vector,
         found: Deviation,
-    ) -> Vector:
-        """Return weights on the way to those found, as far as the samples agree.
-
-        What is linear near the present weights bends far from them; then half the way may be
-        better than all of it, or none.
-        """
-
-        def badness(candidate: Vector) -> float:
-            base = np.log([each.latency_ms(candidate) for each in expected])
-            apart = log_latency - base
-            apart -= apart.mean()
-            size = float(candidate @ candidate) / self.scale**2
-            return float(apart @ apart) / found.noise**2 + size
-
-        candidates = [weights + part * (found.weights - weights) for part in _PARTS_OF_A_STEP]
-        return min(candidates, key=badness)
+    ) -> float:
+        """Return the mean of b once the tilts are bounded."""
+        off = log_latency - np.log([each.latency_ms(found.weights) for each in expected])
+        precision = 1 / (found.noise**2 + known**2)
+        return float(precision @ off / (precision.sum() + 1 / self.shift**2))
 
     def _regression(self, rows: Vector, off: Vector, known: Vector) -> Deviation:
         """Return the regression of ``off`` [k] on ``rows`` [k, 1 + F], averaged over the scales."""

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.deviation import Deviation, Expectation, part_factors
+from predictor.calibration.deviation import Deviation, Expectation, part_tilts
 from predictor.calibration.posterior import Z80, Z95
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Configuration, Device, Precision, Target
@@ -159,18 +159,11 @@ class CloserToMeEngine:
         _, output = next(iter(self._runtime.expect(encoded, known.facts, known.rates)))
         deviation = known.deviations[0]
         expected = _expectation(encoded, output, 0)
-        parts = expected.parts_at(deviation.weights) * deviation.factor
-        run_ms = expected.run_ms * deviation.factor
-        # What a run costs whatever the graph is shared by its operators, and by all alike where
-        # none runs.
-        total = float(parts.sum())
-        places = encoded.places if len(encoded.places) else np.arange(len(graph))
-        shares = parts / total if total > 0 else np.full((len(places), 3), 1 / (3 * len(places)))
-        parts = shares * (total + run_ms)
+        latency = expected.latency_ms(deviation.weights) * deviation.factor
         bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
-        if bound > total + run_ms:
-            parts = shares * bound
-        return self._explanation(graph, places, parts, output, known)
+        # What a run costs whatever the graph is shared by its operators.
+        parts = expected.shares(deviation.weights) * float(np.fmax(latency, bound))
+        return self._explanation(graph, encoded.places, parts, output, known)
 
     def _explanation(
         self,
@@ -381,20 +374,23 @@ def _predicted(
         other graphs, [T, 1 + F], see ``PredictionTable.shared_error``; operators' shares [R, T].
     """
     parts = output.parts_ms.astype(np.float64)  # [R, T, 3]
-    weights = np.stack([each.weights for each in deviations])
-    measured = np.flatnonzero(weights.any(axis=1))
-    if len(measured):
-        factors = part_factors(encoded.responses.astype(np.float64), weights[measured].T)
-        parts[:, measured] *= factors.transpose(0, 2, 1)  # from [R, 3, T]
+    responses = encoded.responses.astype(np.float64)
     of_operators = parts.sum(axis=2)
     total = of_operators.sum(axis=0) + output.run_ms
-    slope = np.einsum("rtc,rcf->tf", parts, encoded.responses) / total[:, None]
+    by_target = parts.transpose(1, 0, 2).reshape(len(total), -1)  # a product: ten times an einsum
+    slope = by_target @ responses.reshape(by_target.shape[1], -1) / total[:, None]
     rows = np.concatenate([np.ones((len(total), 1)), slope], axis=1)
+    weights = np.stack([each.weights for each in deviations])
+    measured = np.flatnonzero(weights.any(axis=1))
+    tilt = np.zeros(len(total))
+    if len(measured):
+        tilts = part_tilts(responses, weights[measured].T)  # [R, 3, T]
+        tilt[measured] = np.einsum("rtc,rct->t", parts[:, measured], tilts) / total[measured]
     spread, roots = np.empty(len(total)), np.empty(rows.shape)
     for each, own in _alike(deviations).values():
         spread[own], roots[own] = np.sqrt(each.variance(rows[own])), rows[own] @ each.root
     overall = np.array([each.factor for each in deviations])
-    return total * overall, spread, roots / spread[:, None], of_operators / total
+    return total * np.exp(tilt) * overall, spread, roots / spread[:, None], of_operators / total
 
 
 def _alike(deviations: Sequence[Deviation]) -> dict[int, tuple[Deviation, list[int]]]:

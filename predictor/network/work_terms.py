@@ -67,14 +67,15 @@ class Operators:
         onnxruntime does not take an axis of no length everywhere.
         """
         rows = np.flatnonzero(costs.launches > 0)
-        if not len(rows):
+        works = float(len(rows) > 0)
+        if not works:
             rows = np.zeros(1, np.int64)
         return cls(
             code=costs.code[rows],
             width=costs.width[rows],
-            macs=costs.macs[rows],
-            activation_bytes=costs.activation_bytes[rows],
-            weight_bytes=costs.weight_bytes[rows],
+            macs=costs.macs[rows] * works,
+            activation_bytes=costs.activation_bytes[rows] * works,
+            weight_bytes=costs.weight_bytes[rows] * works,
             launches=costs.launches[rows],
             graph=np.zeros_like(rows),
         ), rows

@@ -94,7 +94,7 @@ class LearnedEngine:
                 m.noise[support].astype(np.float64),
             )
         p50 = np.array([each.latency_ms(known.weights) for each in asked]) * known.factor
-        rows = np.stack([each.response(known.weights) for each in asked])
+        rows = np.stack([each.response for each in asked])
         deviation = np.sqrt(known.variance(rows))
         widths = calibration.widths.probed if len(support) else calibration.widths.zero_shot
         apart80 = np.exp(Z80 * widths[0] * deviation)

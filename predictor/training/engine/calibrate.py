@@ -140,7 +140,7 @@ def errors(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the errors of ln(latency) [n], measured less predicted, and standard deviations."""
     predicted = np.log([each.latency_ms(known.weights) for each in asked]) + known.mean[0]
-    rows = np.stack([each.response(known.weights) for each in asked])
+    rows = np.stack([each.response for each in asked])
     return log_latency - predicted, np.sqrt(known.variance(rows))
 
 
@@ -158,10 +158,9 @@ def _likelihood_set(
     m = corpus.measurements
     rows = held.rows[:: max(1, len(held.rows) // _MOST)][:_MOST]
     asked = [expected[int(m.graph[row]), int(m.target[row])] for row in rows]
-    none = np.zeros(asked[0].responses.shape[-1])
-    base = np.log([each.latency_ms(none) for each in asked])
+    base = np.log([each.expected_ms for each in asked])
     off = np.clip(np.log(m.latency_ms[rows]) - base, -_FARTHEST, _FARTHEST)
-    return off, np.stack([each.response(none) for each in asked])
+    return off, np.stack([each.response for each in asked])
 
 
 def _log_likelihood(

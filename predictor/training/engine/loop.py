@@ -67,7 +67,7 @@ class Recipe:
         seed: of weights and draws.
     """
 
-    steps: int = 2200
+    steps: int = 2000
     width: int = 48
     layers: int = 2
     responses: int = 32
