@@ -31,6 +31,7 @@ from predictor.cost.engine import (
     PredictionTable,
     TargetMeasurements,
 )
+from predictor.cost.same_targets import OfTargets
 from predictor.graph.operator_graph import OperatorGraph
 
 _CHUNK_CELLS = 1 << 18  # operators x targets at a time: five temporaries of 2 MiB stay in cache
@@ -40,6 +41,9 @@ _BYTES_AS_IN_FILE = 1.0
 
 class RooflineEngine:
     """Analytic latencies from MACs, bytes and launches; needs no measurement."""
+
+    def __init__(self) -> None:
+        self._rated = OfTargets(_rated)
 
     @property
     def name(self) -> str:
@@ -53,9 +57,7 @@ class RooflineEngine:
         measured: Mapping[str, TargetMeasurements],  # noqa: ARG002  # of the protocol, not needed
     ) -> PredictionTable:
         """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
-        known, problems = _capabilities(targets)
-        rates = _Rates.of([capability for _, capability in known])
-        columns = [index for index, _ in known]
+        columns, rates, problems = self._rated(targets)
         shape = (len(graphs), len(targets))
         latency, bound, memory = (np.full(shape, np.nan) for _ in range(3))
         for row, graph in enumerate(graphs):
@@ -178,6 +180,13 @@ def _bound_per_code(by_name: Mapping[str, Floats]) -> Floats:
     halves = [rating * WIDTHS + HALF for rating in range(2)]
     per_mac[:, halves] = (_S_TO_MS / by_name["bound_half_macs_per_s"])[:, None]
     return per_mac
+
+
+def _rated(targets: Sequence[Target]) -> tuple[list[int], _Rates, dict[int, str]]:
+    """Return the places of the targets that have rates, these rates, and the others' problems."""
+    known, problems = _capabilities(targets)
+    rates = _Rates.of([capability for _, capability in known])
+    return [index for index, _ in known], rates, problems
 
 
 def _capabilities(

@@ -71,4 +71,5 @@ def _amount(features: NDArray[np.floating], name: str) -> NDArray[np.float64]:
 def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return log(1 + ratio), [N], 0 where nothing is below; to what float32 amounts can tell."""
     ratio = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    return np.round(np.log1p(ratio), 3)
+    rounded: NDArray[np.float64] = np.log1p(ratio).round(3)
+    return rounded
