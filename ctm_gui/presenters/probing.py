@@ -14,12 +14,12 @@ from ctm_gui.presenters.probing_plan import ProbePlanner
 from ctm_gui.presenters.probing_results import SignatureShelf
 from ctm_gui.presenters.probing_run import ProbeRun
 from ctm_gui.presenters.probing_store import ProbingStore
-from ctm_gui.presenters.this_machine import THIS_MACHINE_ID
 from ctm_gui.presenters.workspace import Workspace
 from predictor.core.records import Device
 from predictor.services.ingestion import Model
 from predictor.services.probing import StoredSession
 from predictor.services.probing_plan import ProbePlan
+from predictor.services.this_machine import THIS_MACHINE_ID
 from predictor.services.user_devices import DeviceFile
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.presenters.probing_choice import TargetChoice, Way
-from ctm_gui.presenters.this_machine import THIS_MACHINE_ID
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import CancelToken, Progress
@@ -24,7 +23,7 @@ from predictor.services.probing_plan import (
     probe_target,
 )
 from predictor.services.probing_ssh import board_runner
-from predictor.services.this_machine import describe_this_machine, with_measured
+from predictor.services.this_machine import THIS_MACHINE_ID, describe_this_machine, with_measured
 
 SELECTORS = {
     "dbsel": "DBSel: where known devices differ",
@@ -176,7 +175,7 @@ def _plan(
 
 def _this_machine(token: CancelToken) -> tuple[Device, str]:
     """Return this machine, and a sentence where its rates could not be measured."""
-    described = replace(describe_this_machine(), id=THIS_MACHINE_ID)
+    described = describe_this_machine()
     try:
         return with_measured(described, token), ""
     except HostError as error:

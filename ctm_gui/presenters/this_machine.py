@@ -13,8 +13,6 @@ from predictor.core.records import Device
 from predictor.services.this_machine import describe_this_machine, with_measured
 from predictor.services.user_devices import DeviceFile
 
-THIS_MACHINE_ID = "this-machine"
-
 
 class ThisMachine(QObject):
     """Makes a device of this machine; ``changed`` says that ``state`` is another.
@@ -61,12 +59,11 @@ class ThisMachine(QObject):
         self._worker.close()
 
     def _on_described(self, device: Device) -> None:
-        named = replace(device, id=THIS_MACHINE_ID)
-        self._key = self._library.add(DeviceFile(named))
+        self._key = self._library.add(DeviceFile(device))
         self._show("Measuring matrix products and copy bandwidth, about three seconds…")
         self._task = self._worker.submit(
-            lambda context: with_measured(named, context.token),
-            on_result=lambda measured: self._on_measured(named, measured),
+            lambda context: with_measured(device, context.token),
+            on_result=lambda measured: self._on_measured(device, measured),
             on_error=self._on_error,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from predictor.cli.console import Console
 from predictor.cli.tables import render_table
@@ -13,10 +14,16 @@ from predictor.core.records import Configuration, Device
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.services.catalogue import load_catalogue
+from predictor.services.engines import ships_signature
 from predictor.services.inspection import (
     check_device_file,
     device_document,
     device_summary,
+)
+from predictor.services.own_signatures import (
+    NOTHING_MEASURED,
+    OwnSignatures,
+    stored_signatures,
 )
 from predictor.services.this_machine import measure_this_machine
 from predictor.services.user_devices import user_devices_of
@@ -34,8 +41,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def _list(options: argparse.Namespace, console: Console) -> None:
     devices = load_catalogue().with_devices(_own_devices(options, console)).devices
     if options.json:
-        # No device of the catalogue is measured: signatures come from probing.
-        entries = [device_summary(device, has_signature=False) for device in devices]
+        known = _own_signatures(options, console)
+        entries = [
+            device_summary(
+                device, has_signature=known.has_device(device.id) or ships_signature(device)
+            )
+            for device in devices
+        ]
         console.document({"devices": entries})
     else:
         console.result(_catalogue_table(devices))
@@ -48,6 +60,15 @@ def _own_devices(options: argparse.Namespace, console: Console) -> Sequence[Devi
     except CtmError as error:
         console.note(f"Your own devices are left out: {error}")
         return ()
+
+
+def _own_signatures(options: argparse.Namespace, console: Console) -> OwnSignatures:
+    """Return what the user measured; a store that cannot be read is told and costs only that."""
+    try:
+        return stored_signatures(Path(options.store) if options.store else None)
+    except CtmError as error:
+        console.note(f"Your own signatures are left out: {error}")
+        return NOTHING_MEASURED
 
 
 def _show(options: argparse.Namespace, console: Console) -> None:

@@ -24,13 +24,13 @@ from predictor.services.node_data import write_node_data
 from predictor.services.own_signatures import KnownTargets
 from predictor.services.prediction import explain, predict, resolve_targets
 from predictor.services.report.request import labelled
+from predictor.services.this_machine import THIS_MACHINE_ID
 from predictor.services.user_devices import user_devices_of
 
 _DONE = 0
 _BUDGET_MISSED = 1
 _HOST_FAILED = 3
 _MANY = 8  # from so many models on, the progress of reading is told
-_THIS_MACHINE = "this"
 _MEASURE_THIS = (
     "What this machine's system does not tell can be measured: run `ctm devices detect --measure "
     "--json > this.json`, then give --device this.json."
@@ -144,7 +144,7 @@ def _print(
     elif options.budget_ms is not None and len(models) > 1:
         names = [found.label for found in labelled(models)]
         console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))
-    if any(p.device_id == _THIS_MACHINE and p.problem for p in predictions):
+    if any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions):
         console.note(_MEASURE_THIS)
 
 

@@ -37,7 +37,7 @@ from predictor.services.probing_plan import (
     probe_target,
 )
 from predictor.services.probing_ssh import board_runner
-from predictor.services.this_machine import with_measured
+from predictor.services.this_machine import THIS_MACHINE_ID, with_measured
 from predictor.services.user_devices import user_devices_of
 
 _DONE = 0
@@ -87,7 +87,7 @@ def _plan(options: argparse.Namespace, console: Console) -> ProbePlan:
 def _device(options: argparse.Namespace, console: Console) -> Device:
     """Return the device; what this machine's system does not tell is measured for estimates."""
     device = load_catalogue(user_devices_of(options.store)).find(options.device)
-    if device.id != _THIS_MACHINE:
+    if device.id != THIS_MACHINE_ID:
         return device
     console.note("Measuring this machine's memory and arithmetic for the estimates.")
     try:

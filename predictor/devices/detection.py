@@ -17,7 +17,8 @@ from predictor.core.text import printable
 from predictor.devices import system_files
 from predictor.devices.fma_lanes import fma_lanes
 
-THIS_ID = "this"
+THIS_ID = "this"  # as the user types it
+THIS_MACHINE_ID = "this-machine"  # of the device: the same in the window and on the command line
 NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
 _MOBILE_MACHINES = frozenset({"aarch64", "arm64", "armv7l", "armv8l"})
 _CONFIGURATIONS = (
@@ -61,7 +62,7 @@ def detect_this_machine(root: Path = Path("/")) -> Device:
     facts.notes.append(NO_BANDWIDTH)
     brand = _brand(root, cores)
     return Device(
-        id=THIS_ID,
+        id=THIS_MACHINE_ID,
         name=f"This machine ({brand})" if brand else "This machine",
         vendor=_vendor(brand),
         family=Family.MOBILE_CPU if platform.machine() in _MOBILE_MACHINES else Family.CPU,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device
 from predictor.devices.catalogue import load_device_files
-from predictor.devices.detection import THIS_ID, detect_this_machine
+from predictor.devices.detection import THIS_ID, THIS_MACHINE_ID, detect_this_machine
 from predictor.devices.schema import read_device
 from predictor.services.user_devices import with_unused_ids
 
@@ -58,8 +58,8 @@ class Catalogue:
         """
         if text in self.by_id:
             return self.by_id[text]
-        if text.casefold() == THIS_ID:
-            return detect_this_machine()
+        if text.casefold() in {THIS_ID, THIS_MACHINE_ID}:
+            return self._this_machine()
         # pathlib raises where a name is too long; then the text is no file either.
         is_file = os.sep in text and os.path.exists(text)  # noqa: PTH110
         if text.casefold().endswith(".json") or is_file:
@@ -72,6 +72,14 @@ class Catalogue:
             except InputError as not_found:
                 raise unreadable from not_found
         return self.with_devices(own).find(text) if own else self._find_by_part(text)
+
+    def _this_machine(self) -> Device:
+        """Return this machine as the user keeps it, else as its system states it."""
+        try:
+            own = {device.id: device for device in self._own()}
+        except CtmError:  # what this machine is does not depend on the store
+            own = {}
+        return own.get(THIS_MACHINE_ID) or detect_this_machine()
 
     def with_devices(self, more: Iterable[Device]) -> Catalogue:
         """Return a catalogue with further devices; one whose id is taken gets a number to it.

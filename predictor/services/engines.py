@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from predictor.core.errors import InputError
+from predictor.core.records import Device, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.engine import Engine
 from predictor.cost.roofline import RooflineEngine
@@ -36,6 +37,16 @@ def open_engine(name: str = "") -> Engine:
             raise InputError(
                 name, "there is no engine of this name", f"choose one of {', '.join(ENGINES)}"
             )
+
+
+def ships_signature(device: Device) -> bool:
+    """Return whether measurements of a device in one of its configurations came with the engine."""
+    if usual_engine_problem():
+        return False
+    return any(
+        _learned().has_signature(Target(device, configuration))
+        for configuration in device.configurations
+    )
 
 
 @cache

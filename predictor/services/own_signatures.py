@@ -8,9 +8,12 @@ active, say of an older driver, and measurements that were excluded from one hav
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -23,7 +26,7 @@ from predictor.probing.networks.graphs import pool_graph
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
-from predictor.store.database import Database
+from predictor.store.database import Database, open_database, store_path
 
 LEAST_NOISE: Final = 0.01
 """Of ln(latency): medians of one machine differ by as much from one minute to the next."""
@@ -93,6 +96,23 @@ def read_own_signatures(database: Database) -> OwnSignatures:
     return OwnSignatures(
         {name: (ids.get(name, ""), *(m.id for m in found[name])) for name in measured}, measured
     )
+
+
+def stored_signatures(path: Path | None = None) -> OwnSignatures:
+    """Return what the user measured as the store at ``path`` has it; a store is not made for it.
+
+    Args:
+        path: the store's file; None for what CTM_STORE names, else the one in the user's folder.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: the store cannot be read.
+    """
+    location = store_path(path)
+    if not os.path.exists(location):  # noqa: PTH110  # Path's raises where a name is too long
+        return NOTHING_MEASURED
+    with closing(open_database(location)) as database:
+        return read_own_signatures(database)
 
 
 def without(known: KnownTargets, fingerprint: str) -> KnownTargets:

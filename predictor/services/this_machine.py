@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
-from predictor.devices.detection import detect_this_machine
+from predictor.devices.detection import THIS_MACHINE_ID, detect_this_machine
 from predictor.devices.self_test import run_self_test, with_measured_rates
+
+__all__ = ["THIS_MACHINE_ID", "describe_this_machine", "measure_this_machine", "with_measured"]
 
 
 def measure_this_machine(cancel: CancelToken | None = None) -> Device:

@@ -25,7 +25,7 @@ def test_a_laptop_is_described_by_its_system(tmp_path: Path):
         "l2_kb": 1024,
         "llc_kb": 8192,
     }
-    assert device.id == "this"
+    assert device.id == "this-machine"
     assert device.vendor == "Intel"
     assert "i7-7700K" in device.name
     assert device.clusters == ()
@@ -121,7 +121,7 @@ def test_hidden_cpu_facts_stay_absent(tmp_path: Path):
 
 def test_a_system_without_proc_and_sys_still_gives_a_device(tmp_path: Path):
     device = detect_this_machine(tmp_path)
-    assert device.id == "this"
+    assert device.id == "this-machine"
     assert device.metric("dram_gb") > 0
 
 

@@ -82,7 +82,7 @@ def test_a_text_without_a_letter_names_no_device(text: str):
 
 def test_this_is_this_machine():
     found = load_catalogue().find("THIS")
-    assert found.id == "this"
+    assert found.id == "this-machine"
     assert found.metric("core_count") >= 1
 
 
