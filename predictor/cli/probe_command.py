@@ -37,6 +37,7 @@ from predictor.services.probing_plan import (
     probe_target,
 )
 from predictor.services.probing_ssh import board_runner
+from predictor.services.signature_fit import LeftOut
 from predictor.services.this_machine import THIS_MACHINE_ID, with_measured
 from predictor.services.user_devices import user_devices_of
 
@@ -205,11 +206,24 @@ def _show(options: argparse.Namespace, console: Console, probing: Probing) -> in
         return _DONE
     stored = _only(found, options.id)
     measurements = probing.signatures.measurements(stored.signature.id)
+    fits = _fits(options, console, probing, stored)
     if options.json:
-        console.document(signature_document(stored, measurements))
+        console.document(signature_document(stored, measurements, fits))
     else:
-        console.result(signature_text(stored, measurements))
+        console.result(signature_text(stored, measurements, fits))
     return _DONE
+
+
+def _fits(
+    options: argparse.Namespace, console: Console, probing: Probing, stored: StoredSignature
+) -> tuple[LeftOut, ...]:
+    """Return each network predicted from the others; none where the device is not known."""
+    try:
+        catalogue = load_catalogue(user_devices_of(options.store))
+        return probing.left_out(stored, catalogue.find(stored.signature.device_id))
+    except InputError as error:
+        console.note(f"What the networks tell of one another is left out: {error}")
+        return ()
 
 
 def _use(options: argparse.Namespace, console: Console, probing: Probing) -> int:

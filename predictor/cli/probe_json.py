@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +11,7 @@ from predictor.core.percentiles import coefficient_of_variation, supported_perce
 from predictor.core.records import Configuration, Measurement
 from predictor.services.probing import StoredSession, StoredSignature
 from predictor.services.probing_plan import ProbePlan, expected_ms, plan_facts, reasons
+from predictor.services.signature_fit import LeftOut
 
 
 def plan_document(plan: ProbePlan) -> dict[str, object]:
@@ -74,15 +75,24 @@ def session_document(
 
 
 def signature_document(
-    stored: StoredSignature, measurements: list[Measurement]
+    stored: StoredSignature, measurements: list[Measurement], fits: Sequence[LeftOut]
 ) -> dict[str, object]:
-    """Return a signature with its measurements; latencies in ms."""
+    """Return a signature with its measurements; latencies in ms.
+
+    ``left_out_ms`` is what the others tell of a network, null where they tell nothing.
+    """
+    known = {fit.measurement_id: fit for fit in fits}
     return {
         "schema": "ctm-signature/1",
         **signature_summary(stored),
         **_how(json.loads(stored.facts)),
         "measurements": [
-            {"fingerprint": measurement.fingerprint, **_numbers(measurement)}
+            {
+                "fingerprint": measurement.fingerprint,
+                **_numbers(measurement),
+                "left_out_ms": fit.predicted_ms if (fit := known.get(measurement.id)) else None,
+                "disagrees": fit.disagrees if fit else None,
+            }
             for measurement in measurements
         ],
     }

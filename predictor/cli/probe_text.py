@@ -14,6 +14,7 @@ from predictor.core.text import printable
 from predictor.core.units import format_count, significant
 from predictor.services.probing import ProbeState, StoredProbe, StoredSession, StoredSignature
 from predictor.services.probing_plan import ProbePlan
+from predictor.services.signature_fit import LeftOut, errors_in_words
 
 ID_DIGITS = 8
 
@@ -66,14 +67,18 @@ def session_text(
     return "\n".join(lines)
 
 
-def signature_text(stored: StoredSignature, measurements: Sequence[Measurement]) -> str:
-    """Return a signature: its machine and its latencies."""
+def signature_text(
+    stored: StoredSignature, measurements: Sequence[Measurement], fits: Sequence[LeftOut]
+) -> str:
+    """Return a signature: its machine, its latencies, and what they tell of one another."""
+    known = {fit.measurement_id: fit for fit in fits}
     signature, facts = stored.signature, json.loads(stored.facts)
     rows = [
         (
             printable(str(json.loads(m.provenance).get("network", m.fingerprint[:ID_DIGITS]))),
             significant(m.value_ms, 4),
             str(len(m.samples_ns)),
+            *_fit_cells(known.get(m.id)),
         )
         for m in measurements
     ]
@@ -86,8 +91,18 @@ def signature_text(stored: StoredSignature, measurements: Sequence[Measurement])
         f"{configuration_text(signature.configuration)}, {day(stored.created_ns)}"
         f"{', in use' if signature.active else ''}"
     )
-    table = render_table(("Network", "Median ms", "Runs"), rows, " rr")
-    return "\n".join([head, *([machine] if machine else []), "", table])
+    headers = ("Network", "Median ms", "Runs", "From the others ms", "Error", "")
+    table = render_table(headers, rows, " rrrr")
+    words = errors_in_words(fits)
+    told = ["", words] if words else []
+    return "\n".join([head, *([machine] if machine else []), "", table, *told])
+
+
+def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
+    if fit is None:
+        return "—", "—", ""
+    doubt = "disagrees with the others: repeat it" if fit.disagrees else ""
+    return significant(fit.predicted_ms, 4), f"{fit.error:+.1%}", doubt
 
 
 def list_text(sessions: Sequence[StoredSession], signatures: Sequence[StoredSignature]) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Self
 from predictor import __version__
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken
-from predictor.core.records import Measurement, Signature
+from predictor.core.records import Device, Measurement, Signature
 from predictor.probing.kit.results import KitResults, read_results
 from predictor.probing.kit.writer import write_kit
 from predictor.probing.measuring.interface import (
@@ -38,6 +38,7 @@ from predictor.services.probing_plan import (
     plan_text,
     probes_of,
 )
+from predictor.services.signature_fit import LeftOut, left_out
 from predictor.services.signatures import Signatures, StoredSignature
 from predictor.store import measurements as measurement_records
 from predictor.store import probe_sessions as session_records
@@ -171,6 +172,11 @@ class Probing:
         """Return the measurements of a session by id."""
         found = measurement_records.of_session(self._database, session_id)
         return {measurement.id: measurement for measurement in found}
+
+    def left_out(self, stored: StoredSignature, device: Device) -> tuple[LeftOut, ...]:
+        """Predict each network of a signature from all the others."""
+        measurements = self.signatures.measurements(stored.signature.id)
+        return left_out(self._database, stored.signature, measurements, device)
 
     def repeat(self, session_id: str, names: Sequence[str]) -> None:
         """Let networks be measured again by the next run; their measurements stay stored.

@@ -21,6 +21,7 @@ from predictor.services.own_signatures import (
     read_own_signatures,
 )
 from predictor.services.prediction import explain, predict
+from predictor.services.signature_fit import errors_in_words, left_out
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
@@ -154,6 +155,32 @@ def test_the_same_measurements_are_equal(database: Database, zero_shot: list[flo
     assert read_own_signatures(database) == first
     measurement_records.add(database, measured(5, 8.0))
     assert read_own_signatures(database) != first
+
+
+def test_a_network_that_disagrees_with_the_others_shows(
+    database: Database, zero_shot: list[float]
+) -> None:
+    values = [SLOWER * ms for ms in zero_shot[: len(PROBES)]]
+    values[3] *= 6.0
+    store_signature(database, values)
+    (signature,) = signature_records.every(database)
+    stored = measurement_records.of_signature(database, signature.id)
+    found = left_out(database, signature, stored, BOARD)
+    assert [fit.measured_ms for fit in found] == pytest.approx(values)
+    assert max(found, key=lambda fit: abs(np.log1p(fit.error))) is found[3]
+    assert found[3].disagrees
+    worst = max(abs(fit.error) for fit in found)
+    assert errors_in_words(found).endswith(f"largest {worst:.1%}.")
+
+
+def test_one_network_alone_tells_nothing_of_itself(
+    database: Database, zero_shot: list[float]
+) -> None:
+    store_signature(database, zero_shot[:1])
+    (signature,) = signature_records.every(database)
+    stored = measurement_records.of_signature(database, signature.id)
+    assert left_out(database, signature, stored, BOARD) == ()
+    assert errors_in_words(()) == ""
 
 
 def test_noise_is_what_the_samples_say() -> None:
