@@ -59,8 +59,8 @@ class _Known:
 class CloserToMeEngine:
     """Predicts with intervals, for any graph on any target.
 
-    Never under the physical bound, never faster with a larger batch, unchanged by names and by the
-    order of operators.
+    Never under the physical bound, without measurements never faster with a larger batch, unchanged
+    by names and by the order of operators.
 
     Reference:
         CloserToMe, Eq. (3) to (9).
