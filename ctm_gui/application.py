@@ -60,6 +60,7 @@ class Application:
         )
         self.window = MainWindow(self.workspace, self.settings)
         self._store = store
+        self._first_frame: FirstFrame | None = None
         self._later = Later(self.window.build_views, self.window)
         self._probing: ProbingDesk | None = None
         self.wizard: ProbingWizard | None = None
@@ -86,6 +87,8 @@ class Application:
 
     def close(self) -> None:
         """Stop all work; the store is closed and the child process has ended afterwards."""
+        if self._first_frame is not None:
+            self._first_frame.cancel()
         self._later.close()
         if self._probing is not None:
             self._probing.close()
@@ -100,7 +103,7 @@ class Application:
         # 30 to 170 ms each time.
         gc.freeze()
         GarbageTimer(self.window)
-        FirstFrame(self.window, partial(self._start_work, tuple(models)))
+        self._first_frame = FirstFrame(self.window, partial(self._start_work, tuple(models)))
         self.window.show()
 
     def use_theme(self, choice: ThemeChoice) -> None:

@@ -68,6 +68,10 @@ class FirstFrame(QObject):
         window.installEventFilter(self)
         QTimer.singleShot(_LONGEST_WAIT_MS, self, self._tell)
 
+    def cancel(self) -> None:
+        """Call nothing any more."""
+        self._then = None
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Wait for the request that paints, and let it paint."""
         if event.type() is QEvent.Type.UpdateRequest:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# How long an example takes depends on what else this machine does.
+hypothesis.settings.register_profile("ctm", deadline=None)
+hypothesis.settings.load_profile("ctm")
 
 # Before the first import of Qt or onnxruntime, here and in every process that a test starts.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+# A shell that runs the tests in the background has them ignore it, and so would every process that
+# they start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FAIL_ON_SKIP = os.environ.get("CTM_FAIL_ON_SKIP") == "1"
 

@@ -241,8 +241,9 @@ class GridView(QTableView):
         menu = QMenu(self)
         for action in self._row_actions:
             action.setEnabled(self.current_row() is not None)
-        menu.addActions(self._row_actions)
-        menu.addSeparator()
+        if self._row_actions:
+            menu.addActions(self._row_actions)
+            menu.addSeparator()
         menu.addActions([self.copy_csv, self.copy_markdown])
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu

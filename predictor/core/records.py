@@ -158,7 +158,8 @@ class Prediction:
         provenance: who measured ``latency_ms`` and how, where it was measured, else empty.
         shared_error: float32 numbers as bytes, what the errors of models on one target have in
             common: the dot product of two models' is the correlation of their errors of
-            ln(latency). Empty where it is not known; not stored.
+            ln(latency). Empty where it is not known; not stored, so that a prediction equals its
+            record.
     """
 
     model: str
@@ -180,7 +181,7 @@ class Prediction:
     flagged_operators: tuple[str, ...] = ()
     predicted_ms: float | None = None
     provenance: str = ""
-    shared_error: bytes = b""
+    shared_error: bytes = field(default=b"", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

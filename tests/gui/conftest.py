@@ -124,6 +124,8 @@ def window(qtbot: QtBot, qapp: QApplication, workspace: Workspace, tmp_path: Pat
     qtbot.addWidget(window)
     window.show()
     qtbot.waitExposed(window)
+    for _ in window.build_views():  # as the application does once the first frame is there
+        pass
     return window
 
 

@@ -189,8 +189,8 @@ def test_the_maps_take_the_colours_of_the_theme(qapp: QApplication, view: Attent
     assert corner() == DARK.surface
 
 
-def attending(model: Model, target: Target) -> OperatorTable:
-    return attended(explain(model, target))
+def attending(model: Model, target: Target, **known: object) -> OperatorTable:
+    return attended(explain(model, target, **known))
 
 
 def test_operators_and_attention_share_pair_and_selection(
@@ -229,9 +229,9 @@ def test_until_there_is_a_table_the_tab_says_that_it_is_coming(
 ) -> None:  # fmt: skip
     go_on = Event()
 
-    def slow(model: Model, target: Target) -> OperatorTable:
+    def slow(model: Model, target: Target, **known: object) -> OperatorTable:
         go_on.wait(10)
-        return attending(model, target)
+        return attending(model, target, **known)
 
     monkeypatch.setattr(explanation, "explain", slow)
     workspace.open_paths([str(make_model())])

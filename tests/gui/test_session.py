@@ -25,7 +25,8 @@ DISTILBERT = resources_dir() / "samples" / "distilbert-base.onnx"
 def started(qtbot: QtBot, folder: Path, *models: str) -> Iterator[Application]:
     application = Application(folder / "store.db", folder / "window.ini")
     qtbot.addWidget(application.window)
-    with qtbot.waitExposed(application.window):
+    # The store is opened with the work that begins after the first frame.
+    with qtbot.waitSignal(application.workspace.recorder.opened, timeout=30_000):
         application.start(models)
     yield application
     application.close()

@@ -84,8 +84,8 @@ def test_medians_are_those_of_numpy_and_shares_grow(pairs: list[tuple[float, flo
     found = Scores.of(answers([(m, p, p / 2, p * 2, p / 4, p * 4) for m, p in pairs]))
     errors = [abs(p - m) / m for m, p in pairs]
 
-    assert found.median_ape_percent == pytest.approx(100 * np.median(errors), abs=1e-9)
-    assert found.mape_percent == pytest.approx(100 * np.mean(errors), abs=1e-9)
+    assert found.median_ape_percent == pytest.approx(100 * np.median(errors), rel=1e-9)
+    assert found.mape_percent == pytest.approx(100 * np.mean(errors), rel=1e-9)
     shares = [found.acc5_percent, found.acc10_percent, found.acc15_percent]
     assert shares == sorted(shares)
     assert found.coverage80_percent <= found.coverage95_percent
