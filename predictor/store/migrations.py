@@ -249,7 +249,34 @@ _PROVENANCE = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _PROBES, _HISTORY, _PROVENANCE)
+# Targets of this machine under its former id, and those that stand for them now.
+_FORMER = "(SELECT id FROM targets WHERE device_id = 'this')"
+_NOW = """
+    (SELECT now.id FROM targets AS former JOIN targets AS now
+        ON now.runtime = former.runtime AND now.precision = former.precision
+        AND now.threads = former.threads AND now.batch = former.batch
+        WHERE former.id = target_id AND now.device_id = 'this-machine')
+"""
+_REFERRING = ("probe_sessions", "measurements", "signatures", "predictions")
+
+_THIS_MACHINE = Migration(
+    "0005_this_machine",
+    (
+        # A target that is there under both ids keeps the signature that is active under the new.
+        "UPDATE OR IGNORE targets SET device_id = 'this-machine' WHERE device_id = 'this'",
+        f"""
+        UPDATE signatures SET active = 0 WHERE target_id IN {_FORMER} AND EXISTS (
+            SELECT 1 FROM signatures AS other WHERE other.active = 1 AND other.target_id = {_NOW})
+        """,  # noqa: S608 - our own words
+        *(
+            f"UPDATE {table} SET target_id = {_NOW} WHERE target_id IN {_FORMER}"  # noqa: S608
+            for table in _REFERRING
+        ),
+        "DELETE FROM targets WHERE device_id = 'this'",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _PROBES, _HISTORY, _PROVENANCE, _THIS_MACHINE)
 
 
 def applied_names(connection: sqlite3.Connection) -> list[str]:

@@ -30,6 +30,7 @@ from predictor.store import (
     probe_sessions,
     settings,
     signatures,
+    targets,
 )
 from predictor.store.database import backup_path, open_database
 from predictor.store.migrations import Migration
@@ -171,6 +172,34 @@ def test_who_measured_is_told_by_every_schema_that_knows(tmp_path: Path, sample:
         connection.execute("UPDATE predictions SET deleted_ns = NULL")
     told = {p.prediction.device_id: p.prediction.provenance for p in predictions.recent(opened, 9)}
     assert told == {"a100": "MLPerf: median", "tesla-t4": "", "rpi5": ""}
+    opened.close()
+
+
+def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "0004_provenance.sqlite"
+    shutil.copy(GOLDEN / path.name, path)
+    once, both = (Configuration("onnxruntime", Precision.FP32, n, 1) for n in (1, 2))
+    made = [("this", once), ("this", both), ("this-machine", both)]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for number, (device_id, configuration) in enumerate(made, 1):
+            target = targets.put(connection, device_id, configuration)
+            connection.execute(
+                "INSERT INTO signatures (id, target_id, active, created_ns) VALUES (?, ?, 1, ?)",
+                (f"{number:032}", target, number),
+            )
+
+    opened = open_database(path)
+
+    found = {int(s.id): (s.device_id, s.configuration, s.active) for s in signatures.every(opened)}
+    assert [found[number] for number in (1, 2, 3)] == [
+        ("this-machine", once, True),
+        ("this-machine", both, False),
+        ("this-machine", both, True),
+    ]
+    assert opened.connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert not opened.connection.execute(
+        "SELECT 1 FROM targets WHERE device_id = 'this'"
+    ).fetchall()
     opened.close()
 
 
