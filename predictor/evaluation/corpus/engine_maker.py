@@ -23,11 +23,16 @@ from predictor.evaluation.corpus.learned import (
     calibrate_by_half,
 )
 from predictor.evaluation.corpus.page import page_part
-from predictor.evaluation.corpus.validation import Validation, validate
-from predictor.training.corpus import HoldOut, draw_hold_out, open_corpus
+from predictor.evaluation.corpus.validation import Rows, Validation, joined, validate
+from predictor.training.corpus import Corpus, HoldOut, draw_hold_out, open_corpus
 from predictor.training.engine.build import experience, train_network, write_checkpoint
 from predictor.training.engine.loop import Recipe
-from predictor.training.engine.signatures import chosen_rows, shipped_signatures
+from predictor.training.engine.signatures import (
+    chosen_rows,
+    key_of,
+    published_rows,
+    shipped_signatures,
+)
 
 VALIDATION: Final = "validation.json"
 PAGE: Final = "validation.md"
@@ -103,14 +108,30 @@ class EngineMaker:
         )
         progress(Progress(0, 1, "calibrating on what was held out"))
         unseen = np.concatenate([split.unseen_device, split.unseen_both])
-        expected = trained.expected(corpus, np.concatenate([unseen, split.unseen_network]))
+        published = self._published(split.training)
+        rows = np.concatenate([unseen, split.unseen_network, *published.values()])
+        expected = trained.expected(corpus, rows)
         usual = calibrate(corpus, expected, unseen, seed)
         halves = calibrate_by_half(corpus, expected, unseen, seed)
-        engine = LearnedEngine(corpus, expected, halves, usual)
-        found = validate(
-            engine, corpus, split, _KS, queries=_QUERIES, progress=progress, cancel=cancel
-        )
-        self._write(found, usual, hold_out)
+        strange = {"unseen_device": split.unseen_device, "unseen_both": split.unseen_both}
+        listed = {"unseen_network": _of_targets(corpus, split.unseen_network, list(published))}
+        found = [
+            validate(engine, corpus, parts, ks, queries=_QUERIES, progress=progress, cancel=cancel)
+            for engine, parts, ks in (
+                (LearnedEngine(corpus, expected, halves, usual), strange, _KS),
+                (LearnedEngine(corpus, expected, halves, usual, published), listed, (0,)),
+            )
+        ]
+        self._write(joined(found), usual, hold_out)
+
+    def _published(self, rows: Rows) -> dict[int, Rows]:
+        """Return which measurements a prediction for each listed target reads from the start."""
+        kept = published_rows(self._corpus, self._targets, rows, self._recipe.seed)
+        return {
+            index: kept[key]
+            for index, target in enumerate(self._targets)
+            if self._corpus.targets[index].is_listed and (key := key_of(target)) in kept
+        }
 
     def ship(
         self, progress: ProgressCallback = no_progress, cancel: CancelToken | None = None
@@ -176,7 +197,9 @@ class EngineMaker:
             "# The learned engine on what it has not seen\n\n"
             "A network was trained without some silicon and some families of networks, which are "
             "held out in every source. Intervals are those of a calibration on the half of the "
-            "held-out silicon that the predicted target is not in.\n\n"
+            "held-out silicon that the predicted target is not in. Where the device is known, its "
+            "published measurements of other families are read, as in predictions for a listed "
+            "target.\n\n"
             + "\n".join(lines)
             + f"\n- silicon held out: {', '.join(held['silicon'])}"
             + f"\n- families held out: {', '.join(held['families'])}\n\n"
@@ -187,6 +210,11 @@ class EngineMaker:
             json.dumps(content, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8"
         )
         (self._folder / PAGE).write_text(page, encoding="utf-8")
+
+
+def _of_targets(corpus: Corpus, rows: Rows, targets: list[int]) -> Rows:
+    kept: Rows = rows[np.isin(corpus.measurements.target[rows], targets)]
+    return kept
 
 
 def _calibration(told: Mapping[str, Any]) -> Calibration:

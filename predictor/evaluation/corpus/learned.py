@@ -67,6 +67,7 @@ class LearnedEngine:
         expected: Expected,
         calibrations: Mapping[str, Calibration],
         usual: Calibration,
+        published: Mapping[int, Rows] | None = None,
     ) -> None:
         """Prepare.
 
@@ -75,7 +76,9 @@ class LearnedEngine:
             expected: of all pairs that will be asked or read.
             calibrations: by silicon.
             usual: of silicon that has none of its own.
+            published: measurements of known targets that are read beside the probes, by target.
         """
+        self._published = {} if published is None else published
         self._corpus, self._expected = corpus, expected
         self._calibrations, self._usual = calibrations, usual
 
@@ -86,6 +89,7 @@ class LearnedEngine:
         calibration = self._calibrations.get(self._corpus.silicon[target], self._usual)
         asked = [self._expected[graph, target] for graph in graphs.tolist()]
         m = self._corpus.measurements
+        support = np.concatenate([self._published.get(target, support[:0]), support])
         known = calibration.prior.unmeasured(asked[0].responses.shape[-1])
         if len(support):
             known = calibration.prior.measured(

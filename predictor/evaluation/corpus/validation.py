@@ -110,6 +110,13 @@ class Validation:
         return [asdict(figures) for figures in self.figures]
 
 
+def joined(validations: Sequence[Validation]) -> Validation:
+    """Return the answers of several validations of one corpus as one."""
+    first = validations[0]
+    answered = [each for validation in validations for each in validation.answered]
+    return Validation(first.sources, first.floors, answered, first.seeds)
+
+
 def validate(
     predict: EnginePredict,
     corpus: Corpus,

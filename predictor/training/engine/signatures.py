@@ -35,20 +35,9 @@ def shipped_signatures(
         prior: of deviations.
         seed: of the draw where a target has very many graphs.
     """
-    rng = np.random.default_rng(seed)
-    by_key: dict[str, list[int]] = {}
     m = corpus.measurements
-    for row in chosen_rows(corpus, rows).tolist():
-        target = targets[int(m.target[row])]
-        if corpus.targets[int(m.target[row])].is_listed:
-            by_key.setdefault(_key(target), []).append(row)
     keys, found, counts = [], [], []
-    for key, members in sorted(by_key.items()):
-        kept = np.array(members)
-        if len(kept) > _MOST:
-            kept = rng.permutation(kept)[:_MOST]
-        if len(kept) < _LEAST:
-            continue
+    for key, kept in published_rows(corpus, targets, rows, seed).items():
         keys.append(key)
         counts.append(len(kept))
         found.append(
@@ -69,6 +58,25 @@ def shipped_signatures(
     )
 
 
+def published_rows(corpus: Corpus, targets: list[Target], rows: Rows, seed: int) -> dict[str, Rows]:
+    """Return which of the measurements ``rows`` make the signature of each listed target, by key.
+
+    Targets with fewer than two measured graphs are left out.
+    """
+    rng = np.random.default_rng(seed)
+    by_key: dict[str, list[int]] = {}
+    for row in chosen_rows(corpus, rows).tolist():
+        index = int(corpus.measurements.target[row])
+        if corpus.targets[index].is_listed:
+            by_key.setdefault(key_of(targets[index]), []).append(row)
+    found = {}
+    for key, members in sorted(by_key.items()):
+        kept = np.array(members)
+        if len(kept) >= _LEAST:
+            found[key] = rng.permutation(kept)[:_MOST] if len(kept) > _MOST else kept
+    return found
+
+
 def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
     """Return one row of each graph on each target, of whole networks only."""
     m = corpus.measurements
@@ -80,7 +88,8 @@ def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
     return chosen
 
 
-def _key(target: Target) -> str:
+def key_of(target: Target) -> str:
+    """Return under which name the signature of a target is filed."""
     c = target.configuration
     threads = threads_in_use(target.device, c.threads)
     return signature_key(Place(target.device.id, c.runtime, str(c.precision), threads))
