@@ -18,7 +18,7 @@ from predictor.core.resources import resources_dir
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates
-from predictor.network.target_facts import TargetFacts, target_facts
+from predictor.network.target_facts import CHOICE_KINDS, TargetFacts, target_facts
 from predictor.network.term_runtime import EncodedGraph, TermRuntime
 from predictor.services.catalogue import load_catalogue
 from predictor.services.ingestion import IngestionWorker
@@ -52,7 +52,7 @@ def shifts(
             continue
         _, output = next(iter(runtime.expect(encoded, own, rate)))
         times = output.parts_ms[:, 0].sum(axis=1)
-        attention = times @ output.operator_to_metric[:, 0, :-1]
+        attention = times @ output.operator_to_metric[:, 0, len(CHOICE_KINDS) : -1]
         top = known[attention[known].argmax()]
         before = float(np.log(times.sum() + output.run_ms[0]))
         moved = {

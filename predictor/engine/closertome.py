@@ -30,7 +30,7 @@ from predictor.engine.doubts import device_doubt, graph_doubts
 from predictor.engine.related import Place, related
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates, is_rated
-from predictor.network.target_facts import TargetFacts, target_facts
+from predictor.network.target_facts import CHOICE_KINDS, TargetFacts, target_facts
 from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 
 Floats = NDArray[np.float64]
@@ -190,18 +190,20 @@ class CloserToMeEngine:
         self, operators: int, places: NDArray[np.int64], output: HeadOutput, known: _Known
     ) -> AttentionMaps | None:
         """Return what HODM attended to: rows of operators that take no time are level."""
-        available = known.facts.available[0]
-        if not available.any() or not len(output.parts_ms):
+        metrics = known.facts.available[0]
+        if not metrics.any() or not len(output.parts_ms):
             return None
-        names = tuple(
+        attended = np.concatenate([np.ones(len(CHOICE_KINDS), np.bool_), metrics])
+        read = tuple(
             name
-            for name, is_known in zip(self._engine.facts.names, available, strict=True)
+            for name, is_known in zip(self._engine.facts.names, metrics, strict=True)
             if is_known
         )
+        names = (*CHOICE_KINDS, *read)
         forward = np.full((operators, len(names)), 1 / len(names), np.float32)
-        forward[places] = output.operator_to_metric[:, 0, :-1][:, available]
+        forward[places] = output.operator_to_metric[:, 0, :-1][:, attended]
         backward = np.zeros((len(names), operators), np.float32)
-        backward[:, places] = output.metric_to_operator[:, 0, :-1][:, available].T
+        backward[:, places] = output.metric_to_operator[:, 0, :-1][:, attended].T
         return AttentionMaps(names, forward, backward, self._engine.blend, self._engine.residual)
 
     def _known(

@@ -14,6 +14,8 @@ from predictor.network.graph_attention import GraphAttention, mapping_strength
 from predictor.network.pooling import bounded, segment_sum
 from predictor.network.scaling import Scaling
 
+_FARTHEST = 6.0  # standard deviations; a network says nothing sensible far outside
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoding:
@@ -131,8 +133,9 @@ class GraphEncoder(nn.Module):
         """Return O, [N, d]. An operator that came after the network was trained is unknown."""
         code = torch.where(graphs.op_code < self.operators, graphs.op_code, 0)
         features = graphs.features[:, : self.features]
-        present = features > 0
-        scaled = torch.where(present, (features - self.mean) / self.std, 0.0)
+        present = features != 0
+        scaled = ((features - self.mean) / self.std).clamp(-_FARTHEST, _FARTHEST)
+        scaled = torch.where(present, scaled, 0.0)
         seen = torch.cat([scaled, present.to(scaled.dtype)], dim=-1)  # [N, 2 F]
         projected = torch.relu(self.project(seen))
         return torch.cat([self.embedding(code), projected], dim=-1)

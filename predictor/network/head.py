@@ -76,13 +76,31 @@ class Conversation(nn.Module):
         self.hodm = HardwareOperationDialogue(config.width, config.pooling, config.typical_nodes)
 
     def forward(
-        self, encoding: Encoding, states: Tensor, description: Tensor, targets: TargetBatch
+        self,
+        encoding: Encoding,
+        states: Tensor,
+        description: Tensor,
+        targets: TargetBatch,
+        further: Tensor | None = None,
     ) -> tuple[Tensor, Dialogue]:
-        """Return the modulated states [N, T, d] and the dialogue."""
+        """Return the modulated states [N, T, d] and the dialogue.
+
+        Args:
+            encoding: of the graphs.
+            states: [N, 1 or T, d].
+            description: [T, target].
+            targets: metrics.
+            further: [T, J, d], tokens that are always available, before those of the metrics.
+        """
         modulated = self.film(states, description)
         tokens, available = self.tokens(
             torch.where(targets.available, targets.values, 0.0), targets.available
         )
+        if further is not None:
+            tokens = torch.cat([further, tokens], dim=1)
+            available = torch.cat(
+                [torch.ones_like(further[..., 0], dtype=torch.bool), available], dim=1
+            )
         return modulated, self.hodm(
             modulated, tokens, available, encoding.graph, encoding.node_counts
         )

@@ -69,6 +69,32 @@ class HardwareTokens(nn.Module):
         return tokens, torch.cat([available, unknown], dim=1)
 
 
+class ConfigurationTokens(nn.Module):
+    """Each kind of choice is a token: its learned embedding plus that of what was chosen.
+
+    Args:
+        kinds: of each choice the kind that it is of, by number; C choices of J kinds.
+        width: d.
+    """
+
+    of_kind: Tensor
+
+    def __init__(self, kinds: tuple[int, ...], width: int) -> None:
+        super().__init__()
+        scale = 1 / math.sqrt(width)
+        count = max(kinds, default=-1) + 1
+        self.embedding = nn.Parameter(torch.randn(count, width) * scale)
+        self.chosen = nn.Parameter(torch.randn(len(kinds), width) * scale)
+        of_kind = torch.zeros(count, len(kinds))
+        of_kind[list(kinds), list(range(len(kinds)))] = 1.0
+        self.register_buffer("of_kind", of_kind, persistent=False)
+
+    def forward(self, choices: Tensor) -> Tensor:
+        """Return tokens [T, J, d] of choices [T, C]; one that is unknown has all of a kind 0."""
+        found: Tensor = (choices.unsqueeze(1) * self.of_kind) @ self.chosen
+        return found + self.embedding
+
+
 class HardwareOperationDialogue(nn.Module):
     """Eq. (7) to (9): operators attend to metrics, metrics to operators, and both are blended.
 

@@ -34,8 +34,8 @@ _OF_GROUPS: Final = frozenset({"is_depthwise", "is_grouped"})
 SCALE_FREE_NAMES: Final = (
     *_SIZES,
     "log1p_weight_groups",
-    "log1p_read_per_written",
-    "log1p_macs_per_byte_written",
+    "log_read_per_written",
+    "log_macs_per_byte_written",
     *_FACTS,
 )
 
@@ -69,7 +69,8 @@ def _amount(features: NDArray[np.floating], name: str) -> NDArray[np.float64]:
 
 
 def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log(1 + ratio), [N], 0 where nothing is below; to what float32 amounts can tell."""
-    ratio = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    rounded: NDArray[np.float64] = np.log1p(ratio).round(3)
+    """Return log(ratio), [N], 0 where either is 0; to what float32 amounts can tell."""
+    both = (above > 0) & (below > 0)
+    ratio = np.divide(above, below, out=np.ones_like(above), where=both)
+    rounded: NDArray[np.float64] = np.log(ratio).round(3)
     return rounded

@@ -37,11 +37,14 @@ _RUNTIMES: Final = (
     "coreml",
     "vitis-ai",
 )  # one that is not here reads as unknown: all are 0
+# Every target has one of each kind; operators attend to it as to a metric.
+CHOICE_KINDS: Final = ("runtime", "precision", "family")
 CHOICES: Final = (
     *(f"runtime {name}" for name in _RUNTIMES),
     *(f"precision {precision}" for precision in Precision),
     *(f"family {family}" for family in Family),
 )
+OF_KIND: Final = tuple(CHOICE_KINDS.index(choice.partition(" ")[0]) for choice in CHOICES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from predictor.network.batch import GraphBatch, TargetBatch
 from predictor.network.config import NetworkConfig
 from predictor.network.encoder import Encoding, GraphEncoder
 from predictor.network.head import Conversation
-from predictor.network.hodm import Dialogue
+from predictor.network.hodm import ConfigurationTokens, Dialogue
 from predictor.network.pooling import segment_sum
 from predictor.network.repeatable import repeatable
 from predictor.network.scaling import Scaling
@@ -72,7 +72,8 @@ class TermOutput:
     Attributes:
         parts_ms: [R, T, 3], time in arithmetic, traffic and launches.
         run_ms: [T], of every run whatever the graph.
-        dialogue: attention in both directions, over the running operators.
+        dialogue: attention in both directions, over the running operators; tokens are the kinds
+            of choices, the metrics, and "unknown".
     """
 
     parts_ms: Tensor
@@ -124,7 +125,7 @@ class TermNetwork(nn.Module):
 
     Args:
         config: metrics are what the dialogue attends to; features are the scale-free ones.
-        choices: C, width of the configuration's part of a target.
+        choices: of each of C choices the kind that it is of, by number.
         responses: F.
         scaling: statistics of the node features.
         summary: numbers that describe a target.
@@ -137,7 +138,7 @@ class TermNetwork(nn.Module):
     def __init__(
         self,
         config: NetworkConfig,
-        choices: int,
+        choices: tuple[int, ...],
         responses: int,
         scaling: Scaling,
         *,
@@ -151,14 +152,15 @@ class TermNetwork(nn.Module):
                 f"they are of {len(scaling.names)} columns, the network reads {config.features}",
                 "fit them on graphs of this version",
             )
-        self.config, self.choices, self.response_count = config, choices, responses
+        self.config, self.choices, self.response_count = config, len(choices), responses
         width = config.width
         with repeatable(config.seed):
             self.encoder = GraphEncoder(config, scaling)
             self.response = nn.Linear(width, _PARTS * responses)
             self.response_scale = nn.Parameter(torch.full((responses,), -1.0))
             self.meeting = nn.Linear(width, width)
-            self.target = TargetSummary(2 * len(config.metrics) + choices, summary, blur)
+            self.target = TargetSummary(2 * len(config.metrics) + len(choices), summary, blur)
+            self.configuration = ConfigurationTokens(choices, width)
             self.conversation = Conversation(config, summary)
             self.of_operator = nn.Linear(width, width)
             self.of_graph = nn.Linear(width + summary, width, bias=False)
@@ -202,13 +204,16 @@ class TermNetwork(nn.Module):
         # The conversation reads no pooled states.
         encoding = Encoding(met, operators.graph, operators.counts, met, met)
         hardware = TargetBatch(targets.values, targets.available)
-        states, dialogue = self.conversation(encoding, met, description, hardware)
+        chosen = self.configuration(targets.choices)
+        states, dialogue = self.conversation(encoding, met, description, hardware, chosen)
         states = dialogue.operator_states(states)
         described = description.unsqueeze(0).expand(dialogue.fused.shape[0], -1, -1)
         context = self.of_graph(torch.cat([dialogue.fused, described], dim=-1))
         if context.shape[0] > 1:
             context = context.index_select(0, operators.graph)
-        hidden = torch.relu(self.of_operator(self.dropout(states)) + context)
+        if self.training:  # the same for all targets: drawing for each takes a tenth of the time
+            states = states * self.dropout(torch.ones_like(states[:, :1]))
+        hidden = torch.relu(self.of_operator(states) + context)
         times = torch.exp(_bounded(self.log_factor(hidden))) * terms_ms  # [R, T, terms]
         parts = torch.stack([_sum_of(times, part) for part in range(_PARTS)], dim=-1)  # [R, T, 3]
         run_ms = _RUN_MS * torch.exp(_bounded(self.log_run(description).squeeze(-1)))

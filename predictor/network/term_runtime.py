@@ -58,8 +58,8 @@ class HeadOutput:
     Attributes:
         parts_ms: float32 [R, T, 3], time in arithmetic, traffic and launches.
         run_ms: float32 [T], of every run.
-        operator_to_metric: float32 [R, T, M + 1].
-        metric_to_operator: float32 [R, T, M + 1].
+        operator_to_metric: float32 [R, T, J + M + 1]: kinds of choices, metrics, "unknown".
+        metric_to_operator: float32 [R, T, J + M + 1].
     """
 
     parts_ms: NDArray[np.float32]

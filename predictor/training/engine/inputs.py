@@ -48,7 +48,7 @@ class Statistics:
         packed = corpus.graphs.packed
         nodes, _ = ranges(packed.node_offsets, np.unique(graph))
         rows = scale_free(packed.features[np.unique(packed.kind[nodes])])
-        features = Scaling.fit(SCALE_FREE_NAMES, np.where(rows > 0, rows, np.nan))
+        features = Scaling.fit(SCALE_FREE_NAMES, np.where(rows != 0, rows, np.nan))
         seen = [targets[index] for index in np.unique(target).tolist()]
         devices: Mapping[str, Device] = {t.device.id: t.device for t in seen}
         typical = Typical.fit(list(devices.values()))

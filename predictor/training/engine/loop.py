@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.network.config import Attention, NetworkConfig
-from predictor.network.target_facts import CHOICES
+from predictor.network.target_facts import OF_KIND
 from predictor.network.term_network import TargetInput, TermNetwork
 from predictor.network.work_terms import KINDS
 from predictor.training.corpus.corpus import Corpus
@@ -28,14 +28,14 @@ from predictor.training.engine.loss import Deviations, block_loss
 
 # Weight of a source, and graphs and targets of a block of it.
 BLOCKS: Final[Mapping[str, tuple[float, int, int]]] = {
-    "ncnn": (0.34, 12, 32),
-    "timm": (0.16, 14, 8),
+    "ncnn": (0.30, 12, 16),
+    "timm": (0.22, 14, 8),
     "neusight": (0.04, 8, 8),
-    "aihub": (0.07, 10, 24),
+    "aihub": (0.07, 10, 12),
     "coral_edgetpu": (0.01, 8, 8),
     "xilinx_dpu": (0.01, 8, 8),
     "mlperf_inference_v05": (0.05, 8, 8),
-    "neusight-operators": (0.08, 256, 7),
+    "neusight-operators": (0.06, 256, 7),
     "nas-fbnet": (0.10, 24, 12),
     "nas-nasbench201": (0.08, 24, 12),
     "nas-ofa": (0.05, 24, 4),
@@ -43,7 +43,7 @@ BLOCKS: Final[Mapping[str, tuple[float, int, int]]] = {
 _KEEP_EVERY_S: Final = 60.0
 _WARM_UP: Final = 30  # steps
 _LAST_RATE: Final = 0.01  # of the learning rate
-_TYPICAL_NODES: Final = 60.0
+_TYPICAL_NODES: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Recipe:
         seed: of weights and draws.
     """
 
-    steps: int = 2000
+    steps: int = 8000
     width: int = 48
     layers: int = 2
     responses: int = 32
@@ -78,7 +78,7 @@ class Recipe:
     dropout: float = 0.1
     metric_dropout: float = 0.4
     metric_noise: float = 0.5
-    misstated: float = 0.4
+    misstated: float = 0.5
     misstatement: float = 0.4
     seed: int = 0
 
@@ -114,7 +114,7 @@ def new_training(recipe: Recipe, statistics: Statistics, sources: int) -> Traini
     )
     network = TermNetwork(
         config,
-        len(CHOICES),
+        OF_KIND,
         recipe.responses,
         statistics.features,
         summary=recipe.summary,

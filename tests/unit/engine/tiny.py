@@ -31,7 +31,7 @@ from predictor.network.features import exact_features
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
-from predictor.network.target_facts import CHOICES, fit_facts
+from predictor.network.target_facts import OF_KIND, fit_facts
 from predictor.network.term_export import export_terms
 from predictor.network.term_network import TermNetwork
 from tests.unit.cost.graphs import Op, make_graph, make_target
@@ -60,7 +60,7 @@ def tiny_network(seed: int = 0) -> TermNetwork:
     )
     rows = scale_free(exact_features(make_graph([Op(macs=100, read=10, written=10), Op()])))
     network = TermNetwork(
-        config, len(CHOICES), RESPONSES, Scaling.fit(SCALE_FREE_NAMES, rows), summary=3
+        config, OF_KIND, RESPONSES, Scaling.fit(SCALE_FREE_NAMES, rows), summary=3
     )
     randomise(network, seed)
     return network.eval()

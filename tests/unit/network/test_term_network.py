@@ -18,7 +18,7 @@ from predictor.network.features import exact_features
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
-from predictor.network.target_facts import TargetFacts, target_facts
+from predictor.network.target_facts import CHOICE_KINDS, OF_KIND, TargetFacts, target_facts
 from predictor.network.term_network import TargetInput, TermNetwork, TermOutput
 from predictor.network.term_runtime import TermRuntime
 from predictor.network.work_terms import KINDS, TERMS, Operators, leaving_share, work_terms
@@ -81,9 +81,7 @@ def test_times_are_factors_of_the_work_terms() -> None:
 
 def test_an_untrained_network_says_nearly_what_the_terms_say() -> None:
     config = NetworkConfig(metrics=FACTS.names, width=8, features=len(SCALE_FREE_NAMES))
-    network = TermNetwork(
-        config, tiny_network().choices, 2, Scaling.identity(SCALE_FREE_NAMES), summary=3
-    ).eval()
+    network = TermNetwork(config, OF_KIND, 2, Scaling.identity(SCALE_FREE_NAMES), summary=3).eval()
     _, _, terms = inputs(GRAPH)
 
     memory = run(network, GRAPH).parts_ms[..., 1]
@@ -120,7 +118,7 @@ def test_a_metric_that_is_not_known_changes_nothing() -> None:
     after = run(network, GRAPH, replace(known, values=torch.where(missing, 0.0, garbage))).dialogue
 
     torch.testing.assert_close(before.operator_to_metric, after.operator_to_metric)
-    columns = before.operator_to_metric[..., :-1][:, missing]
+    columns = before.operator_to_metric[..., len(CHOICE_KINDS) : -1][:, missing]
     assert not columns.any()
 
 
@@ -138,7 +136,7 @@ def test_each_operators_attention_sums_to_one() -> None:
 
     sums = dialogue.operator_to_metric.sum(dim=-1)
     torch.testing.assert_close(sums, torch.ones_like(sums))
-    of_metrics = dialogue.metric_to_operator[..., :-1].sum(dim=0)  # [T, M], over the operators
+    of_metrics = dialogue.metric_to_operator[..., len(CHOICE_KINDS) : -1].sum(dim=0)  # [T, M]
     known = torch.from_numpy(facts().available)
     torch.testing.assert_close(of_metrics[known], torch.ones(int(known.sum())))
 
