@@ -32,7 +32,7 @@ _SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of b and w, times what is usu
 _SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
 _NOISES: Final = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # of the noise, times what is usual
 _NOISE_SPREAD: Final = 0.7
-_APART: Final = 1.5  # of the tilt of a part from the median of its graph's
+_APART: Final = 4.0  # of the tilt of a part from the median of its graph's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
