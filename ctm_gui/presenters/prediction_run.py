@@ -90,21 +90,24 @@ def compare(
     Raises:
         InputError: the configuration asked for makes no sense.
     """
-    started = time.perf_counter()
+    started = told = time.perf_counter()
     targets = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
     known = signatures.of(targets)
     rows: list[ComparisonRow] = []
     done = predicted = 0
+    count = 1
     while done < len(models) and targets:
-        share_s = time.perf_counter() - started
-        # The first run tells the pace: one model, then as many as fit in the time of a part.
-        count = max(1, int(done * _PART_S / share_s)) if done else 1
+        begun = time.perf_counter()
         some = models[done : done + count]
         rows += _rows(some, targets, own, known)
         done += len(some)
         predicted += sum(not compared.problem for compared in some) * len(targets)
-        if done < len(models) and time.perf_counter() - started > _PART_S:
+        now = time.perf_counter()
+        # Each run tells the pace of the next: as many models as fit in the time of a part.
+        count = max(1, int(len(some) * _PART_S / (now - begun)))
+        if done < len(models) and now - told > _PART_S:
             part(Comparison(tuple(models[:done]), targets, tuple(rows), predicted, known=known))
+            told = time.perf_counter()
     seconds = time.perf_counter() - started
     return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, known)
 

@@ -29,9 +29,9 @@ from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
     BarPainter,
     ChartState,
+    LabelRuler,
     NameAxis,
     ValueAxis,
-    label_width,
 )
 from ctm_gui.views.latency_legend import LegendAxis
 from ctm_gui.views.plots import PixelItem, RowPlot
@@ -78,6 +78,7 @@ class LatencyChart(QWidget):
     def show_layout(self, layout: ChartLayout, budget_ms: float | None) -> None:
         """Show the bars of ``layout``, and the budget that it was made with."""
         self._state.layout, self._budget_ms = layout, budget_ms
+        self._state.ruler = LabelRuler(self._state.font)
         self._value_axis.setLabel(_axis_label(layout.unit))
         self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
         self._fit_names()
@@ -192,7 +193,7 @@ class LatencyChart(QWidget):
             self._legend.fit()
 
     def _label_px(self, bar: Bar) -> float:
-        return label_width(bar, self._state.font) + 2 * LABEL_GAP_PX
+        return self._state.ruler.width(bar) + 2 * LABEL_GAP_PX
 
     def _fit_names(self) -> None:
         """Give the names the width that they need."""

@@ -78,7 +78,9 @@ class MessageList(QWidget):
         # The log forgets its oldest messages, and so does the list.
         while self._list.count() > len(self._log.messages):
             self._list.takeItem(0)
-        self._list.scrollToBottom()
+        # It lays all the lines out.
+        if self.isVisible():
+            self._list.scrollToBottom()
 
     def _colour(self, item: QListWidgetItem, message: Message) -> None:
         error = message.level is Level.ERROR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from heapq import nlargest
 from typing import Protocol
 
 import numpy as np
@@ -31,11 +32,13 @@ from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import CELL_PADDING_PX
+from ctm_gui.views.cell_delegate import CellDelegate
 from ctm_gui.views.tooltips import as_tooltip
 from ctm_gui.views.turns import in_turns
 
 _SAMPLED_ROWS = 64
 _SAMPLED_CELLS = 1024
+_MEASURED_TEXTS = 12
 _LEAST_SAMPLED = 4
 _WIDEST_COLUMN_PX = 360.0
 _NARROWEST_TEXT_PX = 140.0
@@ -72,7 +75,12 @@ class GridView(QTableView):
         self._copies = 0
         self._row_actions: list[QAction] = []
         self._least_px: dict[str, int] = {}
+        self._natural_px: list[float] = []
         self.setModel(model)
+        self.setItemDelegate(CellDelegate(self))
+        # Qt would paint once before it lays the rows out anew, and once more after.
+        for changed in (model.modelReset, model.layoutChanged):
+            changed.connect(self.executeDelayedItemsLayout)
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -98,10 +106,20 @@ class GridView(QTableView):
         Where they do not fit, columns of text are pressed together, so that the numbers stay in
         view; widths that the user has set are left as they are.
         """
-        columns = self._grid_model.grid.columns
-        if self._sized_by_user or not columns:
-            return
-        natural = self._natural_widths()
+        if not self._sized_by_user and self._grid_model.grid.columns:
+            self._natural_px = self._natural_widths()
+            self._share_width()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share out the new width."""
+        super().resizeEvent(event)
+        if len(self._natural_px) != self._grid_model.columnCount():
+            self.fit_columns()
+        elif not self._sized_by_user:
+            self._share_width()
+
+    def _share_width(self) -> None:
+        columns, natural = self._grid_model.grid.columns, list(self._natural_px)
         texts = [number for number, column in enumerate(columns[:-1]) if not column.numeric]
         numbers = sum(natural) - sum(natural[number] for number in texts)
         pressed = shared_widths(
@@ -117,11 +135,6 @@ class GridView(QTableView):
                 self.setColumnWidth(number, round(width))
         self._fitting = False
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share out the new width."""
-        super().resizeEvent(event)
-        self.fit_columns()
-
     def _natural_widths(self) -> list[float]:
         model, metrics = self._grid_model, self.fontMetrics()
         # Few rows of many columns: a cell takes a while to write.
@@ -134,8 +147,11 @@ class GridView(QTableView):
             if self.isColumnHidden(number):
                 widths.append(0.0)
                 continue
-            texts = [column.title, *(column.text(row) for row in sample)]
-            widest = max(metrics.horizontalAdvance(line) for t in texts for line in t.split("\n"))
+            texts = {column.title, *(column.text(row) for row in sample)}
+            lines = [line for text in texts for line in text.split("\n")]
+            # Measuring takes longer than writing: the widest is among those with most letters.
+            longest = nlargest(_MEASURED_TEXTS, lines, key=len)
+            widest = max(map(metrics.horizontalAdvance, longest))
             natural = min(float(widest + margin_px), _WIDEST_COLUMN_PX)
             widths.append(max(natural, self._least_px.get(column.key, 0)))
         return widths
