@@ -18,6 +18,7 @@ from ctm_gui.theme import DARK
 from ctm_gui.views.history_view import HistoryView
 from ctm_gui.views.main_window import HISTORY_TAB, MainWindow
 from ctm_gui.views.truth_dialog import TruthDialog
+from predictor.core.records import Basis, Prediction
 from predictor.core.units import LatencyUnit
 from predictor.services.catalogue import Catalogue
 from predictor.services.history import open_history
@@ -274,6 +275,34 @@ def test_then_and_now_in_a_window_of_their_own(
         view.compare()
     assert view.changes.heading.text() == "4 cannot be predicted now."
     view.changes.close()
+
+
+def test_now_is_predicted_with_what_was_measured_since(
+    view: HistoryView, qtbot: QtBot, settled: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view.desk, "_devices", lambda: DEVICES)
+
+    def now_of_other() -> Prediction:
+        rows = [
+            i
+            for i, row in enumerate(view.desk.data.rows)
+            if row.stored.prediction.model == "other.onnx"
+            and row.stored.prediction.device_id == "fast"
+        ]
+        with qtbot.waitSignal(view.desk.compared, timeout=WAIT_MS) as told:
+            view.desk.compare(rows)
+        (entry,) = told.args[0]
+        return entry.now
+
+    before = now_of_other()
+    assert before.basis is Basis.ZERO_SHOT
+    net = view.desk.data.rows[choose(view, "net.onnx", "fast")].stored
+    assert net.prediction.latency_ms is not None
+    view.desk.add_truth(net, NewTruth(str(net.prediction.latency_ms * 5)))
+    settled()
+    after = now_of_other()
+    assert after.basis is Basis.PROBED
+    assert after.latency_ms != before.latency_ms
 
 
 def test_a_model_that_is_gone_is_not_opened(
