@@ -26,6 +26,7 @@ from predictor.probing.measuring.interface import (
 from predictor.services import probing_plan
 from predictor.services.probing import open_probing
 from tests.unit.probing.plans import QUICK, relu_network
+from tests.unit.services.test_probing import BOARD as MEASURED
 from tests.unit.services.test_probing import Script, small_plan
 
 # A shipped board: nothing of this machine is measured for the estimates.
@@ -211,8 +212,11 @@ def test_a_network_is_left_out_with_a_reason_that_is_shown(
 
 
 def test_a_signature_tells_what_it_changes_for_a_model(
-    capsys: pytest.CaptureFixture[str], measured: tuple[str, str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], measured: tuple[str, str], own_store: Path, tmp_path: Path
 ) -> None:
+    with open_probing(own_store) as probing:
+        assert probing.keep_device(MEASURED)
+        assert not probing.keep_device(MEASURED)
     model = tmp_path / "model.onnx"
     model.write_bytes(relu_network(dims=(64, 4096)))
     found = document(capsys, "show", measured[1], "--model", str(model))["models"][0]
