@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctm_gui.presenters.wording import (
+from predictor.core.records import Prediction
+from predictor.core.units import LatencyUnit
+from predictor.core.verdict import verdict_text
+from predictor.core.wording import (
     basis_text,
     batch_of,
     configuration_text,
@@ -17,9 +20,6 @@ from ctm_gui.presenters.wording import (
     number,
     shown,
 )
-from predictor.core.records import Prediction
-from predictor.core.units import LatencyUnit
-from predictor.core.verdict import verdict_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from ctm_gui.presenters.difference import ModelDifference
 from ctm_gui.presenters.grid import Column, Grid, search_mask, search_texts
 from ctm_gui.presenters.operators import operator_unit
 from ctm_gui.presenters.ordering import FloatArray
-from ctm_gui.presenters.wording import NOTHING, change_text, shown, signed
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import NOTHING, change_text, shown, signed
 from predictor.services.operator_difference import Change
 from predictor.services.prediction import OperatorFacts
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.ordering import FloatArray, IndexArray, stable_order
 from ctm_gui.presenters.tabular import to_csv
-from ctm_gui.presenters.wording import NOTHING
 from predictor.core.markdown import markdown_table
 from predictor.core.text import is_plain, printable
+from predictor.core.wording import NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.presenters.devices import StoreRunner
 from ctm_gui.presenters.history_undo import Deletion, Marking, NewTruthCommand
 from ctm_gui.presenters.past_rows import PastRow, PastRows, past_rows
-from ctm_gui.presenters.wording import shown
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, Prediction
+from predictor.core.wording import shown
 from predictor.services.history import History
 from predictor.services.own_signatures import OwnSignatures
 from predictor.services.past_predictions import (

@@ -14,8 +14,8 @@ from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import TargetGroups
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.wording import in_unit, number, shown
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import in_unit, number, shown
 
 SINGLE_ROW_PX = 28
 ROW_PX = 18

@@ -10,8 +10,8 @@ from ctm_gui.presenters.probing_choice import Unfinished
 from ctm_gui.presenters.probing_import import ReadFile
 from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
 from ctm_gui.presenters.probing_results import ResultRow, moment, ratio_text
-from ctm_gui.presenters.wording import NOTHING, configuration_text, shown
 from predictor.core.units import format_count
+from predictor.core.wording import NOTHING, configuration_text, shown
 from predictor.services.probing import ProbeState, StoredSignature
 from predictor.services.probing_plan import ProbePlan
 

@@ -14,11 +14,11 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.presenters.probing_choice import Unfinished, Way, unfinished, way_of
 from ctm_gui.presenters.probing_store import ProbingStore
-from ctm_gui.presenters.wording import shown
 from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
 from predictor.core.units import significant
+from predictor.core.wording import shown
 from predictor.services.probing import Probing, StoredProbe, StoredSession, StoredSignature
 
 

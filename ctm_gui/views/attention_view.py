@@ -26,13 +26,13 @@ from ctm_gui.presenters.attention_grid import LATENCY, AttentionGrid
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
 from ctm_gui.views.attention_map import AttentionMap
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
 from ctm_gui.views.tables import GridView, copy_button, in_parts
 from predictor.core.records import Device
+from predictor.core.wording import shown
 from predictor.services.prediction import OperatorTable
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.wording import configuration_text
 from ctm_gui.views.metric_field import note_label, show_note
 from ctm_gui.views.what_if_bar import PRECISION_NAMES
 from predictor.core.records import RUNTIMES, Configuration, Precision
+from predictor.core.wording import configuration_text
 
 _MAX_THREADS = 1024
 _LIST_PX = 104

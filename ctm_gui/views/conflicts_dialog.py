@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.projects import OpenedProject
-from ctm_gui.presenters.wording import shown
+from predictor.core.wording import shown
 from predictor.services.project_import import Choice, Conflict, Subject, always
 
 _WORDS = {Choice.KEEP: "Keep mine", Choice.TAKE: "Take theirs", Choice.BOTH: "Keep both"}

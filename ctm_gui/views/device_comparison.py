@@ -19,9 +19,9 @@ from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_comparison import DeviceComparisonGrid, comparison_summary
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.presenters.wording import shown
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.records import Device
+from predictor.core.wording import shown
 
 
 class DeviceComparisonView(QWidget):

@@ -24,9 +24,9 @@ from ctm_gui.presenters.difference_grid import (
     difference_summary,
 )
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.presenters.wording import shown
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
 from predictor.services.operator_difference import Change
 
 _DEVICE_PX, _NAME_PX = 180, 220

@@ -23,7 +23,6 @@ from ctm_gui.presenters.latency_chart import (
     lay_out,
     value_range,
 )
-from ctm_gui.presenters.wording import number
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
@@ -37,6 +36,7 @@ from ctm_gui.views.latency_legend import LegendAxis
 from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import number
 
 _NAME_PX = (160, 370)
 _EXPORT_WIDTH_PX = 1100

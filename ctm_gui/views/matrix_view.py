@@ -20,12 +20,12 @@ from ctm_gui.models.variants_model import VariantsModel
 from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.variants import VariantMatrix, fastest_models, matrix_summary
 from ctm_gui.presenters.variants_grid import MARK, MODEL, FastestGrid, VariantsGrid
-from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.variant_delegate import VariantDelegate
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
 
 _MODEL_PX, _DEVICE_PX = 190, 220
 _ROW_GAP_PX = 10

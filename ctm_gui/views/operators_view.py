@@ -22,7 +22,6 @@ from ctm_gui.models.operators_model import OperatorsModel
 from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
 from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import ask_and_save, save_plot
@@ -31,6 +30,7 @@ from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.type_strip import TypeStrip
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
 from predictor.services.prediction import OperatorTable
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."

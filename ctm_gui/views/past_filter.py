@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QLineEdit, QWidget
 
 from ctm_gui.presenters.past_rows import PERIODS, PastFilter, PastRows
-from ctm_gui.presenters.wording import NOTHING, shown
 from predictor.core.records import Basis
+from predictor.core.wording import NOTHING, shown
 
 _BOX_PX = 150
 

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.projects import ProjectExchange
-from ctm_gui.presenters.wording import shown
 from predictor.core.progress import Progress
+from predictor.core.wording import shown
 
 _SUFFIX = ".ctmproject"
 _FILES = f"CloserToMe projects (*{_SUFFIX});;All (*)"

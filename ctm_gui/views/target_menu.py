@@ -7,8 +7,8 @@ from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.presenters.wording import configuration_text
 from predictor.core.records import Device
+from predictor.core.wording import configuration_text
 
 
 def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> QMenu:

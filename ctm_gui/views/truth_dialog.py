@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.wording import batch_of, configuration_text, latency_text, shown
 from predictor.core.errors import InputError
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import batch_of, configuration_text, latency_text, shown
 from predictor.services.past_predictions import (
     MAX_NOTE,
     STATISTICS,

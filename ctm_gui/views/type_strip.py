@@ -16,11 +16,11 @@ from ctm_gui.presenters.operators import (
     percent,
     type_details,
 )
-from ctm_gui.presenters.wording import latency_text
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.latency_items import paint_bar
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import latency_text
 
 _ROW_PX = 19
 _LEGEND_PX = 24

@@ -20,9 +20,9 @@ from ctm_gui.presenters.probing_results import (
     moment,
     signature_facts,
 )
-from ctm_gui.presenters.wording import configuration_text, shown
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
+from predictor.core.wording import configuration_text, shown
 from predictor.services.probing import SessionState, StoredSignature
 
 _UPPER_PX, _LOWER_PX = 330, 190

@@ -16,7 +16,8 @@ from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.history_view import HistoryView
-from ctm_gui.views.main_window import HISTORY_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import HISTORY_TAB
 from ctm_gui.views.truth_dialog import TruthDialog
 from predictor.core.records import Basis, Prediction
 from predictor.core.units import LatencyUnit
@@ -44,7 +45,7 @@ def stored(tmp_path: Path, own_folders: None) -> Path:
 def view(window: MainWindow, qtbot: QtBot) -> HistoryView:
     window.resize(1300, 850)
     window.show_tab(HISTORY_TAB)
-    view = window.history_view
+    view = window.central.history_view
     qtbot.waitUntil(lambda: view.is_built and len(view.desk.data) == 4, timeout=WAIT_MS)
     return view
 
@@ -344,7 +345,7 @@ def test_compare_offers_to_record_what_was_measured(
     settle: Callable[[Workspace], None],
     qtbot: QtBot,
 ) -> None:
-    workspace, table = window.workspace, window.compare_view.table
+    workspace, table = window.workspace, window.central.compare_view.table
     window.open_paths([str(make_model("new.onnx"))])
     settle(workspace)
     table.select_rows([0], 0)
@@ -352,7 +353,7 @@ def test_compare_offers_to_record_what_was_measured(
     (action,) = [a for a in menu.actions() if a.text() == "Record Measured Latency…"]
     with qtbot.waitSignal(workspace.history.found, timeout=WAIT_MS):
         action.trigger()
-    dialog = window.history_view.truth_dialog
+    dialog = window.central.history_view.truth_dialog
     dialog.value_box.setText("12.5")
     dialog.accept()
     menu.close()

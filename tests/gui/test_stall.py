@@ -22,7 +22,8 @@ from ctm_gui.application import Application
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE
-from ctm_gui.views.main_window import DEVICES_TAB, OPERATORS_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import DEVICES_TAB, OPERATORS_TAB
 from predictor.core.resources import resources_dir
 from predictor.services.prediction import OperatorTable
 from tests.gui.attended import BOARD, attended
@@ -138,7 +139,7 @@ def test_dropping_models_never_stalls_the_window(
         qtbot.waitUntil(lambda: len(workspace.shelf.entries) == len(files))
         settle(workspace)
         if tab == OPERATORS_TAB:
-            qtbot.waitUntil(lambda: window.explanation.settled)
+            qtbot.waitUntil(lambda: window.central.explanation.settled)
         longest.append(heart.stop())
         assert len(workspace.comparison.rows) == len(files) * len(workspace.selection.selected)
         workspace.shelf.remove(range(len(files)))
@@ -155,7 +156,7 @@ def test_many_operators_are_sorted_and_scrolled_without_a_stall(
     make_model: Callable[..., Path],
     settle: Callable[[Workspace], None],
 ) -> None:
-    window, table = application.window, application.window.operators_view.table
+    window, table = application.window, application.window.central.operators_view.table
     window.show_tab(OPERATORS_TAB)
     with qtbot.waitExposed(window):
         application.start()
@@ -165,8 +166,8 @@ def test_many_operators_are_sorted_and_scrolled_without_a_stall(
     steps = {
         "sort by name": lambda: table.sort_by("name"),
         "sort by share": lambda: table.sort_by("share", descending=True),
-        "search": lambda: window.operators_view.search_box.setText("product_77"),
-        "show all": window.operators_view.search_box.clear,
+        "search": lambda: window.central.operators_view.search_box.setText("product_77"),
+        "show all": window.central.operators_view.search_box.clear,
         "scroll": lambda: table.verticalScrollBar().setValue(LARGE // 2),
         "to the end": table.scrollToBottom,
     }
@@ -208,7 +209,7 @@ def test_the_first_look_at_the_devices_never_stalls_the_window(
 
 def first_looks(qtbot: QtBot, window: MainWindow) -> dict[str, float]:
     """Look at the Devices tab and at each of its pages; return the longest gaps, in ms."""
-    view, heart = window.devices_view, Heartbeat()
+    view, heart = window.central.devices_view, Heartbeat()
     longest = {}
     heart.start()
     window.show_tab(DEVICES_TAB)
