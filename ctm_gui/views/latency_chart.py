@@ -175,6 +175,7 @@ class LatencyChart(QWidget):
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
         width = max(self.rows_plot.box.rect().width(), 1.0)
         share = bars_share(layout, self._label_px, width, log=log)
+        self._value_axis.end = end
         self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
         self._place_budget_line()
         self._repaint()

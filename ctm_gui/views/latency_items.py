@@ -315,7 +315,16 @@ class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
 
 
 class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """The axis of latencies, with plain numbers on a logarithmic scale too."""
+    """The axis of latencies, with plain numbers on a logarithmic scale too.
+
+    ``end`` is where its logarithmic ticks end: what lies further right is room for labels.
+    """
+
+    def __init__(self, side: str) -> None:
+        super().__init__(side)
+        # Its own factor, such as (x1e+15), would stand beside a label that says the unit.
+        self.enableAutoSIPrefix(False)
+        self.end = math.inf
 
     def tickValues(
         self, low: float, high: float, size: float
@@ -323,7 +332,8 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         """Return levels of ticks as pyqtgraph asks for them; None marks those without a label."""
         if not self.logMode:
             return list(super().tickValues(low, high, size))
-        labelled, bare = log_ticks(low, high, size)
+        end = min(high, self.end)
+        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low))
         return [(1.0, labelled), (None, bare)]
 
     def logTickStrings(
