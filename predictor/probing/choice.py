@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
-from predictor.core.records import Target
-from predictor.probing.estimates import estimated_ms
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.selection.belief import Belief, most_telling
 from predictor.probing.selection.dbsel import DBSel
@@ -20,9 +19,9 @@ from predictor.probing.selection.interface import Pool, Selector
 from predictor.probing.selection.random import RandomSelector
 
 ADAPTIVE: Final = "adaptive"
-_DBSEL: Final = "dbsel"
+DBSEL: Final = "dbsel"
 SELECTORS: Final[dict[str, Selector]] = {
-    _DBSEL: DBSel(),
+    DBSEL: DBSel(),
     "dopt": DOptimalSelector(),
     "iopt": IOptimalSelector(),
     "random": RandomSelector(),
@@ -44,7 +43,8 @@ class Choosing:
         probes: k, how many networks are measured altogether.
         seed: of what is random.
         pool: the N networks that may be measured.
-        known: targets whose estimates DBSel takes for training latencies.
+        known_ms: float64 [N, D], what the networks take on known targets: DBSel's training
+            latencies, the predicted ones of an engine where none are published.
         live: whether some are measured before the others are chosen.
         belief: of the networks of the pool, what was measured so far taken into account; the
             adaptive selector needs it.
@@ -57,7 +57,7 @@ class Choosing:
     probes: int
     seed: int
     pool: Sequence[PoolNetwork]
-    known: Sequence[Target] = ()
+    known_ms: NDArray[np.float64] | None = None
     live: bool = False
     belief: Belief | None = None
     asked: Belief | None = None
@@ -125,9 +125,7 @@ class Choosing:
         return half_width(asked) <= self.within
 
     def _candidates(self) -> Pool:
-        latency_ms = estimated_ms(self.pool, self.known)
-        latency_ms = latency_ms[:, ~np.isnan(latency_ms).any(axis=0)]
-        return Pool(latency_ms if latency_ms.size else None, graph_features(self.pool))
+        return Pool(self.known_ms, graph_features(self.pool))
 
     def _why(self, place: int) -> str:
         if self.selector == "random":

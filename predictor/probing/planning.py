@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.records import Target
-from predictor.probing.choice import ADAPTIVE, ROUND, Choosing
+from predictor.probing.choice import ADAPTIVE, DBSEL, ROUND, Choosing
 from predictor.probing.estimates import START_S, estimated_ms, expected_seconds
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
@@ -110,7 +110,7 @@ class Beliefs:
 def make_plan(
     wish: Wish,
     pool: Sequence[PoolNetwork],
-    known: Sequence[Target],
+    known_ms: NDArray[np.float64] | None,
     beliefs: Beliefs | None = None,
 ) -> ProbePlan:
     """Choose the networks that are measured first: all, unless the choice is live.
@@ -118,8 +118,7 @@ def make_plan(
     Args:
         wish: what is asked for.
         pool: the networks to choose from.
-        known: targets whose estimates DBSel takes for training latencies, all weighing the same:
-            nothing is known of the device that is to be probed.
+        known_ms: float64 [N, D], what they take on known targets; DBSel needs it.
         beliefs: on the target; the adaptive selector needs them.
 
     Raises:
@@ -130,7 +129,7 @@ def make_plan(
     settings = _settings_within(wish)
     expected = estimated_ms(pool, [wish.target])[:, 0]
     affordable = _affordable(expected, wish, settings)
-    chosen = _choosing(wish, [pool[i] for i in affordable], known, _taken(beliefs, affordable))
+    chosen = _choosing(wish, pool, affordable, known_ms, beliefs)
     probes = [
         PlannedProbe(pool[affordable[row]], why, _number(expected[affordable[row]]))
         for row, why in chosen.first()
@@ -160,7 +159,7 @@ def make_plan(
 def more_probes(
     wish: Wish,
     pool: Sequence[PoolNetwork],
-    known: Sequence[Target],
+    known_ms: NDArray[np.float64] | None,
     told: Mapping[str, float],
     beliefs: Beliefs | None = None,
 ) -> list[PlannedProbe]:
@@ -169,42 +168,36 @@ def more_probes(
     Args:
         wish: what was asked for.
         pool: the networks to choose from.
-        known: as :func:`make_plan` takes them.
+        known_ms: as :func:`make_plan` takes it.
         told: latency in ms of every network of the session so far; NaN for those without.
         beliefs: on the target, what was measured so far taken into account.
     """
     expected = estimated_ms(pool, [wish.target])[:, 0]
     fitting = set(_affordable(expected, wish, _settings_within(wish)))
     rows = [i for i, network in enumerate(pool) if i in fitting or network.name in told]
-    chosen = _choosing(wish, [pool[i] for i in rows], known, _taken(beliefs, rows)).more(told)
+    chosen = _choosing(wish, pool, rows, known_ms, beliefs).more(told)
     return [PlannedProbe(pool[rows[i]], why, _number(expected[rows[i]])) for i, why in chosen]
 
 
 def _choosing(
     wish: Wish,
     pool: Sequence[PoolNetwork],
-    known: Sequence[Target],
+    rows: Sequence[int],
+    known_ms: NDArray[np.float64] | None,
     beliefs: Beliefs | None,
 ) -> Choosing:
-    """Return what a choice among ``pool`` is made from."""
+    """Return what a choice among some networks of the pool is made from."""
     return Choosing(
         wish.selector,
         wish.probes,
         wish.seed,
-        pool,
-        known,
+        [pool[row] for row in rows],
+        None if known_ms is None else known_ms[list(rows)],
         wish.live,
-        beliefs.pool if beliefs else None,
-        beliefs.asked or beliefs.pool if beliefs else None,
+        beliefs.pool.take(rows) if beliefs else None,
+        (beliefs.asked or beliefs.pool) if beliefs else None,
         wish.within,
     )
-
-
-def _taken(beliefs: Beliefs | None, rows: Sequence[int]) -> Beliefs | None:
-    """Return what is believed of some networks of the pool; what is asked about stays."""
-    if beliefs is None:
-        return None
-    return Beliefs(beliefs.pool.take(rows), beliefs.asked or beliefs.pool)
 
 
 def _sentinel_blocks(wish: Wish) -> int:
@@ -212,7 +205,7 @@ def _sentinel_blocks(wish: Wish) -> int:
     rounds = 1
     if wish.live and wish.selector == ADAPTIVE:
         rounds = math.ceil(wish.probes / ROUND)
-    elif wish.live and wish.selector == "dbsel":
+    elif wish.live and wish.selector == DBSEL:
         rounds = 2
     return _SENTINEL_BLOCKS * rounds
 

@@ -35,11 +35,17 @@ class ExpectedInterval:
     after: float
 
 
-def interval_words(interval: ExpectedInterval) -> str:
-    """Say in a sentence what a plan is expected to bring."""
+def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
+    """Say in a sentence what a plan is expected to bring.
+
+    Args:
+        interval: now and afterwards.
+        models: how many models of the user it is about; 0 for networks of the pool.
+    """
+    of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
     return (
-        f"The 80 % interval of a typical network reaches {interval.now:.0%} above its latency now, "
-        f"and is expected to reach {interval.after:.0%} when these are measured."
+        f"The 80 % interval of {of} reaches {interval.now:.0%} above its latency now, and is "
+        f"expected to reach {interval.after:.0%} when these are measured."
     )
 
 

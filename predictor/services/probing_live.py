@@ -10,10 +10,9 @@ from predictor.core.records import Configuration, Target
 from predictor.devices.schema import device_from_object
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.choice import ADAPTIVE
+from predictor.probing.networks.known import load_known
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.planning import PlannedProbe, Wish, more_probes
-from predictor.services.catalogue import load_catalogue
-from predictor.services.prediction import resolve_targets
 from predictor.services.probing_expectation import beliefs_of
 from predictor.services.probing_plan import probe_object
 
@@ -52,8 +51,7 @@ def next_probes(
         prints = {probe["name"]: probe["fingerprint"] for probe in document["probes"]}
         known = {prints[name]: ms for name, ms in told.items() if math.isfinite(ms)}
         beliefs = beliefs_of(target, known, asked)
-    devices = resolve_targets(load_catalogue().devices)
-    return tuple(more_probes(wish, load_pool(), devices, told, beliefs))
+    return tuple(more_probes(wish, load_pool(), load_known().latency_ms, told, beliefs))
 
 
 def grown_text(text: str, more: Iterable[PlannedProbe]) -> str:

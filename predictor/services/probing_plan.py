@@ -16,14 +16,13 @@ from predictor.core.records import Configuration, Device, Target
 from predictor.cost.cores import threads_in_use
 from predictor.devices.schema import device_to_object
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.choice import ADAPTIVE, SELECTOR_NAMES
+from predictor.probing.choice import ADAPTIVE, DBSEL, SELECTOR_NAMES
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.measuring.interface import MeasuringPlan, RunConfiguration
+from predictor.probing.networks.known import load_known
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.planning import PlannedProbe, ProbePlan, Wish, make_plan
 from predictor.probing.runner.settings import Settings
-from predictor.services.catalogue import load_catalogue
-from predictor.services.prediction import resolve_targets
 from predictor.services.probing_build import build_files
 from predictor.services.probing_expectation import beliefs_of
 
@@ -38,6 +37,7 @@ __all__ = [
     "Wish",
     "coverage",
     "plan_probes",
+    "planned_once",
     "probe_target",
 ]
 
@@ -59,7 +59,7 @@ def probe_target(device: Device, threads: int) -> Target:
 def plan_probes(wish: Wish, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
     """Choose reference networks for a target; nothing is measured or stored.
 
-    The catalogue's devices stand in for training devices: DBSel gets their estimates.
+    The catalogue's devices stand in for training devices: DBSel gets what is predicted for them.
 
     Args:
         wish: what is asked for.
@@ -69,12 +69,13 @@ def plan_probes(wish: Wish, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
         InputError: the number of probes, the selector or the time budget does not fit.
     """
     beliefs = beliefs_of(wish.target, asked=asked) if wish.selector == ADAPTIVE else None
-    return make_plan(wish, load_pool(), resolve_targets(load_catalogue().devices), beliefs)
+    known_ms = load_known().latency_ms if wish.selector == DBSEL else None
+    return make_plan(wish, load_pool(), known_ms, beliefs)
 
 
-def planned_once(wish: Wish) -> ProbePlan:
+def planned_once(wish: Wish, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
     """Return the plan of a kit: all networks chosen before anything is measured."""
-    return plan_probes(replace(wish, live=False))
+    return plan_probes(replace(wish, live=False), asked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +102,7 @@ class Coverage:
 def coverage(plan: ProbePlan) -> Coverage:
     """Return how a plan's networks lie among all that could be chosen."""
     pool = load_pool()
-    known_ms = estimated_ms(pool, resolve_targets(load_catalogue().devices))
-    known_ms = known_ms[:, ~np.isnan(known_ms).any(axis=0)]
-    low_ms, middle_ms, high_ms = np.quantile(known_ms, (0.1, 0.5, 0.9), axis=1)
+    low_ms, middle_ms, high_ms = np.quantile(load_known().latency_ms, (0.1, 0.5, 0.9), axis=1)
     chosen = {probe.network.name for probe in plan.probes}
     return Coverage(
         tuple(network.name for network in pool),

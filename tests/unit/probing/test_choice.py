@@ -26,7 +26,10 @@ def target(name: str, tflops: float, gbps: float) -> Target:
     return Target(device, Configuration("onnxruntime", threads=4, batch=1))
 
 
-KNOWN = [target("a", 0.1, 10), target("b", 1.0, 10), target("c", 0.1, 100), target("d", 5, 500)]
+KNOWN = estimated_ms(
+    POOL,
+    [target("a", 0.1, 10), target("b", 1.0, 10), target("c", 0.1, 100), target("d", 5, 500)],
+)
 LIVE = Choosing("dbsel", 9, 4, POOL, KNOWN, live=True)
 
 
@@ -54,10 +57,9 @@ def test_a_small_budget_and_a_kit_are_chosen_at_once(probes: int, live: bool) ->
 
 def test_the_rest_follows_the_devices_that_the_first_are_like() -> None:
     first = [row for row, _ in LIVE.first()]
-    latency = estimated_ms(POOL, KNOWN)
     found = []
-    for device in range(len(KNOWN)):
-        told = {POOL[row].name: float(latency[row, device]) for row in first}
+    for device in range(KNOWN.shape[1]):
+        told = {POOL[row].name: float(KNOWN[row, device]) for row in first}
         rest = LIVE.more(told)
         assert len(rest) == 6
         assert not {row for row, _ in rest} & set(first)
