@@ -99,24 +99,23 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
                 "From the signature that it is compared with to this one.",
             ),
         ]
-    if any(row.fit for row in rows):
-        fits = [row.fit for row in rows]
-        columns += [
-            _numbers(
-                "others",
-                "From the others, ms",
-                [fit.predicted_ms if fit else None for fit in fits],
-                milliseconds,
-                "What the other networks of the signature tell of this one.",
-            ),
-            _numbers(
-                "error",
-                "Error",
-                [fit.error if fit else None for fit in fits],
-                ratio_text,
-                "Of what the others tell: the honest estimate for networks that are not measured.",
-            ),
-        ]
+    fits = [row.fit for row in rows]
+    columns += [
+        _numbers(
+            "others",
+            "From the others, ms",
+            [fit.predicted_ms if fit else None for fit in fits],
+            milliseconds,
+            "What the other networks of the signature tell of this one.",
+        ),
+        _numbers(
+            "error",
+            "Error",
+            [fit.error if fit else None for fit in fits],
+            ratio_text,
+            "Of what the others tell: the honest estimate for networks that are not measured.",
+        ),
+    ]
     columns.append(_words("verdict", "Verdict", [_verdict(row) for row in rows]))
     return Grid(len(rows), columns)
 
