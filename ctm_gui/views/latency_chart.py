@@ -24,6 +24,7 @@ from ctm_gui.presenters.latency_chart import (
     value_range,
 )
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
     BarPainter,
@@ -69,7 +70,7 @@ class LatencyChart(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.rows_plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Latency chart")
+        self.setAccessibleName(tr("Latency chart"))
         self.rows_plot.clicked.connect(lambda _x, y: self._pick(y, self.row_selected))
         self.rows_plot.double_clicked.connect(lambda _x, y: self._pick(y, self.row_activated))
         self.rows_plot.box.sigResized.connect(self._set_range)

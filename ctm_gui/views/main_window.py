@@ -21,6 +21,7 @@ from ctm_gui.actions import build_actions
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import LIGHT, Theme, ThemeChoice
+from ctm_gui.translation import tr
 from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
 from ctm_gui.views.drop_overlay import DropOverlay
@@ -86,7 +87,7 @@ class MainWindow(QMainWindow):
         self.status_line = StatusLine(workspace)
         self.actions_by_id = build_actions(self, self)
         self.recent_menu = RecentMenu(settings, self)
-        self.setWindowTitle("CloserToMe")
+        self.setWindowTitle(tr("CloserToMe"))
         self._arrange()
         self.assistance = Assistance(self, self.tabs, self.actions_by_id, settings, workspace)
         fill_menus(self.menuBar(), self.actions_by_id, self.recent_menu, remembered_theme(settings))
@@ -231,9 +232,9 @@ class MainWindow(QMainWindow):
         self.first_view = FirstView(self.workspace.shelf)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("Views")
+        self.tabs.setAccessibleName(tr("Views"))
         for index, title in enumerate(TITLES):
-            self.tabs.addTab(QWidget() if index else self.first_view, title)
+            self.tabs.addTab(QWidget() if index else self.first_view, tr(title))
         self._panels = splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
         self.noticed = Noticed(self.tabs)
@@ -247,7 +248,7 @@ class MainWindow(QMainWindow):
         names = [title.lower() for title in TITLES]
         self._session = Session(self, self.tabs, names, splitters, self._settings)
         self.setCentralWidget(self._body)
-        bar = QToolBar("What if", movable=False)
+        bar = QToolBar(tr("What if"), movable=False)
         bar.setObjectName("what_if")
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         bar.addWidget(self.what_if_bar)

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton,
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
+from ctm_gui.translation import tr
 from ctm_gui.views.cell_delegate import CellDelegate
 from ctm_gui.views.column_fit import ColumnFit
 from ctm_gui.views.tooltips import as_tooltip
@@ -312,8 +313,8 @@ def _rows_a_turn(grid: Grid) -> int:
 def copy_button(table: GridView) -> QToolButton:
     """Return a button whose menu copies from ``table``."""
     button = QToolButton()
-    button.setText("Copy")
-    button.setToolTip("Copy the selected rows; all rows shown where none is selected.")
+    button.setText(tr("Copy"))
+    button.setToolTip(tr("Copy the selected rows; all rows shown where none is selected."))
     button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     button.addActions([table.copy_csv, table.copy_markdown])
     return button

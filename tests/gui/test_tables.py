@@ -197,7 +197,7 @@ def test_many_columns_are_fitted_too_those_out_of_view_in_turns(qtbot):
             f"c{number}",
             "T",
             numeric=True,
-            text=lambda row, number=number: texts[number],
+            text=lambda _, number=number: texts[number],
             sort_keys=lambda: np.arange(5.0),
         )
         for number in range(90)
