@@ -226,6 +226,13 @@ def test_a_signature_tells_what_it_changes_for_a_model(
     assert main(["probe", "show", measured[1], "--model", str(model)]) == 0
     assert "Before ms" in capsys.readouterr().out
     assert main(["probe", "show", measured[0], "--model", str(model)]) == 2
+    capsys.readouterr()
+    predict = ["predict", str(model), "--device", MEASURED.id, "--threads", "1"]
+    predict += ["--runtime", "onnxruntime", "--json"]
+    assert main(predict) == 0
+    (predicted,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert (predicted["adaptation"], predicted["signature"]) == ("posterior", measured[1])
+    assert predicted["latency_ms"] == found["after"]["latency_ms"]
 
 
 def test_the_list_in_words(capsys: pytest.CaptureFixture[str], measured: tuple[str, str]) -> None:
