@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from ctm_gui.views.central_views import CentralViews
 
 _LEFT_WIDTH = 340
+# A folder of models changes the list once a model.
+_REMEMBER_DELAY_MS = 200
 _STANDS_IN = "All numbers are estimates of the roofline engine."
 
 
@@ -87,6 +89,8 @@ class MainWindow(QMainWindow):
         self.status_line = StatusLine(workspace)
         self.actions_by_id = build_actions(self, self)
         self.recent_menu = RecentMenu(settings, self)
+        self._models_timer = QTimer(self, singleShot=True, interval=_REMEMBER_DELAY_MS)
+        self._models_timer.timeout.connect(self._remember_models)
         self.setWindowTitle(tr("CloserToMe"))
         self._arrange()
         self.assistance = Assistance(self, self.tabs, self.actions_by_id, settings, workspace)
@@ -277,7 +281,7 @@ class MainWindow(QMainWindow):
         start.folder_requested.connect(self.open_folder)
         start.samples_chosen.connect(workspace.open_paths)
         start.help_requested.connect(self.assistance.show_help)
-        workspace.shelf.content_changed.connect(self._remember_models)
+        workspace.shelf.content_changed.connect(self._remember_models_soon)
         self.assistance.setting_changed.connect(self._take_setting)
         self._show_activity()
         actions = self.actions_by_id
@@ -296,6 +300,8 @@ class MainWindow(QMainWindow):
 
     def _remember(self) -> None:
         self._session.remember()
+        if self._models_timer.isActive():
+            self._remember_models()
         remember_targets(self.workspace.selection, self._settings)
         try:
             self._settings.sync()
@@ -328,8 +334,13 @@ class MainWindow(QMainWindow):
         elif setting is table.BUDGET_MS:
             self.central.show_budget()
 
-    def _remember_models(self) -> None:
+    def _remember_models_soon(self) -> None:
         # At each change, not only at the end: what ends the program ends no session.
+        if not self._models_timer.isActive():
+            self._models_timer.start()
+
+    def _remember_models(self) -> None:
+        self._models_timer.stop()
         remember_models(self.workspace.shelf, self._settings)
 
     def _on_unit(self, unit: LatencyUnit) -> None:
