@@ -25,7 +25,7 @@ from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from ctm_gui.application import Application  # noqa: E402
-from ctm_gui.views.main_window import DEVICES_TAB  # noqa: E402
+from ctm_gui.views.tab_places import DEVICES_TAB  # noqa: E402
 from predictor.services.device_form import check_form  # noqa: E402
 
 
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def _figures(app: Application, repeats: int) -> list[Figure]:
-    view = app.window.devices_view
+    view = app.window.central.devices_view
     started = time.perf_counter()
     app.window.show_tab(DEVICES_TAB)
     while not view.is_built:
@@ -62,7 +62,7 @@ def _figures(app: Application, repeats: int) -> list[Figure]:
 
 def _typing(app: Application, metric: str, repeats: int) -> list[Figure]:
     """Return the usual time of typing a digit into a metric, and of painting what that changes."""
-    field = app.window.devices_view.form_view.fields[metric].value
+    field = app.window.central.devices_view.form_view.fields[metric].value
     field.setFocus()
     typed, painted = [], []
     for number in range(repeats):

@@ -24,7 +24,8 @@ from PySide6.QtWidgets import QApplication
 
 from benchmarks.common import Figure, parse_arguments, report
 from ctm_gui.application import Application
-from ctm_gui.views.main_window import OPERATORS_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import OPERATORS_TAB
 
 OPERATORS = 10_000
 OPEN_LIMIT_MS, STALL_LIMIT_MS = 2000.0, 50.0
@@ -113,7 +114,7 @@ def _round(folder: Path, number: int) -> tuple[float, dict[str, tuple[float, flo
     heart.start()
     began = time.perf_counter()
     window.open_paths([str(folder / "chain.onnx")])
-    _wait(lambda: window.operators_view.table.model().rowCount() == OPERATORS)
+    _wait(lambda: window.central.operators_view.table.model().rowCount() == OPERATORS)
     opened_ms = (time.perf_counter() - began) * 1e3
     gaps = {
         "open": heart.stop(),
@@ -128,13 +129,13 @@ def _round(folder: Path, number: int) -> tuple[float, dict[str, tuple[float, flo
 def _sorted(window: MainWindow, heart: Heartbeat) -> tuple[float, float]:
     heart.start()
     for key in ("name", "latency", "share"):
-        window.operators_view.table.sort_by(key)
+        window.central.operators_view.table.sort_by(key)
         _turns(20)
     return heart.stop()
 
 
 def _scrolled(window: MainWindow, heart: Heartbeat) -> tuple[float, float]:
-    bar = window.operators_view.table.verticalScrollBar()
+    bar = window.central.operators_view.table.verticalScrollBar()
     heart.start()
     for step in range(_SCROLLS):
         bar.setValue(bar.maximum() * step // _SCROLLS)

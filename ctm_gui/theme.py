@@ -159,6 +159,8 @@ QLabel[role="heading"] {{ font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}
 QLabel[role="bad"] {{ color: {bad}; }}
 QLabel[role="warn"] {{ color: {warn}; }}
+QLabel[role="notice"] {{
+    color: {warn}; border-bottom: 1px solid {warn}; padding: 6px 10px; font-weight: 600; }}
 QLabel[role="empty"] {{ color: {muted}; padding: 16px; }}
 """
 

@@ -23,7 +23,7 @@ from ctm_gui.presenters.probing_run import Phase
 from ctm_gui.theme import ThemeChoice
 from ctm_gui.views.compare_tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
 from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
-from ctm_gui.views.main_window import ATTENTION_TAB, COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.views.tab_places import ATTENTION_TAB, COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from ctm_gui.wizard.window import NAMES, RESULT, TARGET
 from predictor.core.errors import HostError
 from predictor.core.records import Precision
@@ -66,7 +66,7 @@ def _all_models(app: Application, _: Path) -> None:
 
 
 def _budget(app: Application, _: Path) -> None:
-    app.window.compare_view.set_budget_ms(5.0)
+    app.window.central.compare_view.set_budget_ms(5.0)
 
 
 def _frames_per_second(app: Application, _: Path) -> None:
@@ -85,11 +85,11 @@ def _operators(app: Application, _: Path) -> None:
 
 def _attention(app: Application, _: Path) -> None:
     app.window.show_tab(ATTENTION_TAB)
-    _wait(lambda: app.window.explanation.settled)
+    _wait(lambda: app.window.central.explanation.settled)
 
 
 def _attention_of_types(app: Application, _: Path) -> None:
-    view = app.window.attention_view
+    view = app.window.central.attention_view
     view.group_box.setChecked(True)
     view.table.setFocus()
 
@@ -106,7 +106,7 @@ def _matrix(app: Application, _: Path) -> None:
 
 
 def _pareto(app: Application, _: Path) -> None:
-    tabs = app.window.compare_tabs
+    tabs = app.window.central.compare_tabs
     for model, score in enumerate((81.3, 72.1, 70.4)[: len(app.workspace.comparison.models)]):
         tabs.pareto.score_typed.emit(model, score)
     _show_page(app, PARETO_PAGE)
@@ -118,8 +118,8 @@ def _what_changed(app: Application, _: Path) -> None:
 
 def _show_page(app: Application, page: int) -> None:
     _wait(lambda: app.workspace.settled)
-    app.window.compare_tabs.show_page(page)
-    _wait(lambda: app.window.compare_tabs.settled)
+    app.window.central.compare_tabs.show_page(page)
+    _wait(lambda: app.window.central.compare_tabs.settled)
 
 
 def _broken_file(app: Application, folder: Path) -> None:
@@ -132,14 +132,14 @@ def _broken_file(app: Application, folder: Path) -> None:
 def _shipped_device(app: Application, _: Path) -> None:
     if app.window.message_list.isVisible():
         app.window.toggle_messages()
-    view = app.window.devices_view
+    view = app.window.central.devices_view
     app.window.show_tab(DEVICES_TAB)
     _wait(lambda: view.is_built)
     view.show_device("a100-sxm4-40gb")
 
 
 def _own_device(app: Application, _: Path) -> None:
-    view = app.window.devices_view
+    view = app.window.central.devices_view
     view.show_device("rk3588-cpu")
     _turn(_REPAINT_MS)
     view.header.duplicate_button.click()
@@ -154,23 +154,23 @@ def _own_device(app: Application, _: Path) -> None:
 
 def _lower_form(app: Application, _: Path) -> None:
     _turn(2 * _REPAINT_MS)
-    bar = app.window.devices_view.form_view.verticalScrollBar()
+    bar = app.window.central.devices_view.form_view.verticalScrollBar()
     bar.setValue(bar.maximum())
 
 
 def _profile(app: Application, _: Path) -> None:
-    app.window.devices_view.pages.setCurrentIndex(PROFILE_PAGE)
+    app.window.central.devices_view.pages.setCurrentIndex(PROFILE_PAGE)
 
 
 def _device_comparison(app: Application, _: Path) -> None:
-    view = app.window.devices_view
+    view = app.window.central.devices_view
     view.pages.setCurrentIndex(COMPARISON_PAGE)
     view.show_device("rtx3090")
     view.comparison.choose("rtx4090")
 
 
 def _this_machine(app: Application, _: Path) -> None:
-    view = app.window.devices_view
+    view = app.window.central.devices_view
     view.pages.setCurrentIndex(FORM_PAGE)
     view.detect_button.click()
     _wait(lambda: view.form.fields.id == "this-machine")

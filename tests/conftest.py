@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -32,6 +34,26 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CTM_STORE", str(store))
     monkeypatch.setenv("CTM_SETTINGS", str(tmp_path / "own-settings.ini"))
     return store
+
+
+@pytest.fixture
+def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Let the learned engine's checkpoint be a copy of which one file is cut short."""
+    from predictor.core.resources import resources_dir  # noqa: PLC0415 - after the environment
+    from predictor.services import engines  # noqa: PLC0415
+
+    def forget() -> None:
+        engines.usual_engine_problem.cache_clear()
+        engines._learned.cache_clear()
+
+    checkpoint = tmp_path / "checkpoints" / "closertome"
+    shutil.copytree(resources_dir() / "checkpoints" / "closertome", checkpoint)
+    head = checkpoint / "head.onnx"
+    head.write_bytes(head.read_bytes()[:1000])
+    monkeypatch.setattr(engines, "resources_dir", lambda: tmp_path)
+    forget()
+    yield checkpoint
+    forget()
 
 
 @pytest.hookimpl(trylast=True)

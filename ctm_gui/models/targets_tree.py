@@ -17,10 +17,10 @@ from PySide6.QtCore import (
 )
 
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.presenters.wording import configuration_text
 from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
+from predictor.core.wording import configuration_text
 
 # Height of a row; the width follows the column.
 _ROW_SIZE = QSize(0, 22)

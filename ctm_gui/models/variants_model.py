@@ -14,8 +14,8 @@ from ctm_gui.presenters.pareto import SCORE, ScoresGrid
 from ctm_gui.presenters.scores import parse_score
 from ctm_gui.presenters.variants import cell_details
 from ctm_gui.presenters.variants_grid import VariantsGrid
-from ctm_gui.presenters.wording import plain_number
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import plain_number
 
 # How a model stands to the baseline: -1 faster, 1 slower, 0 not clear or no difference.
 TREND_ROLE = int(Qt.ItemDataRole.UserRole) + 1

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ctm_gui.presenters.grid import search_texts
 from ctm_gui.presenters.operators import percent
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.wording import NOTHING, shown
 from predictor.core.records import Device
-from predictor.core.text import printable
+from predictor.core.wording import NOTHING, shown
 from predictor.services.attention import AttentionMaps, Gaze, gaze, token_label, token_text
 from predictor.services.prediction import OperatorTable
 
@@ -50,12 +50,9 @@ class AttentionRows:
         return len(self.names)
 
     @cached_property
-    def search_texts(self) -> tuple[str, ...]:
+    def search_texts(self) -> list[str]:
         """What the search box looks through, by row."""
-        return tuple(
-            printable(f"{name} {kind}").casefold()
-            for name, kind in zip(self.names, self.types, strict=True)
-        )
+        return search_texts(self.names, self.types)
 
     def label(self, row: int) -> str:
         """Return what a row is called in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""

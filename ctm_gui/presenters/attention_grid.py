@@ -10,8 +10,8 @@ from ctm_gui.presenters.attention import AttentionRows, AttentionSummary, Map
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.operators import percent
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from ctm_gui.presenters.wording import plain_number, shown
 from predictor.core.text import printable
+from predictor.core.wording import plain_number, shown
 from predictor.services.attention import Gaze, gaze
 
 LATENCY = "latency"

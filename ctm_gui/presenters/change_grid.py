@@ -10,7 +10,8 @@ from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
 from ctm_gui.presenters.past_grid import local_time, percent
 from ctm_gui.presenters.past_rows import PastRow
-from ctm_gui.presenters.wording import (
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import (
     NOTHING,
     batch_of,
     configuration_text,
@@ -19,7 +20,6 @@ from ctm_gui.presenters.wording import (
     plain_number,
     shown,
 )
-from predictor.core.units import LatencyUnit
 from predictor.services.then_and_now import ThenAndNow
 from predictor.services.truth import engine_ms
 

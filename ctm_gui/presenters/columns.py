@@ -8,8 +8,8 @@ import numpy as np
 
 from ctm_gui.presenters.grid import Column
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from ctm_gui.presenters.wording import NOTHING, number, plain_number
 from predictor.core.units import format_count
+from predictor.core.wording import NOTHING, number, plain_number
 
 
 def text_column(key: str, title: str, texts: Sequence[str], help_text: str = "") -> Column:

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctm_gui.presenters.wording import (
+from predictor.core.records import Prediction
+from predictor.core.units import LatencyUnit
+from predictor.core.verdict import verdict_text
+from predictor.core.wording import (
+    adaptation_text,
     basis_text,
     batch_of,
     configuration_text,
@@ -17,9 +21,6 @@ from ctm_gui.presenters.wording import (
     number,
     shown,
 )
-from predictor.core.records import Prediction
-from predictor.core.units import LatencyUnit
-from predictor.core.verdict import verdict_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ def details(row: ComparisonRow, unit: LatencyUnit, budget_ms: float | None) -> s
     lines += row.notes
     lines.append(f"Configuration: {configuration_text(prediction.configuration)}")
     lines.append(f"Basis: {basis_text(prediction)}, engine {shown(prediction.engine)}")
+    if adaptation := adaptation_text(prediction):
+        lines.append(f"Adapted by: {adaptation}")
     if prediction.provenance:
         lines.append(f"Measured by: {shown(prediction.provenance)}")
     if prediction.predicted_ms is not None:

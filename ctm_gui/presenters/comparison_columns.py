@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.wording import basis_text, configuration_text, shown
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import basis_text, configuration_text, shown
 
 
 class ComparisonColumns:

@@ -9,7 +9,10 @@ from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
-from ctm_gui.presenters.wording import (
+from predictor.core.records import Prediction
+from predictor.core.units import LatencyUnit
+from predictor.core.verdict import verdict_text
+from predictor.core.wording import (
     NOTHING,
     basis_text,
     batch_text,
@@ -20,9 +23,6 @@ from ctm_gui.presenters.wording import (
     shown,
     threads_text,
 )
-from predictor.core.records import Prediction
-from predictor.core.units import LatencyUnit
-from predictor.core.verdict import verdict_text
 
 # Columns whose order turns round between a time and a rate.
 TIME_COLUMNS = frozenset({"latency", "rate", "predicted", "bound"})

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.ordering import IndexArray, text_ranks
-from ctm_gui.presenters.wording import shown
+from predictor.core.wording import shown
 
 
 class GroupOrder(StrEnum):

@@ -6,8 +6,8 @@ import numpy as np
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import target_groups
-from ctm_gui.presenters.wording import batch_of, latency_text, number, shown
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import batch_of, latency_text, number, shown
 
 # More models than this are summed up instead of named one by one.
 _MODELS_NAMED = 3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.presenters.wording import NOTHING, plain_number, shown
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRICS, Family, Metric
 from predictor.core.records import Device
 from predictor.core.text import shortened
 from predictor.core.units import significant
+from predictor.core.wording import NOTHING, plain_number, shown
 
 _TITLE = 20  # characters of a device's name over its column
 

@@ -10,10 +10,10 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.presenters.device_wording import in_words
 from ctm_gui.presenters.devices import DeviceEntry, DeviceLibrary
-from ctm_gui.presenters.wording import shown
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
+from predictor.core.wording import shown
 from predictor.services.device_form import (
     CONFIGURATIONS,
     ClusterFields,

@@ -12,9 +12,9 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.presenters.ordering import natural_key
-from ctm_gui.presenters.wording import shown
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
+from predictor.core.wording import shown
 from predictor.services.catalogue import Catalogue
 from predictor.services.history import History
 from predictor.services.user_devices import (

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.presenters.wording import shown
 from predictor.core.metric_labels import FAMILY_WORDS
+from predictor.core.wording import shown
 
 
 class DevicesGrid(Grid):

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.columns import number_column, text_column
 from ctm_gui.presenters.difference import ModelDifference
-from ctm_gui.presenters.grid import Column, Grid, search_mask
+from ctm_gui.presenters.grid import Column, Grid, search_mask, search_texts
 from ctm_gui.presenters.operators import operator_unit
 from ctm_gui.presenters.ordering import FloatArray
-from ctm_gui.presenters.wording import NOTHING, change_text, shown, signed
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import NOTHING, change_text, shown, signed
 from predictor.services.operator_difference import Change
 from predictor.services.prediction import OperatorFacts
 
@@ -95,11 +95,7 @@ class DifferenceGrid(Grid):
         """Return which rows hold every word and are of one kind of change, bool [R]."""
         mask = np.ones(self.count, dtype=np.bool_)
         if search.strip():
-            texts = [
-                f"{name} {kind}".casefold()
-                for name, kind in zip(self._names, self._types, strict=True)
-            ]
-            mask = search_mask(texts, search)
+            mask = search_mask(search_texts(self._names, self._types), search)
         if change is not None:
             only = np.zeros(self.count, dtype=np.bool_)
             only[self.found.difference.rows_of(change)] = True

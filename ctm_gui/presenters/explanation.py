@@ -10,10 +10,10 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import Comparison
-from ctm_gui.presenters.wording import shown
 from ctm_gui.tasks.serial import SerialWorker, Task
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
+from predictor.core.wording import shown
 from predictor.services.node_data import write_node_data
 from predictor.services.prediction import OperatorTable, explain
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.ordering import FloatArray, IndexArray, stable_order
 from ctm_gui.presenters.tabular import to_csv
-from ctm_gui.presenters.wording import NOTHING
 from predictor.core.markdown import markdown_table
+from predictor.core.text import is_plain, printable
+from predictor.core.wording import NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,20 @@ def search_mask(texts: Sequence[str], search: str) -> npt.NDArray[np.bool_]:
     Returns:
         bool [N].
     """
-    words = search.casefold().split()
-    return np.fromiter(
-        (all(word in text for word in words) for text in texts), np.bool_, len(texts)
-    )
+    mask = np.ones(len(texts), dtype=np.bool_)
+    for word in search.casefold().split():
+        mask &= np.fromiter([word in text for text in texts], np.bool_, len(texts))
+    return mask
+
+
+def search_texts(*columns: Sequence[str]) -> list[str]:
+    """Return what a search looks through: the texts of each row as shown, case-folded.
+
+    Args:
+        columns: N texts each, from files.
+    """
+    texts = list(map(" ".join, zip(*columns, strict=True)))
+    # One look at all of them: ten thousand texts are usually plain.
+    if not is_plain("".join(texts)):
+        texts = list(map(printable, texts))
+    return list(map(str.casefold, texts))

@@ -14,11 +14,12 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.presenters.devices import StoreRunner
 from ctm_gui.presenters.history_undo import Deletion, Marking, NewTruthCommand
 from ctm_gui.presenters.past_rows import PastRow, PastRows, past_rows
-from ctm_gui.presenters.wording import shown
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, Prediction
+from predictor.core.wording import shown
 from predictor.services.history import History
+from predictor.services.own_signatures import OwnSignatures
 from predictor.services.past_predictions import (
     NewTruth,
     StoredPrediction,
@@ -172,7 +173,10 @@ class HistoryDesk(QObject):
         if len(rows) > MOST_COMPARED:
             self.told.emit(f"The first {MOST_COMPARED} of {len(rows)} are compared")
         names = [s.prediction.fingerprint for s in stored]
-        self.submit(lambda history: history.past.graphs(names), partial(self._on_graphs, stored))
+        self.submit(
+            lambda history: (history.past.graphs(names), history.own_signatures()),
+            partial(self._predict_again, stored),
+        )
 
     def row_of(self, prediction_id: str) -> PastRow | None:
         """Return the row of a prediction; None where it is not shown."""
@@ -215,12 +219,14 @@ class HistoryDesk(QObject):
         self.reopened.emit(stored.path, dimensions, stored.prediction.device_id)
         self.told.emit(f"Opened {shown(stored.prediction.model)} again")
 
-    def _on_graphs(self, stored: Sequence[StoredPrediction], graphs: Graphs) -> None:
-        devices = self._devices()
+    def _predict_again(
+        self, stored: Sequence[StoredPrediction], known: tuple[Graphs, OwnSignatures]
+    ) -> None:
+        (graphs, signatures), devices = known, self._devices()
         self._wait(1)
 
         def work(_: TaskContext) -> tuple[ThenAndNow, ...]:
-            return predict_again(stored, graphs, devices)
+            return predict_again(stored, graphs, devices, signatures=signatures)
 
         def done(entries: tuple[ThenAndNow, ...]) -> None:
             self._wait(-1)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from PySide6.QtGui import QUndoCommand
 
-from ctm_gui.presenters.wording import shown
+from predictor.core.wording import shown
 from predictor.services.history import History
 from predictor.services.past_predictions import NewTruth, StoredPrediction
 

@@ -14,8 +14,8 @@ from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import TargetGroups
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.wording import in_unit, number, shown
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import in_unit, number, shown
 
 SINGLE_ROW_PX = 28
 ROW_PX = 18
@@ -27,7 +27,7 @@ _LINEAR_SPAN = 50.0
 # Longer labels are cut, so that bars stay comparable.
 _LEAST_BARS_SHARE = 0.55
 # As many of the longest bars of all kinds together have their labels measured.
-_MEASURED = 144
+_MEASURED = 48
 # As many of the wordiest names have theirs measured.
 _NAMES_MEASURED = 48
 

@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.grid import search_mask, search_texts
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.wording import NOTHING, latency_text, number, shown
-from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
+from predictor.core.wording import NOTHING, latency_text, number, shown
 from predictor.services.prediction import OperatorTable
 
 BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")
@@ -117,11 +116,8 @@ class OperatorSummary:
         return tuple(found)
 
     @cached_property
-    def _search_texts(self) -> tuple[str, ...]:
-        return tuple(
-            printable(f"{name} {kind}").casefold()
-            for name, kind in zip(self.table.names, self.table.op_types, strict=True)
-        )
+    def _search_texts(self) -> list[str]:
+        return search_texts(self.table.names, self.table.op_types)
 
     def _time_by_bound(self, codes: IndexArray, types: int) -> FloatArray:
         """Return the time by type and bound type, float64 [types, len(BOUND_TYPES)]."""

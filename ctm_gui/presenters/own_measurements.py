@@ -34,21 +34,35 @@ class OwnMeasurements(QObject):
         self.measurements: tuple[Measurement, ...] = ()
         self.signatures = OwnSignatures()
         self._run, self._models = run, models
+        self._reading = self._again = False
 
     def read(self, *_: object) -> None:
         """Read them again, off the window's thread; without a store there are none."""
+        # Many models that are opened together ask one after another: one more reading is enough.
+        self._again = True
+        if not self._reading:
+            self._read()
+
+    def _read(self) -> None:
+        self._reading, self._again = True, False
         models = self._models()
         self._run(
             lambda history: (tuple(history.measured(models)), history.own_signatures()),
             on_result=self._on_read,
-            on_error=_say_nothing,
+            on_error=self._on_error,
         )
 
     def _on_read(self, found: tuple[tuple[Measurement, ...], OwnSignatures]) -> None:
+        self._go_on()
         if found != (self.measurements, self.signatures):
             self.measurements, self.signatures = found
             self.changed.emit()
 
+    def _on_error(self, _: CtmError) -> None:
+        # A store that fails says so where it is opened and written.
+        self._go_on()
 
-def _say_nothing(_: CtmError) -> None:
-    """A store that fails says so where it is opened and written."""
+    def _go_on(self) -> None:
+        self._reading = False
+        if self._again:
+            self._read()

@@ -63,7 +63,8 @@ class PageImages(QObject):
         return found
 
     def close(self) -> None:
-        """Stop painting."""
+        """Stop painting; what is asked for afterwards stays blank."""
+        self.show(None, self._size)
         self._worker.close()
 
     def _keep(self, index: int, image: QImage) -> None:

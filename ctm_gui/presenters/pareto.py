@@ -13,7 +13,8 @@ from ctm_gui.presenters.columns import number_column, text_column
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys
 from ctm_gui.presenters.variants import VariantMatrix
-from ctm_gui.presenters.wording import (
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import (
     NOTHING,
     batch_of,
     in_unit,
@@ -22,7 +23,6 @@ from ctm_gui.presenters.wording import (
     number,
     shown,
 )
-from predictor.core.units import LatencyUnit
 
 SCORE = "score"
 

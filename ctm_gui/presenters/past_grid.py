@@ -10,7 +10,9 @@ import numpy as np
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
-from ctm_gui.presenters.wording import (
+from predictor.core.records import Configuration
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import (
     NOTHING,
     basis_text,
     batch_of,
@@ -23,8 +25,6 @@ from ctm_gui.presenters.wording import (
     shown,
     threads_text,
 )
-from predictor.core.records import Configuration
-from predictor.core.units import LatencyUnit
 from predictor.services.truth import TargetErrors
 
 TAGS, NOTE = "tags", "note"

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_mask
 from ctm_gui.presenters.ordering import FloatArray, natural_key
-from ctm_gui.presenters.wording import basis_text, shown
 from predictor.core.records import Basis, Device
+from predictor.core.wording import basis_text, shown
 from predictor.services.past_predictions import PastContent, StoredPrediction
 from predictor.services.truth import (
     Pair,

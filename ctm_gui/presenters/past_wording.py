@@ -8,7 +8,9 @@ import numpy as np
 
 from ctm_gui.presenters.past_grid import local_time, percent
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
-from ctm_gui.presenters.wording import (
+from predictor.core.records import Configuration
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import (
     basis_text,
     batch_of,
     configuration_text,
@@ -17,8 +19,6 @@ from ctm_gui.presenters.wording import (
     number,
     shown,
 )
-from predictor.core.records import Configuration
-from predictor.core.units import LatencyUnit
 from predictor.services.then_and_now import ThenAndNow
 from predictor.services.truth import CHANCE, Pair, TargetErrors
 

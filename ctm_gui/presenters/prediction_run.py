@@ -10,6 +10,7 @@ from itertools import islice
 from ctm_gui.presenters.comparison import ComparisonRow
 from predictor.core.records import Device, Measurement, Precision, Prediction, Target
 from predictor.services.assumptions import assumptions_of_each
+from predictor.services.engines import usual_engine_problem
 from predictor.services.ingestion import Model
 from predictor.services.own_signatures import NOTHING_MEASURED, KnownTargets, OwnSignatures
 from predictor.services.prediction import predict, resolve_targets
@@ -53,7 +54,8 @@ class ComparedModel:
 class Comparison:
     """What one run found: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
-    ``known`` is what the user measured on the targets, by target key.
+    ``known`` is what the user measured on the targets, by target key; ``engine_problem`` says why
+    another engine stands in for the usual one, empty where none does.
     """
 
     models: tuple[ComparedModel, ...] = ()
@@ -62,6 +64,7 @@ class Comparison:
     predicted: int = 0
     seconds: float = 0.0
     known: KnownTargets = field(default_factory=dict)
+    engine_problem: str = ""
 
     def pair_of(self, row: int) -> tuple[int, int]:
         """Return model and target index of a row."""
@@ -90,23 +93,28 @@ def compare(
     Raises:
         InputError: the configuration asked for makes no sense.
     """
-    started = time.perf_counter()
+    started = told = time.perf_counter()
     targets = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
     known = signatures.of(targets)
     rows: list[ComparisonRow] = []
     done = predicted = 0
+    count, problem = 1, ""
     while done < len(models) and targets:
-        share_s = time.perf_counter() - started
-        # The first run tells the pace: one model, then as many as fit in the time of a part.
-        count = max(1, int(done * _PART_S / share_s)) if done else 1
+        begun = time.perf_counter()
         some = models[done : done + count]
         rows += _rows(some, targets, own, known)
         done += len(some)
         predicted += sum(not compared.problem for compared in some) * len(targets)
-        if done < len(models) and time.perf_counter() - started > _PART_S:
-            part(Comparison(tuple(models[:done]), targets, tuple(rows), predicted, known=known))
+        problem = usual_engine_problem() if predicted else ""
+        now = time.perf_counter()
+        # Each run tells the pace of the next: as many models as fit in the time of a part.
+        count = max(1, int(len(some) * _PART_S / (now - begun)))
+        if done < len(models) and now - told > _PART_S:
+            found = tuple(models[:done]), targets, tuple(rows), predicted
+            part(Comparison(*found, known=known, engine_problem=problem))
+            told = time.perf_counter()
     seconds = time.perf_counter() - started
-    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, known)
+    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, known, problem)
 
 
 def _rows(

@@ -11,7 +11,7 @@ from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing_choice import TargetChoice, Way
 from ctm_gui.presenters.probing_import import ProbeImport
 from ctm_gui.presenters.probing_plan import ProbePlanner
-from ctm_gui.presenters.probing_results import SignatureShelf
+from ctm_gui.presenters.probing_results import Known, SignatureShelf
 from ctm_gui.presenters.probing_run import ProbeRun
 from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.presenters.workspace import Workspace
@@ -46,10 +46,11 @@ class ProbingDesk(QObject):
         self._workspace = workspace
         self.undo_stack = workspace.undo_stack
         self._store = ProbingStore(store, self)
-        self.planner = ProbePlanner(store, self)
-        self.run = ProbeRun(self._store, self)
+        self.planner = ProbePlanner(store, lambda: self.models, self)
+        self.run = ProbeRun(self._store, lambda: self.models, self)
         self.taking = ProbeImport(store, self)
-        self.shelf = SignatureShelf(self._store, workspace.undo_stack, self)
+        known = Known(self._device, lambda: self.models)
+        self.shelf = SignatureShelf(self._store, workspace.undo_stack, known, self)
         for failing in (self.shelf.failed, self.taking.failed):
             failing.connect(workspace.messages.error)
         self.shelf.told.connect(workspace.messages.info)
@@ -73,6 +74,9 @@ class ProbingDesk(QObject):
         """The models of the window: what imported names may mean."""
         entries = self._workspace.shelf.entries
         return [entry.model for entry in entries if entry.model is not None]
+
+    def _device(self, device_id: str) -> Device | None:
+        return next((e.device for e in self.devices if e.device.id == device_id), None)
 
     def own_machine(self) -> Device | None:
         """Return this machine as the user's device; None while it is none."""

@@ -10,10 +10,12 @@ from ctm_gui.presenters.probing_choice import Unfinished
 from ctm_gui.presenters.probing_import import ReadFile
 from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
 from ctm_gui.presenters.probing_results import ResultRow, moment, ratio_text
-from ctm_gui.presenters.wording import NOTHING, configuration_text, shown
+from predictor.core.records import Prediction
 from predictor.core.units import format_count
+from predictor.core.wording import NOTHING, configuration_text, shown
 from predictor.services.probing import ProbeState, StoredSignature
 from predictor.services.probing_plan import ProbePlan
+from predictor.services.signature_use import BeforeAfter
 
 
 def plan_grid(plan: ProbePlan | None) -> Grid:
@@ -97,8 +99,48 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
                 "From the signature that it is compared with to this one.",
             ),
         ]
-    columns.append(_words("verdict", "Verdict", [row.words for row in rows]))
+    fits = [row.fit for row in rows]
+    columns += [
+        _numbers(
+            "others",
+            "From the others, ms",
+            [fit.predicted_ms if fit else None for fit in fits],
+            milliseconds,
+            "What the other networks of the signature tell of this one.",
+        ),
+        _numbers(
+            "error",
+            "Error",
+            [fit.error if fit else None for fit in fits],
+            ratio_text,
+            "Of what the others tell: the honest estimate for networks that are not measured.",
+        ),
+    ]
+    columns.append(_words("verdict", "Verdict", [_verdict(row) for row in rows]))
     return Grid(len(rows), columns)
+
+
+def _verdict(row: ResultRow) -> str:
+    return f"disagrees with the others; {row.words}" if row.disagrees else row.words
+
+
+def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
+    """Return a row for each open model: predicted without the signature and with it."""
+    before, after = [c.before for c in changes], [c.after for c in changes]
+    columns = [_words("model", "Model", [shown(p.model) for p in after])]
+    for key, title, predictions in (("before", "Before", before), ("after", "After", after)):
+        columns += [
+            _numbers(key, f"{title}, ms", [p.latency_ms for p in predictions], milliseconds),
+            _words(f"{key}80", f"{title}, 80 % interval", [_interval(p) for p in predictions]),
+        ]
+    return Grid(len(changes), columns)
+
+
+def _interval(prediction: Prediction) -> str:
+    low, high = prediction.low80_ms, prediction.high80_ms
+    if low is None or high is None:
+        return NOTHING
+    return f"{milliseconds(low)} to {milliseconds(high)}"
 
 
 def sessions_grid(sessions: Sequence[Unfinished]) -> Grid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,17 +10,27 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.presenters.probing_choice import TargetChoice, Way
+from ctm_gui.presenters.probing_progress import duration
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Device
+from predictor.core.wording import shown
+from predictor.services.ingestion import Model
+from predictor.services.probing_expectation import (
+    ExpectedInterval,
+    expected_interval,
+    interval_words,
+)
 from predictor.services.probing_plan import (
+    ADAPTIVE,
     Coverage,
     ProbePlan,
     RunConfiguration,
     Wish,
     coverage,
     plan_probes,
+    planned_once,
     probe_target,
 )
 from predictor.services.probing_ssh import board_runner
@@ -30,6 +41,7 @@ SELECTORS = {
     "dopt": "D-optimal: what is known least about",
     "iopt": "I-optimal: what tells most of the rest",
     "random": "Random",
+    ADAPTIVE: "Adaptive: what teaches most next",
 }
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
@@ -37,20 +49,47 @@ PLAN_DELAY_MS = 250
 
 @dataclass(frozen=True, slots=True)
 class PlanWish:
-    """What the second page says: how many networks, how long, what chooses them."""
+    """What the second page says: how many networks, how long, what chooses them.
+
+    ``within`` is the interval in percent at which the adaptive selector stops; 0 for never.
+    """
 
     probes: int = 12
     minutes: int = 5
     selector: str = "dbsel"
+    within: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, how its networks lie among all, and a sentence where there are no estimates."""
+    """A plan, how its networks lie among all, and what it is expected to bring.
+
+    Attributes:
+        plan: what is measured first, or all of it.
+        coverage: of the plan.
+        interval: now and when it is carried out; None where the engine gives none.
+        models: how many open models the interval is about; 0 for networks of the pool.
+        note: a sentence where there are no estimates.
+    """
 
     plan: ProbePlan
     coverage: Coverage
+    interval: ExpectedInterval | None = None
+    models: int = 0
     note: str = ""
+
+
+def plan_words(planned: Planned) -> str:
+    """Say how many networks there are, how long they take, and what they are expected to bring."""
+    plan, count = planned.plan, len(planned.plan.probes)
+    first = f"{count} networks"
+    if plan.to_come:
+        first += f" first, and up to {plan.to_come} more that are chosen by what these show"
+    words = [f"{first}; expected to take {duration(plan.expected_s)}."]
+    words.append(f"Between them {shown(plan.sentinel.network.name)} is measured to see drift.")
+    if planned.interval is not None:
+        words.append(interval_words(planned.interval, models=planned.models))
+    return " ".join(words)
 
 
 class ProbePlanner(QObject):
@@ -63,14 +102,20 @@ class ProbePlanner(QObject):
 
     Args:
         store: the store's file, beside which host keys are; None for the usual one.
+        models: returns the open models: what is to be predicted.
         parent: owner.
     """
 
     changed = Signal()
 
-    def __init__(self, store: Path | None, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        store: Path | None,
+        models: Callable[[], Sequence[Model]] = tuple,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._store = store
+        self._store, self._models = store, models
         self._worker = SerialWorker("probe planner", self)
         self._task: Task | None = None
         self._asked: tuple[TargetChoice, PlanWish] | None = None
@@ -116,7 +161,8 @@ class ProbePlanner(QObject):
     def _submit(self) -> None:
         if self._asked is None:
             return
-        work = partial(_plan, *self._asked, self._store, self._machine)
+        models = tuple(self._models())
+        work = partial(_plan, *self._asked, self._store, self._machine, models)
         self._task = self._worker.submit(
             work,
             on_result=self._on_planned,
@@ -146,6 +192,7 @@ def _plan(
     wish: PlanWish,
     store: Path | None,
     machine: tuple[Device, str] | None,
+    models: Sequence[Model],
     context: TaskContext,
 ) -> Planned:
     """Make a plan on the worker's thread."""
@@ -160,17 +207,25 @@ def _plan(
         device, note = machine or _this_machine(context.token)
     context.token.check()
     target = probe_target(device, choice.threads)
-    plan = plan_probes(
-        Wish(
-            target,
-            wish.probes,
-            wish.selector,
-            budget_s=wish.minutes * 60.0,
-            configuration=RunConfiguration(threads=target.configuration.threads),
-        )
+    asked = Wish(
+        target,
+        wish.probes,
+        wish.selector,
+        budget_s=wish.minutes * 60.0,
+        configuration=RunConfiguration(threads=target.configuration.threads),
+        live=choice.way is not Way.KIT,
+        within=wish.within / 100 if wish.within and wish.selector == ADAPTIVE else None,
     )
+    graphs = [model.graph for model in models]
+    plan = plan_probes(asked, graphs)
     context.token.check()
-    return Planned(plan, coverage(plan), note)
+    # What is still to come is not known: the plan of a kit stands for it.
+    whole = planned_once(asked, graphs) if plan.to_come else plan
+    context.token.check()
+    prints = [probe.network.fingerprint for probe in whole.probes]
+    interval = expected_interval(target, prints, graphs)
+    context.token.check()
+    return Planned(plan, coverage(plan), interval, len(graphs), note)
 
 
 def _this_machine(token: CancelToken) -> tuple[Device, str]:

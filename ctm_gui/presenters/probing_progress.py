@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctm_gui.presenters.wording import NOTHING, shown
 from predictor.core.records import Measurement
 from predictor.core.units import significant
+from predictor.core.wording import NOTHING, shown
 from predictor.services.probing import ProbeState, StoredProbe, StoredSession
 from predictor.services.probing_events import (
     DRIFT_LIMIT,
@@ -25,6 +25,7 @@ from predictor.services.probing_events import (
     RunStarted,
     Samples,
 )
+from predictor.services.probing_live import probes_to_come
 from predictor.services.probing_plan import expected_ms, reasons
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -108,19 +109,12 @@ class RunProgress:
         drift: of the sentinel so far.
         host: facts of the machine that measures.
         finished: whether the runner has said that nothing is left.
+        to_come: how many networks are still to be chosen, at most.
     """
 
     def __init__(self, session: StoredSession, measurements: Mapping[str, Measurement]) -> None:
-        why, expected = reasons(session.plan), expected_ms(session.plan)
-        self._rows = {
-            probe.name: network_row(
-                probe,
-                why.get(probe.name, ""),
-                expected.get(probe.name),
-                _median(probe, measurements),
-            )
-            for probe in session.probes
-        }
+        self._rows = _rows(session, session.probes, measurements)
+        self.to_come = probes_to_come(session.plan)
         self._expected_s = float(json.loads(session.plan)["expected_s"])
         self._done_here = 0
         self.current = ""
@@ -143,8 +137,15 @@ class RunProgress:
 
     @property
     def left(self) -> int:
-        """How many of them are waiting."""
-        return sum(row.state is ProbeState.WAITING for row in self._rows.values())
+        """How many of them are waiting, those that are still to be chosen among them."""
+        waiting = sum(row.state is ProbeState.WAITING for row in self._rows.values())
+        return waiting + self.to_come
+
+    def grow(self, session: StoredSession) -> None:
+        """Add the networks that were chosen since the session was read."""
+        new = [probe for probe in session.probes if probe.name not in self._rows]
+        self._rows |= _rows(session, new, {})
+        self.to_come = probes_to_come(session.plan)
 
     def take(self, told: Told) -> None:
         """Add what was told."""
@@ -169,7 +170,7 @@ class RunProgress:
             active_s: how long was measured in this run; the networks done in it tell how long one
                 takes, before the first of them the plan's own estimate does.
         """
-        each_s = self._expected_s / max(self.total, 1)
+        each_s = self._expected_s / max(self.total + self.to_come, 1)
         if self._done_here:
             each_s = active_s / self._done_here
             return each_s * self.left
@@ -211,6 +212,21 @@ class RunProgress:
         row = self._rows[probe.name]
         self._rows[probe.name] = network_row(probe, row.why, row.expected_ms, median_ms)
         self._done_here += 1
+
+
+def _rows(
+    session: StoredSession,
+    probes: Iterable[StoredProbe],
+    measurements: Mapping[str, Measurement],
+) -> dict[str, NetworkRow]:
+    """Return the rows of some of a session's networks, by name."""
+    why, expected = reasons(session.plan), expected_ms(session.plan)
+    return {
+        probe.name: network_row(
+            probe, why.get(probe.name, ""), expected.get(probe.name), _median(probe, measurements)
+        )
+        for probe in probes
+    }
 
 
 def network_row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -14,12 +14,16 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.presenters.probing_choice import Unfinished, Way, unfinished, way_of
 from ctm_gui.presenters.probing_store import ProbingStore
-from ctm_gui.presenters.wording import shown
 from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
-from predictor.core.records import Configuration, Measurement
+from predictor.core.records import Configuration, Device, Measurement
 from predictor.core.units import significant
+from predictor.core.wording import shown
+from predictor.services.ingestion import Model
 from predictor.services.probing import Probing, StoredProbe, StoredSession, StoredSignature
+from predictor.services.signature_fit import LeftOut
+from predictor.services.signature_use import BeforeAfter
+from predictor.services.signatures import excluded_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class ResultRow:
         runs: how many are known.
         words: its verdict, or why it has no number.
         other_ms: the median in the signature that it is compared with.
+        measurement_id: of its measurement; empty where it has no number.
+        fit: what the other networks tell of it; None where they tell nothing, or not yet.
     """
 
     name: str
@@ -45,6 +51,13 @@ class ResultRow:
     runs: int = 0
     words: str = ""
     other_ms: float | None = None
+    measurement_id: str = ""
+    fit: LeftOut | None = None
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether it lies outside of what the other networks tell of it."""
+        return self.fit is not None and self.fit.disagrees
 
     @property
     def ratio(self) -> float | None:
@@ -67,6 +80,8 @@ class Result:
         signatures: all of the target, the newest first.
         other_id: of the signature that it is compared with, else empty.
         way: how its session was measured; None where nothing tells.
+        assessed: whether it is known what the networks tell of one another and of the models.
+        changes: the open models without the signature and with it.
     """
 
     device_id: str
@@ -77,13 +92,43 @@ class Result:
     signatures: tuple[StoredSignature, ...] = ()
     other_id: str = ""
     way: Way | None = None
+    assessed: bool = False
+    changes: tuple[BeforeAfter, ...] = ()
 
     @property
     def doubtful(self) -> tuple[str, ...]:
         """The networks of its session that are better measured again."""
         if self.session is None:
             return ()
-        return tuple(probe.name for probe in self.session.probes if _is_doubtful(probe))
+        odd = {row.name for row in self.rows if row.disagrees}
+        return tuple(
+            probe.name for probe in self.session.probes if _is_doubtful(probe) or probe.name in odd
+        )
+
+    @property
+    def repeatable(self) -> frozenset[str]:
+        """The networks that its session can measure again."""
+        if self.session is None or self.way is Way.KIT:
+            return frozenset()
+        return frozenset(probe.name for probe in self.session.probes)
+
+    @property
+    def fits(self) -> tuple[LeftOut, ...]:
+        """What the networks tell of one another."""
+        return tuple(row.fit for row in self.rows if row.fit is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the window knows that a signature tells something of.
+
+    Attributes:
+        device: returns a device by its id; None where there is none.
+        models: returns the open models.
+    """
+
+    device: Callable[[str], Device | None] = lambda _: None
+    models: Callable[[], Sequence[Model]] = tuple
 
 
 # Sessions and signatures, the newest first.
@@ -99,6 +144,7 @@ class SignatureShelf(QObject):
     Args:
         store: of sessions and signatures.
         undo_stack: gets a command for each deletion.
+        known: devices and models of the window, of which a signature tells something.
         parent: owner.
     """
 
@@ -108,10 +154,14 @@ class SignatureShelf(QObject):
     told = Signal(str)
 
     def __init__(
-        self, store: ProbingStore, undo_stack: QUndoStack, parent: QObject | None = None
+        self,
+        store: ProbingStore,
+        undo_stack: QUndoStack,
+        known: Known | None = None,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._store = store
+        self._store, self._known = store, known or Known()
         self._undo_stack = undo_stack
         self.sessions: tuple[Unfinished, ...] = ()
         self.signatures: tuple[StoredSignature, ...] = ()
@@ -137,6 +187,15 @@ class SignatureShelf(QObject):
             return _of_signature(signature_id, "", probing)
 
         self._show(work)
+
+    def exclude(self, signature_id: str, row: ResultRow, reason: str) -> None:
+        """Leave a network out of a signature; a new one without it takes its place."""
+
+        def work(probing: Probing) -> Result:
+            made = probing.signatures.exclude(signature_id, row.measurement_id, reason)
+            return _of_signature(made, "", probing)
+
+        self._show(work, f"Left out {row.name}: {shown(reason)}")
 
     def leave(self, session_id: str) -> None:
         """End a session that will not go on; what was measured becomes its signature."""
@@ -176,9 +235,31 @@ class SignatureShelf(QObject):
             self.shown.emit(self.result)
             if told:
                 self.told.emit(told)
+            self._assess(self.result)
 
         self._store.run(
             lambda probing: (work(probing), _overview(probing)),
+            on_result=done,
+            on_error=self.failed.emit,
+        )
+
+    def _assess(self, result: Result) -> None:
+        """Predict networks from one another, and the models; which takes a second or two."""
+        device = self._known.device(result.device_id)
+        if result.signature is None or device is None:
+            return
+        stored, models = result.signature, list(self._known.models())
+
+        def done(found: tuple[tuple[LeftOut, ...], tuple[BeforeAfter, ...]]) -> None:
+            if self.result is result:
+                self.result = _assessed(result, *found)
+                self.shown.emit(self.result)
+
+        self._store.run(
+            lambda probing: (
+                probing.left_out(stored, device),
+                probing.before_and_after(stored, device, models),
+            ),
             on_result=done,
             on_error=self.failed.emit,
         )
@@ -220,6 +301,7 @@ def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
         ("Runtime", _runtime(host, configuration)),
         ("Power", _joined(host, ("power_source", "governor"))),
         ("Drift", "" if drift is None else f"{drift:.1%}"),
+        ("Left out", ", ".join(excluded_words(facts))),
     ]
     return [(label, shown(words)) for label, words in found if words]
 
@@ -250,6 +332,12 @@ def compared(rows: Sequence[ResultRow], others: Sequence[Measurement]) -> tuple[
     return tuple(replace(row, other_ms=known.get(row.fingerprint)) for row in rows)
 
 
+def _assessed(result: Result, fits: Sequence[LeftOut], changes: tuple[BeforeAfter, ...]) -> Result:
+    known = {fit.measurement_id: fit for fit in fits}
+    rows = tuple(replace(row, fit=known.get(row.measurement_id)) for row in result.rows)
+    return replace(result, rows=rows, assessed=True, changes=changes)
+
+
 def _row(measurement: Measurement) -> ResultRow:
     provenance = json.loads(measurement.provenance)
     samples_ns = measurement.samples_ns
@@ -262,6 +350,7 @@ def _row(measurement: Measurement) -> ResultRow:
         coefficient_of_variation(samples_ns) if samples_ns else None,
         len(samples_ns),
         shown(str(words)),
+        measurement_id=measurement.id,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -20,6 +20,7 @@ from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
+from predictor.services.ingestion import Model
 from predictor.services.probing import (
     Command,
     LocalRunner,
@@ -29,7 +30,7 @@ from predictor.services.probing import (
     StoredSession,
     open_probing,
 )
-from predictor.services.probing_events import NetworkDone, NetworkFailed, ProbeEvent
+from predictor.services.probing_events import NetworkDone, NetworkFailed, ProbeEvent, ProbesChosen
 from predictor.services.probing_plan import ProbePlan
 from predictor.services.probing_ssh import board_runner
 
@@ -91,6 +92,10 @@ class _Begun:
     progress: RunProgress
 
 
+_Queued = Told | HostKeyQuestion | _Begun | Progress | StoredSession
+"""What the worker tells; a session where further networks were chosen."""
+
+
 class ProbeRun(QObject):
     """Measures one session at a time.
 
@@ -108,6 +113,7 @@ class ProbeRun(QObject):
 
     Args:
         store: of the sessions.
+        models: returns the open models: what networks are chosen for as a session goes.
         parent: owner.
     """
 
@@ -115,11 +121,16 @@ class ProbeRun(QObject):
     host_key_asked = Signal(object)
     ended = Signal(str)
 
-    def __init__(self, store: ProbingStore, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        store: ProbingStore,
+        models: Callable[[], Sequence[Model]] = tuple,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._store = store
+        self._store, self._models = store, models
         self._worker = SerialWorker("prober", self)
-        self._queue: SimpleQueue[Told | HostKeyQuestion | _Begun | Progress] = SimpleQueue()
+        self._queue: SimpleQueue[_Queued] = SimpleQueue()
         self._task: Task | None = None
         self._runner: ProbeRunner | None = None
         self._again: list[str] = []
@@ -222,12 +233,17 @@ class ProbeRun(QObject):
         self._again = []
         self._active_s, self._since_s = 0.0, time.monotonic()
         self._timer.start()
+        asked = [model.graph for model in self._models()]
         self._task = self._worker.submit(
-            partial(self._measure, choice, find), on_result=self._on_done, on_error=self._fail
+            partial(self._measure, choice, find, asked),
+            on_result=self._on_done,
+            on_error=self._fail,
         )
         self._show(Phase.MEASURING)
 
-    def _measure(self, choice: TargetChoice, find: Any, context: TaskContext) -> None:
+    def _measure(
+        self, choice: TargetChoice, find: Any, asked: Sequence[Any], context: TaskContext
+    ) -> None:
         """Measure on the worker's thread, with a connection of its own."""
         with open_probing(self._store.path) as probing:
             session: StoredSession = find(probing)
@@ -236,7 +252,10 @@ class ProbeRun(QObject):
             self._runner = runner = self._new_runner(choice, context.token)
             source = "ssh" if choice.way is Way.SSH else "local"
             try:
-                for event in probing.run(session.id, runner, context.token, source):
+                for event in probing.run(session.id, runner, context.token, source, asked):
+                    if isinstance(event, ProbesChosen):
+                        self._queue.put(probing.session(session.id))
+                        continue
                     self._queue.put(Told(event, _stored_probe(probing, session.id, event)))
             finally:
                 self._runner = None
@@ -272,13 +291,16 @@ class ProbeRun(QObject):
         if found or self.phase is Phase.MEASURING:
             self.changed.emit()
 
-    def _take(self, told: Told | HostKeyQuestion | _Begun | Progress) -> None:
+    def _take(self, told: _Queued) -> None:
         if isinstance(told, _Begun):
             self.session_id, self.progress = told.session.id, told.progress
         elif isinstance(told, HostKeyQuestion):
             self.host_key_asked.emit(told)
         elif isinstance(told, Progress):
             self.state = told.message
+        elif isinstance(told, StoredSession):
+            if self.progress is not None:
+                self.progress.grow(told)
         elif self.progress is not None:
             self.state = ""
             self.progress.take(told)

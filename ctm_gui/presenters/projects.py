@@ -10,9 +10,9 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.devices import StoreRunner
-from ctm_gui.presenters.wording import shown
 from predictor.core.errors import CtmError
 from predictor.core.progress import CancelToken
+from predictor.core.wording import shown
 from predictor.services.catalogue import Catalogue
 from predictor.services.history import History
 from predictor.services.project_export import Exported

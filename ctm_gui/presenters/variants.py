@@ -13,7 +13,8 @@ import numpy as np
 
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
-from ctm_gui.presenters.wording import (
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import (
     NOTHING,
     batch_of,
     change_text,
@@ -23,7 +24,6 @@ from ctm_gui.presenters.wording import (
     shown,
     signed,
 )
-from predictor.core.units import LatencyUnit
 from predictor.services.fastest import fastest_sentence
 from predictor.services.variants import Variants, compare_variants
 

@@ -11,8 +11,8 @@ from ctm_gui.presenters.columns import count_column, number_column, text_column
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import text_ranks
 from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_on
-from ctm_gui.presenters.wording import number, shown
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import number, shown
 
 MARK, MODEL = "baseline", "model"
 _CHOSEN, _OTHER = "●", "○"

@@ -2,23 +2,28 @@
 
 Reading files, predicting and the store each have a worker of their own: what is submitted to one
 runs in order on one thread, so an SQLite connection stays on its thread and a child process gets
-one request at a time. Outcomes come back on the window's thread; those of dropped tasks never do.
+one request at a time. Outcomes come back on the window's thread, a few milliseconds of them between
+its other events; those of dropped tasks never do.
 """
 
 from __future__ import annotations
 
+import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from predictor.core.errors import CtmError
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 
 T = TypeVar("T")
+_TURN_S = 0.008
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,10 @@ class TaskContext:
     Attributes:
         token: asks it to stop.
         report: takes how far it is.
-        part: takes what it has found so far.
+        part: takes what it has found so far, and waits until the window has shown it: both at once
+            would be slower, for one Python computes at a time.
+
+    Of reports that come faster than the window takes them it gets the last one.
     """
 
     token: CancelToken
@@ -44,6 +52,7 @@ class Task:
         self._dropped = False
         self._settled = False
         self._future: Future[object] | None = None
+        self._shown = threading.Event()
 
     @property
     def token(self) -> CancelToken:
@@ -58,6 +67,7 @@ class Task:
     def ignore(self) -> None:
         """Ignore the outcome of work that is to be done all the same."""
         self._dropped = True
+        self._shown.set()
 
     def drop(self) -> None:
         """Ignore the outcome, and do not start what has not started; what runs runs on."""
@@ -69,6 +79,13 @@ class Task:
         """Ignore the outcome and ask the work to stop."""
         self._token.cancel()
         self.drop()
+
+    def _wait(self, post: Callable[[], None]) -> None:
+        """Post a part from the worker's thread and wait until it is shown."""
+        self._shown.clear()
+        if not self._dropped:
+            post()
+            self._shown.wait()
 
     def _attach(self, future: Future[object]) -> None:
         self._future = future
@@ -87,16 +104,20 @@ class SerialWorker(QObject):
         parent: owner.
     """
 
-    _posted = Signal(object)
+    _posted = Signal(object, object)
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._outcomes: deque[tuple[object, Callable[[], None]]] = deque()
+        self._showing: list[Task] = []
+        self._turns = QTimer(self, interval=0)
+        self._turns.timeout.connect(self._take_turn)
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._tasks: set[Task] = set()
         self._closed = False
         # Queued even where the sender happens to be this thread: an outcome never comes before
         # ``submit`` has returned.
-        self._posted.connect(self._run_posted, Qt.ConnectionType.QueuedConnection)
+        self._posted.connect(self._on_posted, Qt.ConnectionType.QueuedConnection)
 
     @property
     def busy(self) -> bool:
@@ -120,15 +141,19 @@ class SerialWorker(QObject):
             on_error: called on the window's thread with a CtmError that ``work`` raised. Any other
                 exception is a defect and is raised on the window's thread.
             on_progress: called on the window's thread with what ``work`` reports.
-            on_part: called on the window's thread with what ``work`` has found so far.
+            on_part: called on the window's thread with what ``work`` has found so far; ``work``
+                goes on when that is painted.
         """
         task = Task()
-        report, part = (partial(self._report, task, call) for call in (on_progress, on_part))
+        report = partial(self._report, task, on_progress)
+        part = partial(self._report_part, task, on_part)
         future = self._executor.submit(work, TaskContext(task.token, report, part))
         task._attach(future)  # type: ignore[arg-type]  # noqa: SLF001 - one subject, two classes
         self._tasks.add(task)
         future.add_done_callback(
-            lambda done: self._posted.emit(partial(self._deliver, task, done, on_result, on_error))
+            lambda done: self._posted.emit(
+                None, partial(self._deliver, task, done, on_result, on_error)
+            )
         )
         return task
 
@@ -158,7 +183,15 @@ class SerialWorker(QObject):
         self._executor.shutdown(wait=True)
 
     def _report(self, task: Task, call: Callable[[Any], None], what: object) -> None:
-        self._posted.emit(partial(self._tell, task, call, what))
+        self._posted.emit((task, call), partial(self._tell, task, call, what))
+
+    def _report_part(self, task: Task, call: Callable[[Any], None], what: object) -> None:
+        show = partial(self._show, task, call, what)
+        task._wait(partial(self._posted.emit, None, show))  # noqa: SLF001 - as above
+
+    def _show(self, task: Task, call: Callable[[Any], None], what: object) -> None:
+        self._showing.append(task)
+        self._tell(task, call, what)
 
     @staticmethod
     def _tell(task: Task, call: Callable[[Any], None], what: object) -> None:
@@ -183,6 +216,25 @@ class SerialWorker(QObject):
         else:
             on_result(result)
 
-    @Slot(object)
-    def _run_posted(self, call: Callable[[], None]) -> None:
-        call()
+    @Slot(object, object)
+    def _on_posted(self, source: object, call: Callable[[], None]) -> None:
+        if source is not None and self._outcomes and self._outcomes[-1][0] == source:
+            self._outcomes.pop()
+        self._outcomes.append((source, call))
+        if not self._turns.isActive():
+            self._turns.start()
+
+    def _take_turn(self) -> None:
+        """Take what came back, for as long as nobody notices; the rest in the next turn.
+
+        What the last turn showed has been painted since.
+        """
+        for task in self._showing:
+            task._shown.set()  # noqa: SLF001 - as above
+        self._showing.clear()
+        until_s = time.perf_counter() + _TURN_S
+        while self._outcomes and time.perf_counter() < until_s:
+            _, call = self._outcomes.popleft()
+            call()
+        if not (self._outcomes or self._showing):
+            self._turns.stop()

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.operators import percent
 from ctm_gui.presenters.widths import shared_widths
-from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import LIGHT, Theme
+from predictor.core.wording import shown
 
 _TITLE_PX = 22
 _LABELS_PX = (40, 150)

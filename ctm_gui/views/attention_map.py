@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.attention_items import (
     ColourBars,
     MapState,
@@ -58,7 +59,7 @@ class AttentionMap(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.rows_plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Maps of attention")
+        self.setAccessibleName(tr("Maps of attention"))
         self.rows_plot.clicked.connect(self._clicked)
         self.rows_plot.double_clicked.connect(self._double_clicked)
         self.set_theme(LIGHT)

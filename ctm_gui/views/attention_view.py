@@ -26,13 +26,14 @@ from ctm_gui.presenters.attention_grid import LATENCY, AttentionGrid
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.attention_map import AttentionMap
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
 from ctm_gui.views.tables import GridView, copy_button, in_parts
 from predictor.core.records import Device
+from predictor.core.wording import shown
 from predictor.services.prediction import OperatorTable
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."
@@ -119,14 +120,14 @@ class AttentionView(QWidget):
     def _make_controls(self) -> None:
         self.pair = PairChoice()
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
+        self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search operators")
+        self.search_box.setAccessibleName(tr("Search operators"))
         self.matches = _muted_label("Matches")
-        self.group_box = QCheckBox("&Group by type")
-        self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
-        self.save_button = QPushButton("S&ave…")
-        self.save_button.setToolTip("Save the maps as a picture, or their numbers as CSV.")
+        self.group_box = QCheckBox(tr("&Group by type"))
+        self.group_box.setToolTip(tr("One row a type of operator: the mean of what they look at."))
+        self.save_button = QPushButton(tr("S&ave…"))
+        self.save_button.setToolTip(tr("Save the maps as a picture, or their numbers as CSV."))
         self.pairs = _muted_label("What operators look mostly at", role="heading")
         self.weights = _muted_label("Blend and residual weight")
         self.cell = _muted_label("Cell under the cursor")
@@ -246,7 +247,7 @@ class AttentionView(QWidget):
         if isinstance(grid, AttentionGrid) and cell is not None:
             self.cell.setText(MapLayout(grid.summary, grid.rows, grid.order).sentence(cell))
         else:
-            self.cell.setText("Click a cell, or move with the arrow keys, to read it.")
+            self.cell.setText(tr("Click a cell, or move with the arrow keys, to read it."))
 
     def _operator_of(self, row: int | None) -> int | None:
         """Return the operator of a row, the slowest of a type."""

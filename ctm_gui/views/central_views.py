@@ -30,9 +30,9 @@ from ctm_gui.views.explanation_tabs import ExplanationTabs
 from ctm_gui.views.first_view import FirstView
 from ctm_gui.views.history_view import HistoryView
 from ctm_gui.views.operators_view import OperatorsView
+from ctm_gui.views.tab_places import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from predictor.core.units import LatencyUnit
 
-COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB, HISTORY_TAB = range(5)
 View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView
 
 

@@ -11,6 +11,7 @@ from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.change_grid import ChangeGrid
 from ctm_gui.presenters.past_rows import PastRow
 from ctm_gui.presenters.past_wording import change_summary
+from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
 from predictor.services.then_and_now import ThenAndNow
@@ -30,7 +31,7 @@ class ChangeDialog(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Then and now")
+        self.setWindowTitle(tr("Then and now"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(*_SIZE_PX)
         self.heading = QLabel(change_summary(entries))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from ctm_gui.translation import tr
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.metric_field import note_label, show_note
 from predictor.services.device_form import CLUSTERS, ClusterFields
@@ -41,7 +42,7 @@ class ClustersEditor(QWidget):
         self._grid.setHorizontalSpacing(8)
         self._body = QWidget()
         self._body.setLayout(self._grid)
-        self.add_button = QPushButton("Add a kind of core")
+        self.add_button = QPushButton(tr("Add a kind of core"))
         self.add_button.clicked.connect(lambda: self._emit((*self._rows, ClusterFields()), ""))
         self.problem = note_label("bad")
         self.warning = note_label("warn")
@@ -103,7 +104,7 @@ class ClustersEditor(QWidget):
             cells[name] = cell
         self.cells.append(cells)
         if editable:
-            remove = QPushButton("Remove")
+            remove = QPushButton(tr("Remove"))
             remove.setAccessibleName(f"Remove row {row + 1}")
             remove.clicked.connect(lambda _=False, row=row: self._remove(row))
             self._grid.addWidget(remove, row + 1, len(_CELLS))

@@ -14,6 +14,7 @@ from ctm_gui.presenters.prediction_run import Comparison
 from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants_desk import VariantsDesk
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.difference_view import DifferenceView
 from ctm_gui.views.matrix_view import MatrixView
@@ -21,7 +22,7 @@ from ctm_gui.views.pareto_view import ParetoView
 from predictor.core.units import LatencyUnit
 
 CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE = 0, 1, 2, 3
-_PAGES = (
+PAGES = (
     ("Chart", "Bars of every model on every target"),
     ("Matrix", "Models by targets, against a baseline"),
     ("Pareto", "Latency against a score of yours"),
@@ -61,12 +62,12 @@ class CompareTabs(QWidget):
         self.chart = chart
         self._follow(chart.set_unit, chart.set_theme, chart.set_budget_ms)
         self.bar = QTabBar()
-        self.bar.setAccessibleName("Pages of Compare")
+        self.bar.setAccessibleName(tr("Pages of Compare"))
         self.bar.setDrawBase(False)
         self.bar.setExpanding(False)
-        for index, (title, tip) in enumerate(_PAGES):
-            self.bar.addTab(title)
-            self.bar.setTabToolTip(index, f"{tip} ({SHORTCUTS[index]})")
+        for index, (title, tip) in enumerate(PAGES):
+            self.bar.addTab(tr(title))
+            self.bar.setTabToolTip(index, f"{tr(tip)} ({SHORTCUTS[index]})")
         self.pages = QStackedWidget()
         self.pages.addWidget(chart)
         layout = QVBoxLayout(self)
@@ -129,7 +130,7 @@ class CompareTabs(QWidget):
 
     def show_page(self, index: int) -> None:
         """Turn to a page; with one model the chart stays until there is a second."""
-        self.bar.setCurrentIndex(index if 0 <= index < len(_PAGES) else CHART_PAGE)
+        self.bar.setCurrentIndex(index if 0 <= index < len(PAGES) else CHART_PAGE)
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit`` on every page."""

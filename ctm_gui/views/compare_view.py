@@ -30,6 +30,7 @@ from ctm_gui.presenters.comparison_groups import GroupOrder, target_groups
 from ctm_gui.presenters.comparison_summary import summary
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
 from ctm_gui.views.save_plot import ask_and_save
@@ -130,17 +131,17 @@ class CompareView(QWidget):
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary")
+        self.summary.setAccessibleName(tr("Summary"))
         self.budget_box = BudgetBox()
         self.order_box = QComboBox()
         self.order_box.addItems([order.value for order in GroupOrder])
-        self.order_box.setAccessibleName("Order of the bars")
-        self.log_box = QCheckBox("Lo&g scale")
-        self.save_button = QPushButton("Save &plot…")
+        self.order_box.setAccessibleName(tr("Order of the bars"))
+        self.log_box = QCheckBox(tr("Lo&g scale"))
+        self.save_button = QPushButton(tr("Save &plot…"))
         self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText("Filter by model, device, vendor, runtime…")
+        self.filter_box.setPlaceholderText(tr("Filter by model, device, vendor, runtime…"))
         self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setAccessibleName("Filter")
+        self.filter_box.setAccessibleName(tr("Filter"))
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
 

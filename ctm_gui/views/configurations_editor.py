@@ -13,10 +13,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.wording import configuration_text
+from ctm_gui.translation import tr
 from ctm_gui.views.metric_field import note_label, show_note
 from ctm_gui.views.what_if_bar import PRECISION_NAMES
 from predictor.core.records import RUNTIMES, Configuration, Precision
+from predictor.core.wording import configuration_text
 
 _MAX_THREADS = 1024
 _LIST_PX = 104
@@ -34,19 +35,19 @@ class ConfigurationsEditor(QWidget):
         super().__init__(parent)
         self._configurations: tuple[Configuration, ...] = ()
         self.list = QListWidget()
-        self.list.setAccessibleName("Configurations")
+        self.list.setAccessibleName(tr("Configurations"))
         self.list.setFixedHeight(_LIST_PX)
         self.runtime = _combo("Runtime", sorted(RUNTIMES))
         self.precision = _combo("Precision", [PRECISION_NAMES[p] for p in Precision])
         self.threads = QSpinBox(minimum=0, maximum=_MAX_THREADS)
-        self.threads.setSpecialValueText("all threads")
-        self.threads.setAccessibleName("Threads")
-        self.add_button = QPushButton("Add")
-        self.add_button.setAccessibleName("Add configuration")
-        self.first_button = QPushButton("Make usual")
-        self.first_button.setToolTip("Predictions use the first configuration")
-        self.remove_button = QPushButton("Remove")
-        self.remove_button.setAccessibleName("Remove configuration")
+        self.threads.setSpecialValueText(tr("all threads"))
+        self.threads.setAccessibleName(tr("Threads"))
+        self.add_button = QPushButton(tr("Add"))
+        self.add_button.setAccessibleName(tr("Add configuration"))
+        self.first_button = QPushButton(tr("Make usual"))
+        self.first_button.setToolTip(tr("Predictions use the first configuration"))
+        self.remove_button = QPushButton(tr("Remove"))
+        self.remove_button.setAccessibleName(tr("Remove configuration"))
         self.problem = note_label("bad")
         self._arrange()
         self.add_button.clicked.connect(self._add)

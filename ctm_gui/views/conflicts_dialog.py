@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.projects import OpenedProject
-from ctm_gui.presenters.wording import shown
+from ctm_gui.translation import tr
+from predictor.core.wording import shown
 from predictor.services.project_import import Choice, Conflict, Subject, always
 
 _WORDS = {Choice.KEEP: "Keep mine", Choice.TAKE: "Take theirs", Choice.BOTH: "Keep both"}
@@ -42,7 +43,7 @@ class ConflictsDialog(QDialog):
     def __init__(self, opened: OpenedProject, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._conflicts = opened.plan.conflicts
-        self.setWindowTitle("Conflicts")
+        self.setWindowTitle(tr("Conflicts"))
         self.resize(*_SIZE_PX)
         count = len(self._conflicts)
         self.heading = QLabel(
@@ -56,7 +57,7 @@ class ConflictsDialog(QDialog):
         self.all_buttons = {choice: QPushButton(f"{_WORDS[choice]}: all") for choice in Choice}
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
-        self.buttons.button(kinds.Ok).setText("Import")
+        self.buttons.button(kinds.Ok).setText(tr("Import"))
         self._arrange()
         for choice, button in self.all_buttons.items():
             button.clicked.connect(lambda _=False, chosen=choice: self.choose_all(chosen))
@@ -82,7 +83,7 @@ class ConflictsDialog(QDialog):
     def _make_table(self) -> QTableWidget:
         table = QTableWidget(len(self._conflicts), len(_TITLES))
         table.setHorizontalHeaderLabels(list(_TITLES))
-        table.setAccessibleName("Conflicts")
+        table.setAccessibleName(tr("Conflicts"))
         table.verticalHeader().hide()
         table.horizontalHeader().setStretchLastSection(True)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ctm_gui.translation import tr
+
 _MAX_LOG_BYTES = 1_000_000
 
 
@@ -95,16 +97,18 @@ class CrashDialog(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("A defect in CloserToMe")
+        self.setWindowTitle(tr("A defect in CloserToMe"))
         self.resize(720, 420)
         label = QLabel(
-            "Something went wrong that should not. Your models and results are still here. "
-            "Please send this report to the developers; it holds no model data, but it may hold "
-            "names of files."
+            tr(
+                "Something went wrong that should not. Your models and results are still here. "
+                "Please send this report to the developers; it holds no model data, but it may "
+                "hold names of files."
+            )
         )
         label.setWordWrap(True)
         self._text = QPlainTextEdit(readOnly=True)
-        self._text.setAccessibleName("Report")
+        self._text.setAccessibleName(tr("Report"))
         self._text.setMaximumBlockCount(2000)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         copy = buttons.addButton("Copy Report", QDialogButtonBox.ButtonRole.ActionRole)

@@ -19,9 +19,10 @@ from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_comparison import DeviceComparisonGrid, comparison_summary
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.presenters.wording import shown
+from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.records import Device
+from predictor.core.wording import shown
 
 
 class DeviceComparisonView(QWidget):
@@ -69,7 +70,7 @@ class DeviceComparisonView(QWidget):
     def _arrange(self) -> None:
         row = QHBoxLayout()
         row.addWidget(self.title)
-        label = QLabel("compared &with")
+        label = QLabel(tr("compared &with"))
         label.setBuddy(self.other)
         row.addWidget(label)
         row.addWidget(self.other, 1)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.device_wording import applies
+from ctm_gui.translation import tr
 from ctm_gui.views.clusters_editor import ClustersEditor
 from ctm_gui.views.configurations_editor import ConfigurationsEditor
 from ctm_gui.views.fields import FormLineEdit, FormTextEdit
@@ -54,7 +55,7 @@ class DeviceFormView(QScrollArea):
     def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._form = form
-        self.setAccessibleName("Form of the device")
+        self.setAccessibleName(tr("Form of the device"))
         self.fields: dict[str, MetricField] = {}
         self._layout = QVBoxLayout()
         self._layout.setContentsMargins(10, 8, 10, 10)
@@ -151,8 +152,8 @@ class DeviceFormView(QScrollArea):
         self.notes.setFixedHeight(_NOTES_PX)
         self.family = QComboBox()
         self.family.addItems([FAMILY_WORDS[family] for family in Family])
-        self.family.setAccessibleName("Family")
-        self.family.setToolTip("Kind of compute unit; the names of the metrics follow it.")
+        self.family.setAccessibleName(tr("Family"))
+        self.family.setToolTip(tr("Kind of compute unit; the names of the metrics follow it."))
         self._layout.addLayout(self._arrange_texts())
         self._show_texts()
         for name, field in self.texts.items():

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.device_form import DeviceForm
-from ctm_gui.presenters.wording import shown
 from ctm_gui.views.elided_label import ElidedLabel
 from ctm_gui.views.metric_field import note_label, show_note
+from predictor.core.wording import shown
 
 _SHOWN_LINES = 3
 _SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QStyleOptionGraphicsItem, QVBoxLayout, QWi
 
 from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
@@ -73,7 +74,7 @@ class DeviceProfile(QWidget):
         layout.setContentsMargins(8, 8, 8, 8)
         layout.addWidget(self.title)
         layout.addWidget(self.plot, 1)
-        self.setAccessibleName("Profile of the device in its family")
+        self.setAccessibleName(tr("Profile of the device in its family"))
         self.set_theme(LIGHT)
 
     def show_device(self, device: Device | None, devices: Sequence[Device]) -> None:

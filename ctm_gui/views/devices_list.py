@@ -10,6 +10,7 @@ from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.devices_grid import DevicesGrid
 from ctm_gui.presenters.grid import search_mask
+from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView
 
 
@@ -27,10 +28,10 @@ class DevicesList(QWidget):
         self._model = GridModel(self.grid, self)
         self.search_box = QLineEdit(placeholderText="Search devices (Ctrl+F)")
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search devices")
+        self.search_box.setAccessibleName(tr("Search devices"))
         self.table = GridView(self._model, "Devices")
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self._nothing = QLabel("No device matches.")
+        self._nothing = QLabel(tr("No device matches."))
         self._nothing.setProperty("role", "muted")
         self._nothing.hide()
         layout = QVBoxLayout(self)

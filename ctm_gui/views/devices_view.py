@@ -22,6 +22,7 @@ from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.device_comparison import DeviceComparisonView
 from ctm_gui.views.device_form import DeviceFormView
 from ctm_gui.views.device_header import DeviceHeader
@@ -164,8 +165,8 @@ class DevicesView(QWidget):
         self.header = DeviceHeader(self.form)
         self.form_view = DeviceFormView(self.form)
         self.pages = QTabWidget()
-        self.pages.setAccessibleName("Device")
-        self.pages.addTab(self.form_view, "Form")
+        self.pages.setAccessibleName(tr("Device"))
+        self.pages.addTab(self.form_view, tr("Form"))
         for page, title in _LATER_PAGES.items():
             place = QWidget()
             self._places[page] = QVBoxLayout(place)
@@ -180,11 +181,11 @@ class DevicesView(QWidget):
         column = QVBoxLayout(left)
         column.setContentsMargins(8, 8, 8, 8)
         buttons = QHBoxLayout()
-        self.import_button = QPushButton("&Import…")
-        self.import_button.setToolTip("Make devices from device files, ours or NeuSight's")
-        self.detect_button = QPushButton("Detect this &machine")
+        self.import_button = QPushButton(tr("&Import…"))
+        self.import_button.setToolTip(tr("Make devices from device files, ours or NeuSight's"))
+        self.detect_button = QPushButton(tr("Detect this &machine"))
         self.detect_button.setToolTip(
-            "Make a device of this machine: what its system states, then what it sustains"
+            tr("Make a device of this machine: what its system states, then what it sustains")
         )
         for button in (self.import_button, self.detect_button):
             buttons.addWidget(button)
@@ -203,9 +204,9 @@ class DevicesView(QWidget):
         self._state.setWordWrap(True)
         bar = QProgressBar(minimum=0, maximum=0, textVisible=False)
         bar.setMaximumHeight(10)
-        bar.setAccessibleName("Measuring this machine")
-        self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.setAccessibleName("Stop measuring")
+        bar.setAccessibleName(tr("Measuring this machine"))
+        self.cancel_button = QPushButton(tr("Cancel"))
+        self.cancel_button.setAccessibleName(tr("Stop measuring"))
         row.addWidget(bar, 1)
         row.addWidget(self.cancel_button)
         column.addWidget(self._state)

@@ -24,9 +24,10 @@ from ctm_gui.presenters.difference_grid import (
     difference_summary,
 )
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.presenters.wording import shown
+from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
 from predictor.services.operator_difference import Change
 
 _DEVICE_PX, _NAME_PX = 180, 220
@@ -98,21 +99,21 @@ class DifferenceView(QWidget):
 
     def _make_controls(self) -> None:
         self.first_box, self.second_box = _model_box("First model"), _model_box("Second model")
-        self.exchange_button = QPushButton("E&xchange")
-        self.exchange_button.setToolTip("Compare the other way round.")
+        self.exchange_button = QPushButton(tr("E&xchange"))
+        self.exchange_button.setToolTip(tr("Compare the other way round."))
         self.change_box = QComboBox()
         for change in _CHANGES:
             self.change_box.addItem("All operators" if change is None else change.capitalize())
-        self.change_box.setAccessibleName("Operators shown")
+        self.change_box.setAccessibleName(tr("Operators shown"))
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
+        self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search operators of both models")
+        self.search_box.setAccessibleName(tr("Search operators of both models"))
         self.summary = QLabel()
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary of the difference")
+        self.summary.setAccessibleName(tr("Summary of the difference"))
         self.target_label = QLabel()
         self.target_label.setTextFormat(Qt.TextFormat.PlainText)
         self.target_label.setProperty("role", "muted")

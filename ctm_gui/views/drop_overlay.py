@@ -15,6 +15,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 
 _MARGIN = 8
 _SENTENCE = "Drop models to add them"
@@ -34,7 +35,7 @@ class DropOverlay(QWidget):
         parent.installEventFilter(self)
         self._theme = LIGHT
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName("Drop area")
+        self.setAccessibleName(tr("Drop area"))
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:

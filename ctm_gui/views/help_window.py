@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.help_pages import INDEX, contents, page_text
+from ctm_gui.translation import tr
 
 _SIZE = (860, 640)
 _LIST_PX = 215
@@ -31,7 +32,7 @@ class HelpBrowser(QTextBrowser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setAccessibleName("Page")
+        self.setAccessibleName(tr("Page"))
         self.setOpenLinks(False)
         self.document().setDocumentMargin(_PAGE_MARGIN_PX)
         self.anchorClicked.connect(self.follow)
@@ -69,11 +70,11 @@ class HelpWindow(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Help")
+        self.setWindowTitle(tr("Help"))
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
         self.resize(*_SIZE)
         self.list = QListWidget()
-        self.list.setAccessibleName("Pages")
+        self.list.setAccessibleName(tr("Pages"))
         for name, title in contents():
             item = QListWidgetItem(title)
             item.setData(Qt.ItemDataRole.UserRole, name)

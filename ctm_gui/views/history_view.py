@@ -27,6 +27,7 @@ from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import NOTHING_YET, row_details, summary, warnings
 from ctm_gui.presenters.projects import OpenedProject, ProjectExchange
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.change_dialog import ChangeDialog
 from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.drop_overlay import refuse_drops
@@ -151,10 +152,10 @@ class HistoryView(QWidget):
     def _make_table(self) -> None:
         self.summary = QLabel()
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary")
+        self.summary.setAccessibleName(tr("Summary"))
         self.warning = QLabel()
         self.warning.setProperty("role", "warn")
-        self.warning.setAccessibleName("Warning")
+        self.warning.setAccessibleName(tr("Warning"))
         for label in (self.summary, self.warning):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setWordWrap(True)

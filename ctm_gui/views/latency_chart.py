@@ -23,20 +23,21 @@ from ctm_gui.presenters.latency_chart import (
     lay_out,
     value_range,
 )
-from ctm_gui.presenters.wording import number
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
     BarPainter,
     ChartState,
+    LabelRuler,
     NameAxis,
     ValueAxis,
-    label_width,
 )
 from ctm_gui.views.latency_legend import LegendAxis
 from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import number
 
 _NAME_PX = (160, 370)
 _EXPORT_WIDTH_PX = 1100
@@ -69,7 +70,7 @@ class LatencyChart(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.rows_plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Latency chart")
+        self.setAccessibleName(tr("Latency chart"))
         self.rows_plot.clicked.connect(lambda _x, y: self._pick(y, self.row_selected))
         self.rows_plot.double_clicked.connect(lambda _x, y: self._pick(y, self.row_activated))
         self.rows_plot.box.sigResized.connect(self._set_range)
@@ -78,6 +79,7 @@ class LatencyChart(QWidget):
     def show_layout(self, layout: ChartLayout, budget_ms: float | None) -> None:
         """Show the bars of ``layout``, and the budget that it was made with."""
         self._state.layout, self._budget_ms = layout, budget_ms
+        self._state.ruler = LabelRuler(self._state.font)
         self._value_axis.setLabel(_axis_label(layout.unit))
         self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
         self._fit_names()
@@ -174,6 +176,7 @@ class LatencyChart(QWidget):
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
         width = max(self.rows_plot.box.rect().width(), 1.0)
         share = bars_share(layout, self._label_px, width, log=log)
+        self._value_axis.end = end
         self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
         self._place_budget_line()
         self._repaint()
@@ -192,7 +195,7 @@ class LatencyChart(QWidget):
             self._legend.fit()
 
     def _label_px(self, bar: Bar) -> float:
-        return label_width(bar, self._state.font) + 2 * LABEL_GAP_PX
+        return self._state.ruler.width(bar) + 2 * LABEL_GAP_PX
 
     def _fit_names(self) -> None:
         """Give the names the width that they need."""

@@ -11,6 +11,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from ctm_gui.presenters.badges import Badge
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
 from ctm_gui.presenters.log_ticks import log_ticks
 from ctm_gui.presenters.widths import shared_widths
@@ -43,6 +44,10 @@ class ChartState:
     budget_x: float | None = None
     budget_text: str = ""
     names_px: float = 0.0
+    ruler: LabelRuler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ruler = LabelRuler(self.font)
 
 
 def colour_of(theme: Theme, series: int) -> QColor:
@@ -86,11 +91,24 @@ def paint_diamond(painter: QPainter, centre: QPointF, half: float, theme: Theme)
     painter.drawPolygon([*corners, QPointF(x, y + half)])
 
 
-def label_width(bar: Bar, font: QFont) -> float:
-    """Return the pixels that a bar's label and badges take."""
-    small = badge_font(font)
-    badges = sum(badge_width(badge, small) + LABEL_GAP_PX for badge in bar.badges)
-    return QFontMetricsF(font).horizontalAdvance(bar.label) + badges
+class LabelRuler:
+    """Measures the labels and badges of bars, the same words once."""
+
+    def __init__(self, font: QFont) -> None:
+        self._metrics, self._small = QFontMetricsF(font), badge_font(font)
+        self._words: dict[str, float] = {}
+        self._badges: dict[Badge, float] = {}
+
+    def width(self, bar: Bar) -> float:
+        """Return the pixels that a bar's label and badges take."""
+        if bar.label not in self._words:
+            self._words[bar.label] = self._metrics.horizontalAdvance(bar.label)
+        return self._words[bar.label] + sum(map(self._badge_width, bar.badges))
+
+    def _badge_width(self, badge: Badge) -> float:
+        if badge not in self._badges:
+            self._badges[badge] = badge_width(badge, self._small) + LABEL_GAP_PX
+        return self._badges[badge]
 
 
 class BarPainter:
@@ -173,7 +191,7 @@ class BarPainter:
         """
         x = end + LABEL_GAP_PX
         bound = x_of(bar.bound) if bar.bound is not None else 0.0
-        width = label_width(bar, self._state.font)
+        width = self._state.ruler.width(bar)
         return bound + LABEL_GAP_PX if end < bound < x + width + LABEL_GAP_PX else x
 
     def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
@@ -297,7 +315,16 @@ class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
 
 
 class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """The axis of latencies, with plain numbers on a logarithmic scale too."""
+    """The axis of latencies, with plain numbers on a logarithmic scale too.
+
+    ``end`` is where its logarithmic ticks end: what lies further right is room for labels.
+    """
+
+    def __init__(self, side: str) -> None:
+        super().__init__(side)
+        # Its own factor, such as (x1e+15), would stand beside a label that says the unit.
+        self.enableAutoSIPrefix(False)
+        self.end = math.inf
 
     def tickValues(
         self, low: float, high: float, size: float
@@ -305,7 +332,8 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         """Return levels of ticks as pyqtgraph asks for them; None marks those without a label."""
         if not self.logMode:
             return list(super().tickValues(low, high, size))
-        labelled, bare = log_ticks(low, high, size)
+        end = min(high, self.end)
+        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low))
         return [(1.0, labelled), (None, bare)]
 
     def logTickStrings(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -21,6 +21,7 @@ from ctm_gui.actions import build_actions
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import LIGHT, Theme, ThemeChoice
+from ctm_gui.translation import tr
 from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
 from ctm_gui.views.drop_overlay import DropOverlay
@@ -29,6 +30,7 @@ from ctm_gui.views.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.views.menus import fill_menus
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
+from ctm_gui.views.notice import Noticed
 from ctm_gui.views.recent_menu import RecentMenu
 from ctm_gui.views.session import (
     FIRST_SIZE,
@@ -40,6 +42,7 @@ from ctm_gui.views.session import (
 )
 from ctm_gui.views.splitters import splitter
 from ctm_gui.views.status_line import StatusLine
+from ctm_gui.views.tab_places import TITLES
 from ctm_gui.views.targets_panel import TargetsPanel
 from ctm_gui.views.undo_menu import follow_undo
 from ctm_gui.views.what_if_bar import WhatIfBar
@@ -47,19 +50,12 @@ from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
 if TYPE_CHECKING:
-    from ctm_gui.presenters.device_form import DeviceForm
-    from ctm_gui.presenters.explanation import ExplanationPresenter
-    from ctm_gui.views.attention_view import AttentionView
     from ctm_gui.views.central_views import CentralViews
-    from ctm_gui.views.compare_tabs import CompareTabs
-    from ctm_gui.views.compare_view import CompareView
-    from ctm_gui.views.devices_view import DevicesView
-    from ctm_gui.views.history_view import HistoryView
-    from ctm_gui.views.operators_view import OperatorsView
 
-COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB, HISTORY_TAB = range(5)
-_TITLES = ("Compare", "Operators", "Attention", "Devices", "History")
 _LEFT_WIDTH = 340
+# A folder of models changes the list once a model.
+_REMEMBER_DELAY_MS = 200
+_STANDS_IN = "All numbers are estimates of the roofline engine."
 
 
 class MainWindow(QMainWindow):
@@ -93,7 +89,9 @@ class MainWindow(QMainWindow):
         self.status_line = StatusLine(workspace)
         self.actions_by_id = build_actions(self, self)
         self.recent_menu = RecentMenu(settings, self)
-        self.setWindowTitle("CloserToMe")
+        self._models_timer = QTimer(self, singleShot=True, interval=_REMEMBER_DELAY_MS)
+        self._models_timer.timeout.connect(self._remember_models)
+        self.setWindowTitle(tr("CloserToMe"))
         self._arrange()
         self.assistance = Assistance(self, self.tabs, self.actions_by_id, settings, workspace)
         fill_menus(self.menuBar(), self.actions_by_id, self.recent_menu, remembered_theme(settings))
@@ -115,46 +113,6 @@ class MainWindow(QMainWindow):
         central = self._made()
         central.finish()
         return central
-
-    @property
-    def explanation(self) -> ExplanationPresenter:
-        """Explains the pair that is chosen."""
-        return self.central.explanation
-
-    @property
-    def compare_tabs(self) -> CompareTabs:
-        """The first view, with its pages."""
-        return self.central.compare_tabs
-
-    @property
-    def compare_view(self) -> CompareView:
-        """The chart and the table of the first view."""
-        return self.central.compare_view
-
-    @property
-    def operators_view(self) -> OperatorsView:
-        """The view of operators."""
-        return self.central.operators_view
-
-    @property
-    def attention_view(self) -> AttentionView:
-        """The view of attention."""
-        return self.central.attention_view
-
-    @property
-    def device_form(self) -> DeviceForm:
-        """The form of the current device."""
-        return self.central.device_form
-
-    @property
-    def devices_view(self) -> DevicesView:
-        """The view of devices."""
-        return self.central.devices_view
-
-    @property
-    def history_view(self) -> HistoryView:
-        """The view of the past."""
-        return self.central.history_view
 
     # What the actions call
 
@@ -278,22 +236,23 @@ class MainWindow(QMainWindow):
         self.first_view = FirstView(self.workspace.shelf)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("Views")
-        for index, title in enumerate(_TITLES):
-            self.tabs.addTab(QWidget() if index else self.first_view, title)
+        self.tabs.setAccessibleName(tr("Views"))
+        for index, title in enumerate(TITLES):
+            self.tabs.addTab(QWidget() if index else self.first_view, tr(title))
         self._panels = splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
-        self._centre = splitter(Qt.Orientation.Vertical, self.tabs, self.message_list)
+        self.noticed = Noticed(self.tabs)
+        self._centre = splitter(Qt.Orientation.Vertical, self.noticed, self.message_list)
         self._centre.setSizes([640, 160])
         self._body = splitter(Qt.Orientation.Horizontal, self._panels, self._centre)
         self._body.setStretchFactor(1, 1)
         self._body.setSizes([_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH])
         self.message_list.hide()
         splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
-        names = [title.lower() for title in _TITLES]
+        names = [title.lower() for title in TITLES]
         self._session = Session(self, self.tabs, names, splitters, self._settings)
         self.setCentralWidget(self._body)
-        bar = QToolBar("What if", movable=False)
+        bar = QToolBar(tr("What if"), movable=False)
         bar.setObjectName("what_if")
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         bar.addWidget(self.what_if_bar)
@@ -306,6 +265,7 @@ class MainWindow(QMainWindow):
         workspace.opened.connect(self._settings.add_recent)
         workspace.activity_changed.connect(self._show_activity)
         workspace.what_if_changed.connect(self._show_what_if)
+        workspace.comparison_changed.connect(self._show_engine)
         self.models_panel.open_requested.connect(self.open_files)
         self.models_panel.current_changed.connect(self._on_current_model)
         self.what_if_bar.batch_changed.connect(workspace.set_batch)
@@ -321,7 +281,7 @@ class MainWindow(QMainWindow):
         start.folder_requested.connect(self.open_folder)
         start.samples_chosen.connect(workspace.open_paths)
         start.help_requested.connect(self.assistance.show_help)
-        workspace.shelf.content_changed.connect(self._remember_models)
+        workspace.shelf.content_changed.connect(self._remember_models_soon)
         self.assistance.setting_changed.connect(self._take_setting)
         self._show_activity()
         actions = self.actions_by_id
@@ -340,6 +300,8 @@ class MainWindow(QMainWindow):
 
     def _remember(self) -> None:
         self._session.remember()
+        if self._models_timer.isActive():
+            self._remember_models()
         remember_targets(self.workspace.selection, self._settings)
         try:
             self._settings.sync()
@@ -348,6 +310,10 @@ class MainWindow(QMainWindow):
 
     def _show_what_if(self) -> None:
         self.what_if_bar.show_what_if(self.workspace.what_if)
+
+    def _show_engine(self) -> None:
+        problem = self.workspace.comparison.engine_problem
+        self.noticed.say(f"{problem} {_STANDS_IN}" if problem else "")
 
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
@@ -368,8 +334,13 @@ class MainWindow(QMainWindow):
         elif setting is table.BUDGET_MS:
             self.central.show_budget()
 
-    def _remember_models(self) -> None:
+    def _remember_models_soon(self) -> None:
         # At each change, not only at the end: what ends the program ends no session.
+        if not self._models_timer.isActive():
+            self._models_timer.start()
+
+    def _remember_models(self) -> None:
+        self._models_timer.stop()
         remember_models(self.workspace.shelf, self._settings)
 
     def _on_unit(self, unit: LatencyUnit) -> None:

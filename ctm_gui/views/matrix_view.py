@@ -20,12 +20,13 @@ from ctm_gui.models.variants_model import VariantsModel
 from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.variants import VariantMatrix, fastest_models, matrix_summary
 from ctm_gui.presenters.variants_grid import MARK, MODEL, FastestGrid, VariantsGrid
-from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.variant_delegate import VariantDelegate
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
 
 _MODEL_PX, _DEVICE_PX = 190, 220
 _ROW_GAP_PX = 10
@@ -93,20 +94,20 @@ class MatrixView(QWidget):
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary of the matrix")
+        self.summary.setAccessibleName(tr("Summary of the matrix"))
         self.budget_box = BudgetBox()
-        self.baseline_button = QPushButton("Ma&ke Baseline")
+        self.baseline_button = QPushButton(tr("Ma&ke Baseline"))
         self.baseline_button.setToolTip(
-            "Compare the others with the current model; a click on its circle does the same."
+            tr("Compare the others with the current model; a click on its circle does the same.")
         )
         self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText("Filter models…")
+        self.filter_box.setPlaceholderText(tr("Filter models…"))
         self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setAccessibleName("Filter models")
+        self.filter_box.setAccessibleName(tr("Filter models"))
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
-        label = QLabel("&Budget")
+        label = QLabel(tr("&Budget"))
         label.setBuddy(self.budget_box)
         controls.addWidget(label)
         controls.addWidget(self.budget_box)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 
 from ctm_gui.actions import ACTIONS, MENUS
 from ctm_gui.theme import ThemeChoice
+from ctm_gui.translation import tr
 
 
 def fill_menus(
@@ -24,7 +25,7 @@ def fill_menus(
     """
     themes = QActionGroup(bar)
     for title in MENUS:
-        menu = bar.addMenu(title)
+        menu = bar.addMenu(tr(title))
         group: str | None = None
         for spec in (spec for spec in ACTIONS if spec.menu == title):
             if group not in {None, spec.group}:

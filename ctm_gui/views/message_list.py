@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.messages import Level, Message, MessageLog
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.keys import add_keys
 
 
@@ -26,19 +27,19 @@ class MessageList(QWidget):
         super().__init__(parent)
         self._log = log
         self._theme = LIGHT
-        heading = QLabel("Messages")
+        heading = QLabel(tr("Messages"))
         heading.setProperty("role", "heading")
         self._list = QListWidget()
-        self._list.setAccessibleName("Messages")
+        self._list.setAccessibleName(tr("Messages"))
         self._list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         self._list.setWordWrap(True)
         add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
-        copy = QPushButton("Copy")
-        copy.setToolTip("Copy the selected messages, or all")
-        copy.setAccessibleName("Copy messages")
+        copy = QPushButton(tr("Copy"))
+        copy.setToolTip(tr("Copy the selected messages, or all"))
+        copy.setAccessibleName(tr("Copy messages"))
         copy.clicked.connect(self.copy)
-        clear = QPushButton("Clear")
-        clear.setAccessibleName("Clear messages")
+        clear = QPushButton(tr("Clear"))
+        clear.setAccessibleName(tr("Clear messages"))
         clear.clicked.connect(log.clear)
         header = QHBoxLayout()
         header.addWidget(heading)
@@ -78,7 +79,9 @@ class MessageList(QWidget):
         # The log forgets its oldest messages, and so does the list.
         while self._list.count() > len(self._log.messages):
             self._list.takeItem(0)
-        self._list.scrollToBottom()
+        # It lays all the lines out.
+        if self.isVisible():
+            self._list.scrollToBottom()
 
     def _colour(self, item: QListWidgetItem, message: Message) -> None:
         error = message.level is Level.ERROR

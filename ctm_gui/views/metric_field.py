@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from ctm_gui.presenters.device_wording import metric_help
+from ctm_gui.translation import tr
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.metric_labels import metric_label
@@ -42,7 +43,7 @@ class MetricField(QWidget):
         self.unit = QLabel(metric.unit, self)
         self.unit.setProperty("role", "muted")
         self.source = FormLineEdit(self)
-        self.source.setPlaceholderText("Source: document and publisher, or address")
+        self.source.setPlaceholderText(tr("Source: document and publisher, or address"))
         self.problem = note_label("bad", self)
         self.warning = note_label("warn", self)
         self._arrange()

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf
+from ctm_gui.translation import tr
 from ctm_gui.views.dimensions_editor import DimensionsEditor
 from predictor.core.text import shortened
 from predictor.core.units import format_bytes
@@ -26,7 +27,7 @@ class ModelDetails(QWidget):
         self._facts = _text_label("muted", "About the model")
         self._progress = QProgressBar(minimum=0, maximum=0, textVisible=False)
         self._progress.setMaximumHeight(8)
-        self._progress.setAccessibleName("Reading the model")
+        self._progress.setAccessibleName(tr("Reading the model"))
         self.dimensions = DimensionsEditor()
         self.dimensions.value_changed.connect(self._on_dimension)
         layout = QVBoxLayout(self)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.models.models_list import ModelsListModel, facts
 from ctm_gui.presenters.shelf import ModelShelf
 from ctm_gui.theme import Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.keys import add_keys
 from ctm_gui.views.model_delegate import ModelDelegate
 from ctm_gui.views.model_details import ModelDetails
@@ -40,7 +41,7 @@ class ModelsPanel(QWidget):
         super().__init__(parent)
         self._shelf = shelf
         self._model = ModelsListModel(shelf, self)
-        self._heading = QLabel("Models")
+        self._heading = QLabel(tr("Models"))
         self._heading.setProperty("role", "heading")
         self._list = self._build_list()
         self._empty = self._build_empty()
@@ -93,9 +94,9 @@ class ModelsPanel(QWidget):
     def _build_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
         add = QToolButton()
-        add.setText("Open…")
-        add.setAccessibleName("Open models")
-        add.setToolTip("Open .onnx files (Ctrl+O)")
+        add.setText(tr("Open…"))
+        add.setAccessibleName(tr("Open models"))
+        add.setToolTip(tr("Open .onnx files (Ctrl+O)"))
         add.clicked.connect(self.open_requested)
         row.addWidget(self._heading)
         row.addStretch(1)
@@ -112,7 +113,7 @@ class ModelsPanel(QWidget):
     def _build_list(self) -> QListView:
         view = QListView()
         view.setModel(self._model)
-        view.setAccessibleName("Models")
+        view.setAccessibleName(tr("Models"))
         view.setSelectionMode(QListView.SelectionMode.ExtendedSelection)
         view.setUniformItemSizes(True)
         view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)

@@ -22,8 +22,8 @@ from ctm_gui.models.operators_model import OperatorsModel
 from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
 from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.wording import shown
 from ctm_gui.theme import Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import ask_and_save, save_plot
 from ctm_gui.views.share_delegate import LEAST_PX, ShareDelegate
@@ -31,6 +31,7 @@ from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.type_strip import TypeStrip
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
 from predictor.services.prediction import OperatorTable
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
@@ -119,22 +120,22 @@ class OperatorsView(QWidget):
     def _make_controls(self) -> None:
         self.pair = PairChoice()
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
+        self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search operators")
+        self.search_box.setAccessibleName(tr("Search operators"))
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
-        self.hide_box = QCheckBox("H&ide views and fused")
-        self.hide_box.setToolTip("Leave out operators that take no time of their own.")
+        self.hide_box = QCheckBox(tr("H&ide views and fused"))
+        self.hide_box.setToolTip(tr("Leave out operators that take no time of their own."))
         self.type_button = QPushButton()
-        self.type_button.setAccessibleName("All types")
-        self.type_button.setToolTip("Show all types again.")
+        self.type_button.setAccessibleName(tr("All types"))
+        self.type_button.setToolTip(tr("Show all types again."))
         self.type_button.hide()
         self.totals = QLabel()
         self.totals.setTextFormat(Qt.TextFormat.PlainText)
         self.totals.setProperty("role", "muted")
         self.totals.setWordWrap(True)
-        self.totals.setAccessibleName("Totals")
+        self.totals.setAccessibleName(tr("Totals"))
         self._message = QLabel()
         self._message.setTextFormat(Qt.TextFormat.PlainText)
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -148,11 +149,11 @@ class OperatorsView(QWidget):
             controls.addWidget(widget)
         self._copy = copy_button(self.table)
         controls.addWidget(self._copy)
-        self.save_button = QPushButton("Save &plot…")
+        self.save_button = QPushButton(tr("Save &plot…"))
         controls.addWidget(self.save_button)
-        self.node_data_button = QPushButton("&Node data…")
+        self.node_data_button = QPushButton(tr("&Node data…"))
         self.node_data_button.setToolTip(
-            "Save latency and share of every operator for Google's Model Explorer."
+            tr("Save latency and share of every operator for Google's Model Explorer.")
         )
         controls.addWidget(self.node_data_button)
         self._parts = QWidget()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
-from ctm_gui.presenters.wording import shown
+from predictor.core.wording import shown
 
 
 class PairChoice(QWidget):

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 from ctm_gui.presenters.pareto import TradeOff, point_details
 from ctm_gui.presenters.pareto_axes import axis_ranges, nearest_point
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
@@ -49,7 +50,7 @@ class ParetoPlot(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.canvas)
-        self.setAccessibleName("Latency against score")
+        self.setAccessibleName(tr("Latency against score"))
         self.set_theme(LIGHT)
 
     def show_trade_off(self, found: TradeOff) -> None:

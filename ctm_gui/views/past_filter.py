@@ -8,8 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QLineEdit, QWidget
 
 from ctm_gui.presenters.past_rows import PERIODS, PastFilter, PastRows
-from ctm_gui.presenters.wording import NOTHING, shown
+from ctm_gui.translation import tr
 from predictor.core.records import Basis
+from predictor.core.wording import NOTHING, shown
 
 _BOX_PX = 150
 
@@ -26,20 +27,20 @@ class PastFilterBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Filter by model, device, engine, tag, note…")
+        self.search_box.setPlaceholderText(tr("Filter by model, device, engine, tag, note…"))
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Filter")
+        self.search_box.setAccessibleName(tr("Filter"))
         self.model_box = _box("Model", "All models")
         self.device_box = _box("Device", "All devices")
         self.basis_box = _box("Basis", "Every basis")
         self.tag_box = _box("Tag", "All tags")
         self.period_box = _box("Time", "")
-        self.measured_box = QCheckBox("&Measured only")
+        self.measured_box = QCheckBox(tr("&Measured only"))
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
         for basis in Basis:
             self.basis_box.addItem(basis.value, basis.value)
-        self.basis_box.addItem("no number", NOTHING)
+        self.basis_box.addItem(tr("no number"), NOTHING)
         self.period_box.clear()
         for words, days in PERIODS:
             self.period_box.addItem(words, days)

@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.projects import ProjectExchange
-from ctm_gui.presenters.wording import shown
+from ctm_gui.translation import tr
 from predictor.core.progress import Progress
+from predictor.core.wording import shown
 
 _SUFFIX = ".ctmproject"
 _FILES = f"CloserToMe projects (*{_SUFFIX});;All (*)"
@@ -39,13 +40,13 @@ class ProjectButton(QToolButton):
     ) -> None:
         super().__init__(parent)
         self._projects, self._tag = projects, tag
-        self.setText("Project")
-        self.setToolTip("Give predictions, signatures and devices to a colleague as one file")
+        self.setText(tr("Project"))
+        self.setToolTip(tr("Give predictions, signatures and devices to a colleague as one file"))
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
-        menu.addAction("Export All…", self.export_all)
+        menu.addAction(tr("Export All…"), self.export_all)
         self.export_action = menu.addAction("", self.export_tagged)
-        menu.addAction("Import…", self.import_file)
+        menu.addAction(tr("Import…"), self.import_file)
         menu.aboutToShow.connect(self._name_tag)
         self.setMenu(menu)
         projects.busy_changed.connect(lambda: self.setEnabled(not projects.busy))
@@ -88,9 +89,9 @@ class ProjectProgress(QWidget):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(_BAR_PX)
-        self._bar.setAccessibleName("Project")
-        self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.setAccessibleName("Stop writing or reading the project")
+        self._bar.setAccessibleName(tr("Project"))
+        self.cancel_button = QPushButton(tr("Cancel"))
+        self.cancel_button.setAccessibleName(tr("Stop writing or reading the project"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._text)

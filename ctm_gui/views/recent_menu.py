@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
+from ctm_gui.translation import tr
 from predictor.core.text import shortened
 
 _SHOWN_CHARACTERS = 80
@@ -31,9 +32,9 @@ class RecentMenu(QMenu):
             action.triggered.connect(lambda _, path=path: self.path_chosen.emit(path))
         if recent:
             self.addSeparator()
-            self.addAction("Clear List").triggered.connect(self._forget)
+            self.addAction(tr("Clear List")).triggered.connect(self._forget)
         else:
-            self.addAction("No file yet").setEnabled(False)
+            self.addAction(tr("No file yet")).setEnabled(False)
 
     def _forget(self) -> None:
         self._settings.set(table.RECENT, [])

@@ -30,6 +30,7 @@ from ctm_gui.report.painting import QT_SIZES, paint_page
 from ctm_gui.report.typeface import register_fonts
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.theme import Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.page_preview import PagePreview
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
@@ -66,7 +67,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.desk = desk
         self._folder = folder
-        self.setWindowTitle("Report")
+        self.setWindowTitle(tr("Report"))
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
         self.resize(*_SIZE)
         register_fonts()
@@ -130,13 +131,13 @@ class ReportDialog(QDialog):
             box.toggled.connect(self._choose)
             self.section_boxes[section] = box
         self.size_box = QComboBox()
-        self.size_box.setAccessibleName("Page size")
+        self.size_box.setAccessibleName(tr("Page size"))
         for size in PageSize:
             self.size_box.addItem(size.label, size)
         self.size_box.currentIndexChanged.connect(self._choose)
         self.title_box = QLineEdit()
-        self.title_box.setAccessibleName("Title")
-        self.title_box.setPlaceholderText("automatic")
+        self.title_box.setAccessibleName(tr("Title"))
+        self.title_box.setPlaceholderText(tr("automatic"))
         self.title_box.setMaxLength(200)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._choose)
@@ -146,11 +147,11 @@ class ReportDialog(QDialog):
         self.words = QLabel()
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setWordWrap(True)
-        self.words.setAccessibleName("Result")
+        self.words.setAccessibleName(tr("Result"))
         self.page_words = QLabel()
         self.page_words.setProperty("role", "muted")
         self.bar = QProgressBar()
-        self.bar.setAccessibleName("Progress")
+        self.bar.setAccessibleName(tr("Progress"))
         self.bar.setTextVisible(False)
         self.cancel_button = _button("Cancel", self.desk.cancel)
         self.save_button = _button("Sa&ve…", self.save, QKeySequence.StandardKey.Save)
@@ -158,18 +159,18 @@ class ReportDialog(QDialog):
         self.print_button = _button("&Print…", self.print, QKeySequence.StandardKey.Print)
         self.close_button = _button("Close", self.close)
         self.zoom_out_button = _button("−", self.preview.zoom_out, QKeySequence.StandardKey.ZoomOut)
-        self.zoom_out_button.setAccessibleName("Zoom out")
+        self.zoom_out_button.setAccessibleName(tr("Zoom out"))
         self.zoom_in_button = _button("+", self.preview.zoom_in, QKeySequence.StandardKey.ZoomIn)
-        self.zoom_in_button.setAccessibleName("Zoom in")
+        self.zoom_in_button.setAccessibleName(tr("Zoom in"))
         self.fit_button = _button("&Fit Width", self.preview.fit, "Ctrl+0")
         self.preview.page_changed.connect(self._show_page)
 
     def _arrange(self) -> None:
-        sections = QGroupBox("Sections")
+        sections = QGroupBox(tr("Sections"))
         column = QVBoxLayout(sections)
         for box in self.section_boxes.values():
             column.addWidget(box)
-        paper = QGroupBox("Paper")
+        paper = QGroupBox(tr("Paper"))
         grid = QGridLayout(paper)
         for row, (words, field) in enumerate(
             (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))

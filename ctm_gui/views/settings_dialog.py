@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.settings import TABLE, AnySetting, Settings
+from ctm_gui.translation import tr
 from predictor.core.text import printable
 
 _WIDTH_PX = 580
@@ -36,7 +37,7 @@ class SettingsDialog(QDialog):
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Settings")
+        self.setWindowTitle(tr("Settings"))
         self._settings = settings
         self.editors: dict[str, QWidget] = {}
         form = QFormLayout()

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.samples import Sample, samples
+from ctm_gui.translation import tr
 
 _WIDTH_PX = 620
 _STEPS = (
@@ -44,18 +45,18 @@ class StartPage(QScrollArea):
         self.setProperty("role", "page")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Start")
-        self.open_button = QPushButton("Open Models…")
-        self.open_button.setToolTip("Ctrl+O")
+        self.setAccessibleName(tr("Start"))
+        self.open_button = QPushButton(tr("Open Models…"))
+        self.open_button.setToolTip(tr("Ctrl+O"))
         self.open_button.clicked.connect(self.open_requested)
-        self.folder_button = QPushButton("Open a Folder…")
-        self.folder_button.setToolTip("Ctrl+Shift+O")
+        self.folder_button = QPushButton(tr("Open a Folder…"))
+        self.folder_button.setToolTip(tr("Ctrl+Shift+O"))
         self.folder_button.clicked.connect(self.folder_requested)
-        self.help_button = QPushButton("How to Begin")
-        self.help_button.setToolTip("F1")
+        self.help_button = QPushButton(tr("How to Begin"))
+        self.help_button.setToolTip(tr("F1"))
         self.help_button.clicked.connect(self.help_requested)
         self.sample_buttons: list[QPushButton] = []
-        self.all_button = QPushButton("Compare All Three")
+        self.all_button = QPushButton(tr("Compare All Three"))
         self.setWidget(self._build())
 
     def _build(self) -> QWidget:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QW
 from ctm_gui.presenters.messages import Level, Message
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.elided_label import ElidedLabel
 
 # A progress bar that gets a value paints at once; many files a second need no such haste.
@@ -31,18 +32,18 @@ class StatusLine(QWidget):
         self._asked = 0
         self._since = 0.0
         self.message = ElidedLabel()
-        self.message.setAccessibleName("Last message")
+        self.message.setAccessibleName(tr("Last message"))
         self._progress = QProgressBar(textVisible=False)
         self._progress.setFixedSize(120, 10)
-        self._progress.setAccessibleName("Reading models")
-        self._cancel = QPushButton("Cancel")
+        self._progress.setAccessibleName(tr("Reading models"))
+        self._cancel = QPushButton(tr("Cancel"))
         self._cancel.setFlat(True)
-        self._cancel.setAccessibleName("Stop reading models")
+        self._cancel.setAccessibleName(tr("Stop reading models"))
         self._cancel.clicked.connect(workspace.cancel_all)
         self.counts = QLabel()
         self.counts.setProperty("role", "muted")
-        self.counts.setAccessibleName("Counts")
-        self.messages_button = QPushButton("Messages")
+        self.counts.setAccessibleName(tr("Counts"))
+        self.messages_button = QPushButton(tr("Messages"))
         self.messages_button.setFlat(True)
         self.messages_button.clicked.connect(self.messages_requested)
         layout = QHBoxLayout(self)

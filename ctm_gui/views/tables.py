@@ -1,4 +1,4 @@
-"""Tables of the window: keyboard, copying as CSV and Markdown, widths from a sample, tooltips."""
+"""Tables of the window: keyboard, copying as CSV and Markdown, tooltips."""
 
 from __future__ import annotations
 
@@ -29,16 +29,12 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton,
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.widths import shared_widths
-from ctm_gui.theme import CELL_PADDING_PX
+from ctm_gui.translation import tr
+from ctm_gui.views.cell_delegate import CellDelegate
+from ctm_gui.views.column_fit import ColumnFit
 from ctm_gui.views.tooltips import as_tooltip
 from ctm_gui.views.turns import in_turns
 
-_SAMPLED_ROWS = 64
-_SAMPLED_CELLS = 1024
-_LEAST_SAMPLED = 4
-_WIDEST_COLUMN_PX = 360.0
-_NARROWEST_TEXT_PX = 140.0
 # About 12 ms of writing.
 _ROWS_A_TURN, _CELLS_A_TURN = 1000, 12_000
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
@@ -67,12 +63,14 @@ class GridView(QTableView):
         self._grid_model = model
         self.details_of: Callable[[int], str] | None = None
         self._restoring = False
-        self._fitting = False
-        self._sized_by_user = False
         self._copies = 0
         self._row_actions: list[QAction] = []
-        self._least_px: dict[str, int] = {}
+        self._fit = ColumnFit(self, model)
         self.setModel(model)
+        self.setItemDelegate(CellDelegate(self))
+        # Qt would paint once before it lays the rows out anew, and once more after.
+        for changed in (model.modelReset, model.layoutChanged):
+            changed.connect(self.executeDelayedItemsLayout)
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -93,52 +91,13 @@ class GridView(QTableView):
         self.selectionModel().currentRowChanged.connect(self._tell_selection)
 
     def fit_columns(self) -> None:
-        """Set the widths of the columns by their titles and a sample of the rows.
-
-        Where they do not fit, columns of text are pressed together, so that the numbers stay in
-        view; widths that the user has set are left as they are.
-        """
-        columns = self._grid_model.grid.columns
-        if self._sized_by_user or not columns:
-            return
-        natural = self._natural_widths()
-        texts = [number for number, column in enumerate(columns[:-1]) if not column.numeric]
-        numbers = sum(natural) - sum(natural[number] for number in texts)
-        pressed = shared_widths(
-            [natural[number] for number in texts],
-            self.viewport().width() - numbers,
-            _NARROWEST_TEXT_PX,
-        )
-        for number, width in zip(texts, pressed, strict=True):
-            natural[number] = max(width, self._least_px.get(columns[number].key, 0))
-        self._fitting = True
-        for number, width in enumerate(natural):
-            if not self.isColumnHidden(number):
-                self.setColumnWidth(number, round(width))
-        self._fitting = False
+        """Set the widths of the columns by their titles and a sample of the rows."""
+        self._fit.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share out the new width."""
         super().resizeEvent(event)
-        self.fit_columns()
-
-    def _natural_widths(self) -> list[float]:
-        model, metrics = self._grid_model, self.fontMetrics()
-        # Few rows of many columns: a cell takes a while to write.
-        rows = max(_LEAST_SAMPLED, min(_SAMPLED_ROWS, _SAMPLED_CELLS // model.columnCount()))
-        step = max(1, model.rowCount() // rows)
-        sample = [model.grid.source(place) for place in range(0, model.rowCount(), step)]
-        margin_px = 2 * CELL_PADDING_PX + metrics.horizontalAdvance("m")
-        widths = []
-        for number, column in enumerate(model.grid.columns):
-            if self.isColumnHidden(number):
-                widths.append(0.0)
-                continue
-            texts = [column.title, *(column.text(row) for row in sample)]
-            widest = max(metrics.horizontalAdvance(line) for t in texts for line in t.split("\n"))
-            natural = min(float(widest + margin_px), _WIDEST_COLUMN_PX)
-            widths.append(max(natural, self._least_px.get(column.key, 0)))
-        return widths
+        self._fit.refit()
 
     def sort_by(self, key: str, *, descending: bool = False) -> None:
         """Sort by the column named ``key`` and show the header's arrow."""
@@ -149,14 +108,14 @@ class GridView(QTableView):
         """Show or hide a column; a copy always holds every column."""
         number = self._column(key)
         if self.isColumnHidden(number) is shown:
-            self._fitting = True
+            self._fit.at_work = True
             self.setColumnHidden(number, not shown)
-            self._fitting = False
             self.fit_columns()
+            self._fit.at_work = False
 
     def set_least_width(self, key: str, width_px: int) -> None:
         """Never fit a column narrower than ``width_px``."""
-        self._least_px[key] = width_px
+        self._fit.least_px[key] = width_px
 
     def selected_rows(self) -> IndexArray:
         """Return the selected rows of the data, intp [K] in the order in which they are shown."""
@@ -289,11 +248,11 @@ class GridView(QTableView):
     def _column_resized(self, section: int, _old: int, _new: int) -> None:
         # The last column stretches by itself.
         if (
-            not self._fitting
+            not self._fit.at_work
             and not self.isColumnHidden(section)
             and section != self._grid_model.columnCount() - 1
         ):
-            self._sized_by_user = True
+            self._fit.is_users = True
 
     def _action(self, text: str, run: Callable[[], None]) -> QAction:
         action = QAction(text, self)
@@ -354,8 +313,8 @@ def _rows_a_turn(grid: Grid) -> int:
 def copy_button(table: GridView) -> QToolButton:
     """Return a button whose menu copies from ``table``."""
     button = QToolButton()
-    button.setText("Copy")
-    button.setToolTip("Copy the selected rows; all rows shown where none is selected.")
+    button.setText(tr("Copy"))
+    button.setToolTip(tr("Copy the selected rows; all rows shown where none is selected."))
     button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     button.addActions([table.copy_csv, table.copy_markdown])
     return button

@@ -7,8 +7,9 @@ from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.presenters.wording import configuration_text
+from ctm_gui.translation import tr
 from predictor.core.records import Device
+from predictor.core.wording import configuration_text
 
 
 def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> QMenu:
@@ -20,7 +21,7 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
         "Remove from Favourites" if favourite else "Add to Favourites",
         lambda: selection.set_favourite(device.id, favourite=not favourite),
     )
-    choices = menu.addMenu("Configuration")
+    choices = menu.addMenu(tr("Configuration"))
     group = QActionGroup(choices)
     chosen = selection.configuration_of(device)
     for number, configuration in enumerate(device.configurations):

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.models.targets_tree import Column, TargetsTreeModel
 from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.translation import tr
 from ctm_gui.views.target_menu import target_menu
 
 _BASIS_WIDTH = 76
@@ -43,7 +44,7 @@ class TargetsPanel(QWidget):
         self.search_box = self._build_search()
         self.checked_only = self._build_checked_only()
         self._tree = self._build_tree()
-        self._nothing = QLabel("No device matches.")
+        self._nothing = QLabel(tr("No device matches."))
         self._nothing.setProperty("role", "muted")
         self._nothing.setVisible(False)
         layout = QVBoxLayout(self)
@@ -102,23 +103,23 @@ class TargetsPanel(QWidget):
 
     def _build_checked_only(self) -> QToolButton:
         button = QToolButton()
-        button.setText("Checked")
+        button.setText(tr("Checked"))
         button.setCheckable(True)
-        button.setToolTip("Show the checked devices only")
-        button.setAccessibleName("Show checked targets only")
+        button.setToolTip(tr("Show the checked devices only"))
+        button.setAccessibleName(tr("Show checked targets only"))
         button.toggled.connect(self._on_filter)
         return button
 
     def _build_search(self) -> QLineEdit:
         search = QLineEdit(placeholderText="Search name, vendor, family…", clearButtonEnabled=True)
-        search.setAccessibleName("Search targets")
+        search.setAccessibleName(tr("Search targets"))
         search.textChanged.connect(self._on_filter)
         return search
 
     def _build_tree(self) -> QTreeView:
         tree = QTreeView()
         tree.setModel(self._model)
-        tree.setAccessibleName("Targets")
+        tree.setAccessibleName(tr("Targets"))
         tree.setHeaderHidden(True)
         tree.setUniformRowHeights(True)
         tree.setIndentation(14)
@@ -183,7 +184,7 @@ class TargetsPanel(QWidget):
         device = self._model.device(self._tree.indexAt(place))
         if device is not None:
             menu = target_menu(self.selection, device, self)
-            menu.addAction("Show in Devices", lambda: self.details_requested.emit(device.id))
+            menu.addAction(tr("Show in Devices"), lambda: self.details_requested.emit(device.id))
             menu.popup(self._tree.viewport().mapToGlobal(place))
 
     def _on_clicked(self, index: QModelIndex) -> None:

@@ -15,6 +15,7 @@ from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import pair_details
 from ctm_gui.presenters.truth_chart import BASES, TruthChart
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
@@ -53,7 +54,7 @@ class TruthPlot(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.canvas)
         self.setMinimumSize(QSize(_LEAST_PX, _LEAST_PX))
-        self.setAccessibleName("Predicted against measured")
+        self.setAccessibleName(tr("Predicted against measured"))
         self.set_theme(LIGHT)
 
     def show_pairs(self, data: PastRows, unit: LatencyUnit) -> None:

@@ -16,11 +16,12 @@ from ctm_gui.presenters.operators import (
     percent,
     type_details,
 )
-from ctm_gui.presenters.wording import latency_text
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import paint_bar
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import latency_text
 
 _ROW_PX = 19
 _LEGEND_PX = 24
@@ -122,7 +123,7 @@ class TypeStrip(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Time by operator type")
+        self.setAccessibleName(tr("Time by operator type"))
         self.setToolTip("")
         self.set_theme(LIGHT)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, Qt
+from PySide6.QtCore import QObject, QRect, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QApplication, QStyle, QStyleOptionViewItem
 
 from ctm_gui.models.variants_model import FASTEST_ROLE, TREND_ROLE
 from ctm_gui.theme import CELL_PADDING_PX, LIGHT, Theme
+from ctm_gui.views.cell_delegate import CellDelegate, Index
 
 _MARK = "✓ "
 
 
-class VariantDelegate(QStyledItemDelegate):
+class VariantDelegate(CellDelegate):
     """Paints a cell line by line; the fastest that meets the budget is bold and marked."""
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -23,12 +24,7 @@ class VariantDelegate(QStyledItemDelegate):
         """Paint in the colours of ``theme``."""
         self._theme = theme
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         trend = index.data(TREND_ROLE)
         if trend is None:
             super().paint(painter, option, index)

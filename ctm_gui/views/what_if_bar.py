@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from ctm_gui.presenters.prediction_run import WhatIf
+from ctm_gui.translation import tr
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 
@@ -75,7 +76,7 @@ class WhatIfBar(QWidget):
         for unit in LatencyUnit:
             self.unit.addItem(unit.value, unit)
         _name(self.unit, "Unit", _UNIT)
-        self.reset = QPushButton("Reset")
+        self.reset = QPushButton(tr("Reset"))
         _name(self.reset, "Reset what-ifs", _RESET)
         self._arrange()
         self._connect()
@@ -95,7 +96,7 @@ class WhatIfBar(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
-        what_if = QLabel("What if")
+        what_if = QLabel(tr("What if"))
         what_if.setProperty("role", "heading")
         layout.addWidget(what_if)
         for text, control in (

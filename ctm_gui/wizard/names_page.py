@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from ctm_gui.presenters.probing_grids import names_grid
 from ctm_gui.presenters.probing_import import ReadFile
-from ctm_gui.presenters.wording import shown
 from ctm_gui.wizard.parts import Table, column, label
+from predictor.core.wording import shown
 
 LEFT_OUT = "(leave out)"
 

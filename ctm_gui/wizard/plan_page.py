@@ -5,18 +5,25 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSpinBox, QSplitter, QWidget
 
-from ctm_gui.presenters.probing_choice import TargetChoice
+from ctm_gui.presenters.probing_choice import TargetChoice, Way
 from ctm_gui.presenters.probing_grids import plan_grid
-from ctm_gui.presenters.probing_plan import SELECTORS, Planned, PlanWish, ProbePlanner
-from ctm_gui.presenters.probing_progress import duration
-from ctm_gui.presenters.wording import configuration_text, shown
+from ctm_gui.presenters.probing_plan import (
+    SELECTORS,
+    Planned,
+    PlanWish,
+    ProbePlanner,
+    plan_words,
+)
 from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from ctm_gui.wizard.plots import CoveragePlot
+from predictor.core.wording import configuration_text, shown
+from predictor.services.probing_plan import ADAPTIVE
 
 _MOST_PROBES = 100
 _MOST_MINUTES = 240
+_WIDEST = 200
 _TABLE_PX, _PLOT_PX = 300, 200
 
 
@@ -35,6 +42,14 @@ class PlanPage(QWidget):
         self.minutes_box.setSuffix(" min")
         self.selector_box = QComboBox()
         self.selector_box.addItems(list(SELECTORS.values()))
+        self.within_box = QSpinBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
+        self.within_box.setSuffix(" %")
+        self.within_box.setSpecialValueText("no width")
+        self.within_box.setToolTip(
+            "The adaptive selector measures no more once the 80 % interval of a typical network "
+            "reaches no further above its latency."
+        )
+        self.within_box.setEnabled(False)
         self.summary = label()
         self.problem = label(role="bad")
         self.table = Table("Planned networks")
@@ -49,7 +64,7 @@ class PlanPage(QWidget):
         splitter.addWidget(self._build_plot())
         splitter.setSizes([_TABLE_PX, _PLOT_PX])
         layout.addWidget(splitter, 1)
-        for box in (self.probes_box, self.minutes_box):
+        for box in (self.probes_box, self.minutes_box, self.within_box):
             box.valueChanged.connect(lambda _: self._ask())
         self.selector_box.currentIndexChanged.connect(lambda _: self._ask())
         planner.changed.connect(self._show)
@@ -75,6 +90,7 @@ class PlanPage(QWidget):
             ("&Networks", "How many networks", self.probes_box),
             ("&Time", "Time that measuring may take", self.minutes_box),
             ("&Selector", "What chooses the networks", self.selector_box),
+            ("Stop &at", "Interval at which the adaptive selector stops", self.within_box),
         ):
             caption = QLabel(words)
             caption.setBuddy(box)
@@ -102,7 +118,9 @@ class PlanPage(QWidget):
 
     def _ask(self) -> None:
         selector = list(SELECTORS)[self.selector_box.currentIndex()]
-        wish = PlanWish(self.probes_box.value(), self.minutes_box.value(), selector)
+        self.within_box.setEnabled(selector == ADAPTIVE and self._choice.way is not Way.KIT)
+        within = self.within_box.value() if self.within_box.isEnabled() else 0
+        wish = PlanWish(self.probes_box.value(), self.minutes_box.value(), selector, within)
         self._planner.ask(self._choice, wish)
 
     def _show(self) -> None:
@@ -119,10 +137,5 @@ class PlanPage(QWidget):
 
 def _summary(planned: Planned) -> str:
     plan = planned.plan
-    sentinel = shown(plan.sentinel.network.name)
-    words = (
-        f"{shown(plan.target.device.name)}, {configuration_text(plan.target.configuration)}: "
-        f"{len(plan.probes)} networks, expected to take {duration(plan.expected_s)}. Between them "
-        f"{sentinel} is measured three times to see drift."
-    )
-    return f"{words} {planned.note}".strip()
+    target = f"{shown(plan.target.device.name)}, {configuration_text(plan.target.configuration)}"
+    return " ".join(filter(None, (f"{target}:", plan_words(planned), planned.note)))

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
+    QInputDialog,
     QLabel,
     QPushButton,
     QSplitter,
@@ -13,19 +14,21 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.probing_choice import Way
-from ctm_gui.presenters.probing_grids import result_grid, signatures_grid
+from ctm_gui.presenters.probing_grids import changes_grid, result_grid, signatures_grid
 from ctm_gui.presenters.probing_results import (
     Result,
+    ResultRow,
     SignatureShelf,
     moment,
     signature_facts,
 )
-from ctm_gui.presenters.wording import configuration_text, shown
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
+from predictor.core.wording import configuration_text, shown
 from predictor.services.probing import SessionState, StoredSignature
+from predictor.services.signature_fit import errors_in_words
 
-_UPPER_PX, _LOWER_PX = 330, 190
+_UPPER_PX, _CHANGES_PX, _LOWER_PX = 300, 110, 130
 
 
 class ResultPage(QWidget):
@@ -47,22 +50,30 @@ class ResultPage(QWidget):
         self.facts = label()
         self.facts.setAccessibleName("How it was measured")
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.table = Table("Measured networks")
+        self.table = Table("Measured networks", several=True)
+        self.fit = label()
+        self.fit.setAccessibleName("How well the networks tell of one another")
+        self.changes = Table("Open models before and after")
         self.signatures = Table("Signatures of all targets")
         self.compare_box = QComboBox()
         self.compare_box.setAccessibleName("Compare with another signature of the target")
-        self.repeat_button = _button("&Repeat Doubtful", "")
+        self.repeat_button = _button("&Repeat", "")
+        self.exclude_button = _button(
+            "E&xclude…", "Leave the selected network out of the signature, with a reason"
+        )
         self.activate_button = _button("&Activate", "Make it the active signature of its target")
         self.delete_button = _button("&Delete", "Ctrl+Z brings it back")
         layout = column(self)
         layout.addWidget(self.heading)
         layout.addWidget(self.words)
         layout.addWidget(self.facts)
+        layout.addWidget(self.fit)
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self._build_upper())
-        splitter.addWidget(self._build_lower())
-        splitter.setSizes([_UPPER_PX, _LOWER_PX])
+        self.of_models = self._build_changes()
+        for part in (self._build_upper(), self.of_models, self._build_lower()):
+            splitter.addWidget(part)
+        splitter.setSizes([_UPPER_PX, _CHANGES_PX, _LOWER_PX])
         layout.addWidget(splitter, 1)
         self._connect()
 
@@ -81,10 +92,19 @@ class ResultPage(QWidget):
         row.addWidget(caption)
         row.addWidget(self.compare_box)
         row.addWidget(self.repeat_button)
+        row.addWidget(self.exclude_button)
         row.addStretch(1)
         row.addWidget(copy_button(self.table))
         layout.addLayout(row)
         layout.addWidget(self.table, 1)
+        return box
+
+    def _build_changes(self) -> QWidget:
+        box = QWidget()
+        layout = column(box)
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.addWidget(label("What it changes for the open models", "heading"))
+        layout.addWidget(self.changes, 1)
         return box
 
     def _build_lower(self) -> QWidget:
@@ -107,6 +127,8 @@ class ResultPage(QWidget):
         self.activate_button.clicked.connect(self._activate)
         self.delete_button.clicked.connect(self._delete)
         self.repeat_button.clicked.connect(self._repeat)
+        self.exclude_button.clicked.connect(self._ask_reason)
+        self.table.rows_selected.connect(lambda _rows, _current: self._show_buttons())
         self._show_buttons()
 
     def _show(self, result: Result) -> None:
@@ -117,6 +139,9 @@ class ResultPage(QWidget):
         show_words(self.words, result_words(result))
         other = next((s for s in result.signatures if s.signature.id == result.other_id), None)
         self.table.show_grid(result_grid(result.rows, moment(other.created_ns) if other else ""))
+        show_words(self.fit, fit_words(result), "warn" if _odd(result) else "")
+        self.changes.show_grid(changes_grid(result.changes))
+        self.of_models.setVisible(bool(result.changes))
         self._show_facts(result)
         self._show_others(result)
         self._show_signatures()
@@ -154,14 +179,49 @@ class ResultPage(QWidget):
         current = self._current()
         self.activate_button.setEnabled(current is not None and not current.signature.active)
         self.delete_button.setEnabled(current is not None)
-        doubtful = self._result.doubtful if self._result else ()
-        kit = self._result is not None and self._result.way is Way.KIT
-        self.repeat_button.setEnabled(bool(doubtful) and not kit)
+        names = self._again()
+        self.repeat_button.setEnabled(bool(names))
         self.repeat_button.setToolTip(
-            f"Measure again: {', '.join(map(shown, doubtful))}"
-            if doubtful
-            else "No network is noisy, inconclusive or without a number"
+            f"Measure again: {', '.join(map(shown, names))}"
+            if names
+            else "Select networks; none is noisy, inconclusive, without a number or disagrees"
         )
+        self.exclude_button.setEnabled(self._excludable() is not None)
+
+    def _again(self) -> tuple[str, ...]:
+        """Return what is repeated: the selected networks, else the doubtful ones."""
+        found = self._result
+        if found is None:
+            return ()
+        chosen = tuple(row.name for row in self._selected() if row.name in found.repeatable)
+        return chosen or tuple(name for name in found.doubtful if name in found.repeatable)
+
+    def _selected(self) -> list[ResultRow]:
+        rows = self._result.rows if self._result else ()
+        return [rows[row] for row in self.table.selected_rows() if row < len(rows)]
+
+    def _excludable(self) -> ResultRow | None:
+        """Return the selected network if it can be left out of the signature that is shown."""
+        chosen = self._selected()
+        measured = [row for row in self._result.rows if row.measurement_id] if self._result else []
+        alone = len(chosen) != 1 or len(measured) < 2 or not self._shown_id()
+        return None if alone or not chosen[0].measurement_id else chosen[0]
+
+    def _ask_reason(self) -> None:
+        row, signature_id = self._excludable(), self._shown_id()
+        if row is None:
+            return
+        dialog = QInputDialog(self)
+        dialog.setWindowTitle("Exclude a Network")
+        dialog.setLabelText(
+            f"Why {row.name} is left out. A new signature without it takes the place of this one, "
+            "which stays; the reason is kept."
+        )
+        dialog.setOkButtonText("Exclude")
+        dialog.textValueSelected.connect(
+            lambda reason: self._shelf.exclude(signature_id, row, reason.strip() or "no reason")
+        )
+        dialog.open()
 
     def _current(self) -> StoredSignature | None:
         row = self.signatures.current_row()
@@ -194,9 +254,26 @@ class ResultPage(QWidget):
             self._shelf.delete(current)
 
     def _repeat(self) -> None:
-        found = self._result
-        if found is not None and found.session is not None:
-            self.repeat_requested.emit(found.session.id, found.way, found.doubtful)
+        found, names = self._result, self._again()
+        if found is not None and found.session is not None and names:
+            self.repeat_requested.emit(found.session.id, found.way, names)
+
+
+def _odd(result: Result) -> int:
+    return sum(row.disagrees for row in result.rows)
+
+
+def fit_words(result: Result) -> str:
+    """Say how well the networks of a signature tell of one another."""
+    if result.signature is None:
+        return ""
+    if not result.assessed:
+        return "Working out how well the networks tell of one another…"
+    words, odd = errors_in_words(result.fits), _odd(result)
+    if odd:
+        plural = "networks disagree" if odd > 1 else "network disagrees"
+        words += f" {odd} {plural} with the others: repeat, or exclude with a reason."
+    return words
 
 
 def result_words(result: Result) -> str:
@@ -213,7 +290,12 @@ def result_words(result: Result) -> str:
             )
         return "No network could be measured, so there is no signature; the reasons are below."
     active = result.signature.signature.active
-    use = " Predictions for this target use it." if active else ""
+    use = (
+        " Predictions for this target use it: the network as it ships, with a Bayesian posterior "
+        "of how this target deviates."
+        if active
+        else ""
+    )
     missing = len(result.rows) - measured
     counted = f"{measured} network{'' if measured == 1 else 's'}"
     without = f", {missing} {'has' if missing == 1 else 'have'} no number" if missing else ""

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing_choice import Source, TargetChoice, Way
-from ctm_gui.presenters.wording import shown
 from predictor.core.records import RUNTIMES, Configuration, Device, Precision
+from predictor.core.wording import shown
 
 _DETECTED = "This machine, as detected"
 _MEASURED_RUNTIME = "onnxruntime"

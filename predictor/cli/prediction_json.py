@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from predictor.core.records import Configuration, Prediction, Target
+from predictor.core.records import Basis, Configuration, Prediction, Target
 from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze
 from predictor.services.inspection import Model
@@ -68,6 +68,7 @@ def _entry(prediction: Prediction) -> dict[str, object]:
         "bound_ms": prediction.bound_ms,
         "engine": prediction.engine,
         "signature": prediction.signature,
+        "adaptation": "posterior" if prediction.basis is Basis.PROBED else None,
         "fingerprint": prediction.fingerprint,
         "out_of_distribution": prediction.out_of_distribution or None,
         "fits_memory": prediction.fits_memory,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from predictor.cli.console import Console
@@ -12,11 +12,11 @@ from predictor.cli.probe_json import (
     plan_document,
     session_document,
     session_summary,
-    signature_document,
     signature_summary,
 )
 from predictor.cli.probe_progress import ProbeProgress
-from predictor.cli.probe_text import list_text, plan_text, session_text, signature_text
+from predictor.cli.probe_signatures import SIGNATURE_ACTIONS, show_signature
+from predictor.cli.probe_text import list_text, plan_text, session_text
 from predictor.core.errors import HostError, InputError
 from predictor.core.records import Device
 from predictor.services.catalogue import load_catalogue
@@ -26,10 +26,11 @@ from predictor.services.probing import (
     Probing,
     SessionState,
     StoredSession,
-    StoredSignature,
     open_probing,
 )
+from predictor.services.probing_expectation import ExpectedInterval, expected_interval
 from predictor.services.probing_plan import (
+    ADAPTIVE,
     ProbePlan,
     RunConfiguration,
     Wish,
@@ -37,8 +38,7 @@ from predictor.services.probing_plan import (
     probe_target,
 )
 from predictor.services.probing_ssh import board_runner
-from predictor.services.signature_fit import LeftOut
-from predictor.services.this_machine import THIS_MACHINE_ID, with_measured
+from predictor.services.this_machine import THIS_MACHINE_ID, is_measured, with_measured
 from predictor.services.user_devices import user_devices_of
 
 _DONE = 0
@@ -49,7 +49,7 @@ _THIS_MACHINE = "this"
 def run(options: argparse.Namespace, console: Console) -> int:
     """Do what ``ctm probe`` was asked for."""
     if options.action == "plan":
-        _print_plan(_plan(options, console), options, console)
+        _print_plan(options, console)
         return _DONE
     actions = {
         "kit": _kit,
@@ -57,38 +57,39 @@ def run(options: argparse.Namespace, console: Console) -> int:
         "import": _import,
         "list": _list,
         "show": _show,
-        "use": _use,
-        "delete": _delete,
-        "restore": _restore,
+        **SIGNATURE_ACTIONS,
     }
     with open_probing(Path(options.store) if options.store else None) as probing:
         return actions[options.action](options, console, probing)
 
 
-def _plan(options: argparse.Namespace, console: Console) -> ProbePlan:
-    device = _device(options, console)
-    target = probe_target(device, options.threads)
+def _wish(options: argparse.Namespace, console: Console, *, live: bool) -> Wish:
+    if options.within and options.selector != ADAPTIVE:
+        raise InputError(
+            "--within", "only the adaptive selector stops by itself", f"add --selector {ADAPTIVE}"
+        )
+    target = probe_target(_device(options, console), options.threads)
     configuration = RunConfiguration(
         provider=options.provider,
         threads=target.configuration.threads,
         affinity=options.affinity,
     )
-    return plan_probes(
-        Wish(
-            target,
-            options.probes,
-            options.selector,
-            options.seed,
-            options.minutes * 60.0,
-            configuration,
-        )
+    return Wish(
+        target,
+        options.probes,
+        options.selector,
+        options.seed,
+        options.minutes * 60.0,
+        configuration,
+        live,
+        options.within / 100 if options.within else None,
     )
 
 
 def _device(options: argparse.Namespace, console: Console) -> Device:
     """Return the device; what this machine's system does not tell is measured for estimates."""
     device = load_catalogue(user_devices_of(options.store)).find(options.device)
-    if device.id != THIS_MACHINE_ID:
+    if device.id != THIS_MACHINE_ID or is_measured(device):
         return device
     console.note("Measuring this machine's memory and arithmetic for the estimates.")
     try:
@@ -98,20 +99,31 @@ def _device(options: argparse.Namespace, console: Console) -> Device:
         return device
 
 
-def _print_plan(plan: ProbePlan, options: argparse.Namespace, console: Console) -> None:
+def _print_plan(options: argparse.Namespace, console: Console) -> None:
+    wish = _wish(options, console, live=False)
+    plan = plan_probes(wish)
+    interval = _interval(plan)
     if options.json:
-        console.document(plan_document(plan))
+        console.document(plan_document(plan, interval))
     else:
-        console.result(plan_text(plan))
+        live = plan_probes(replace(wish, live=True))
+        console.result(plan_text(plan, interval, len(live.probes) if live.to_come else 0))
+
+
+def _interval(plan: ProbePlan) -> ExpectedInterval | None:
+    return expected_interval(plan.target, [probe.network.fingerprint for probe in plan.probes])
 
 
 def _kit(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    plan = _plan(options, console)
+    plan = plan_probes(_wish(options, console, live=False))
     session = probing.make_kit(plan, Path(options.output))
+    interval = _interval(plan)
     if options.json:
-        console.document({**plan_document(plan), "session": session.id, "kit": options.output})
+        console.document(
+            {**plan_document(plan, interval), "session": session.id, "kit": options.output}
+        )
     else:
-        console.result(plan_text(plan))
+        console.result(plan_text(plan, interval))
         console.note(f"Written: {options.output}; its README says how it is run.")
     return _DONE
 
@@ -138,7 +150,10 @@ def _session(options: argparse.Namespace, console: Console, probing: Probing) ->
             raise InputError("--repeat", "it names no session", "add --session ID")
         if options.ssh and options.device == _THIS_MACHINE:
             raise InputError("--ssh", "a board is not this machine", "say what it is with --device")
-        return probing.start(_plan(options, console))
+        plan = plan_probes(_wish(options, console, live=True))
+        if plan.target.device.id == THIS_MACHINE_ID and probing.keep_device(plan.target.device):
+            console.note("This machine is one of your devices now, with its measured rates.")
+        return probing.start(plan)
     session = probing.session(options.session)
     if options.repeat:
         probing.repeat(session.id, options.repeat)
@@ -200,71 +215,9 @@ def _list(options: argparse.Namespace, console: Console, probing: Probing) -> in
 
 
 def _show(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    found = list(_beginning(probing.signatures.every(), options.id))
-    if not found:
-        _print_session(probing, options.id, options, console)
+    if show_signature(options, console, probing):
         return _DONE
-    stored = _only(found, options.id)
-    measurements = probing.signatures.measurements(stored.signature.id)
-    fits = _fits(options, console, probing, stored)
-    if options.json:
-        console.document(signature_document(stored, measurements, fits))
-    else:
-        console.result(signature_text(stored, measurements, fits))
+    if options.model:
+        raise InputError("--model", f"{options.id} is no signature", "run `ctm probe list`")
+    _print_session(probing, options.id, options, console)
     return _DONE
-
-
-def _fits(
-    options: argparse.Namespace, console: Console, probing: Probing, stored: StoredSignature
-) -> tuple[LeftOut, ...]:
-    """Return each network predicted from the others; none where the device is not known."""
-    try:
-        catalogue = load_catalogue(user_devices_of(options.store))
-        return probing.left_out(stored, catalogue.find(stored.signature.device_id))
-    except InputError as error:
-        console.note(f"What the networks tell of one another is left out: {error}")
-        return ()
-
-
-def _use(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.every(), options.id)
-    probing.signatures.activate(signature_id)
-    return _tell(options, console, signature_id, "is in use now")
-
-
-def _delete(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.every(), options.id)
-    probing.signatures.delete(signature_id)
-    return _tell(options, console, signature_id, "is deleted; `ctm probe restore` undoes it")
-
-
-def _restore(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.deleted(), options.id)
-    probing.signatures.restore(signature_id, active=False)
-    return _tell(options, console, signature_id, "is back; `ctm probe use` lets predictions use it")
-
-
-def _tell(options: argparse.Namespace, console: Console, signature_id: str, what: str) -> int:
-    if options.json:
-        console.document({"signature": signature_id, "done": options.action})
-    else:
-        console.result(f"Signature {signature_id} {what}.")
-    return _DONE
-
-
-def _find(signatures: Sequence[StoredSignature], beginning: str) -> str:
-    return _only(list(_beginning(signatures, beginning)), beginning).signature.id
-
-
-def _beginning(signatures: Sequence[StoredSignature], beginning: str) -> Iterator[StoredSignature]:
-    return (stored for stored in signatures if stored.signature.id.startswith(beginning))
-
-
-def _only(found: Sequence[StoredSignature], beginning: str) -> StoredSignature:
-    if len(found) != 1:
-        raise InputError(
-            f"signature {beginning}",
-            f"{len(found)} begin so" if found else "there is none",
-            "run `ctm probe list`",
-        )
-    return found[0]

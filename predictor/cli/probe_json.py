@@ -8,13 +8,15 @@ from dataclasses import asdict
 from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation, supported_percentiles
-from predictor.core.records import Configuration, Measurement
+from predictor.core.records import Configuration, Measurement, Prediction
 from predictor.services.probing import StoredSession, StoredSignature
+from predictor.services.probing_expectation import ExpectedInterval
 from predictor.services.probing_plan import ProbePlan, expected_ms, plan_facts, reasons
 from predictor.services.signature_fit import LeftOut
+from predictor.services.signature_use import BeforeAfter
 
 
-def plan_document(plan: ProbePlan) -> dict[str, object]:
+def plan_document(plan: ProbePlan, interval: ExpectedInterval | None) -> dict[str, object]:
     """Return what ``ctm probe plan --json`` prints."""
     return {
         "schema": "ctm-probe-plan/1",
@@ -23,6 +25,7 @@ def plan_document(plan: ProbePlan) -> dict[str, object]:
         "selector": plan.selector,
         "seed": plan.seed,
         "expected_s": plan.expected_s,
+        "interval80_above": asdict(interval) if interval else None,
         "settings": asdict(plan.settings),
         "sentinel": plan.sentinel.network.name,
         "probes": [
@@ -75,11 +78,15 @@ def session_document(
 
 
 def signature_document(
-    stored: StoredSignature, measurements: list[Measurement], fits: Sequence[LeftOut]
+    stored: StoredSignature,
+    measurements: list[Measurement],
+    fits: Sequence[LeftOut],
+    changed: Sequence[BeforeAfter] = (),
 ) -> dict[str, object]:
     """Return a signature with its measurements; latencies in ms.
 
-    ``left_out_ms`` is what the others tell of a network, null where they tell nothing.
+    ``left_out_ms`` is what the others tell of a network, null where they tell nothing; ``models``
+    are predictions without the signature and with it.
     """
     known = {fit.measurement_id: fit for fit in fits}
     return {
@@ -95,7 +102,20 @@ def signature_document(
             }
             for measurement in measurements
         ],
+        "models": [
+            {
+                "model": each.after.model,
+                "before": _interval(each.before),
+                "after": _interval(each.after),
+            }
+            for each in changed
+        ],
     }
+
+
+def _interval(prediction: Prediction) -> dict[str, object]:
+    names = ("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
+    return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in names}}
 
 
 def signature_summary(stored: StoredSignature) -> dict[str, object]:

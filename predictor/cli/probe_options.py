@@ -7,7 +7,7 @@ import argparse
 from predictor.cli.options import EPILOG, Parser, json_option, positive_int, thread_count
 from predictor.core.records import RUNTIMES, Precision
 
-_SELECTORS = ("dbsel", "dopt", "iopt", "random")
+_SELECTORS = ("dbsel", "dopt", "iopt", "random", "adaptive")
 _CPU_PROVIDER = "CPUExecutionProvider"
 
 
@@ -33,7 +33,24 @@ def add_probe(commands: argparse._SubParsersAction[Parser], shared: Parser) -> N
     listing = actions.add_parser("list", parents=[shared], help="sessions and signatures")
     show = actions.add_parser("show", parents=[shared], help="one session or signature")
     show.add_argument("id", metavar="ID", help="its id, or the beginning of it")
-    for action in (plan, kit, taking, listing, show):
+    show.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="MODEL.onnx",
+        help="how a signature changes the prediction of this model; may be repeated",
+    )
+    leaving = actions.add_parser(
+        "exclude",
+        parents=[shared],
+        help="leave a network out of a signature",
+        description="Leave a network out of a signature. A new signature without it takes its "
+        "place; the old one stays, and the reason is kept.",
+    )
+    leaving.add_argument("id", metavar="ID", help="of the signature, or the beginning of it")
+    leaving.add_argument("network", metavar="NETWORK")
+    leaving.add_argument("--reason", required=True, metavar="TEXT")
+    for action in (plan, kit, taking, listing, show, leaving):
         json_option(action)
     for name, text in (
         ("use", "let predictions use a signature"),
@@ -106,7 +123,20 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
         "--device", default="this", metavar="ID|DEVICE.json|this", help="default: this machine"
     )
     parser.add_argument("--probes", type=positive_int, default=12, metavar="K", help="default: 12")
-    parser.add_argument("--selector", choices=_SELECTORS, default="dbsel", help="default: dbsel")
+    parser.add_argument(
+        "--selector",
+        choices=_SELECTORS,
+        default="dbsel",
+        help="what chooses the networks, default: dbsel; adaptive: what teaches most, some at a "
+        "time",
+    )
+    parser.add_argument(
+        "--within",
+        type=positive_int,
+        metavar="PERCENT",
+        help="with --selector adaptive: stop when the 80 %% interval of a typical network reaches "
+        "no further above its latency",
+    )
     parser.add_argument(
         "--threads", type=thread_count, default=1, metavar="N", help="default: 1; 0: all cores"
     )

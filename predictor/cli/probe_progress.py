@@ -13,9 +13,11 @@ from predictor.services.probing_events import (
     Drift,
     NetworkDone,
     NetworkFailed,
-    ProbeEvent,
+    ProbesChosen,
+    SessionEvent,
     done_words,
 )
+from predictor.services.probing_live import probes_to_come
 
 
 class ProbeProgress:
@@ -31,15 +33,22 @@ class ProbeProgress:
         self._total = len(session.probes)
         self._begun = self._done = sum(p.measurement_id is not None for p in session.probes)
         self._start_s = time.monotonic()
-        console.note(f"Session {session.id}: {self._total} networks.")
+        to_come = probes_to_come(session.plan)
+        later = f", and up to {to_come} chosen by what they show" if to_come else ""
+        console.note(f"Session {session.id}: {self._total} networks{later}.")
+        self._total += to_come
 
-    def take(self, event: ProbeEvent) -> None:
+    def take(self, event: SessionEvent) -> None:
         """Tell what an event means."""
         if isinstance(event, NetworkDone):
             self._tell(event.name, done_words(event))
         elif isinstance(event, NetworkFailed):
             if not event.sentinel:
                 self._tell(event.name, f"not measured: {event.reason} ({event.failure})")
+        elif isinstance(event, ProbesChosen):
+            self._console.note(
+                f"Chosen by what they showed: {', '.join(map(printable, event.names))}."
+            )
         elif isinstance(event, Drift) and event.drift > DRIFT_LIMIT:
             self._console.note(
                 f"The sentinel network has drifted by {event.drift:.1%}: the machine gets warm or "

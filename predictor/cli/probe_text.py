@@ -9,18 +9,27 @@ from datetime import UTC, datetime
 from predictor.cli.durations import duration
 from predictor.cli.tables import render_table
 from predictor.core.percentiles import coefficient_of_variation
-from predictor.core.records import Configuration, Measurement
+from predictor.core.records import Configuration, Measurement, Prediction
 from predictor.core.text import printable
 from predictor.core.units import format_count, significant
 from predictor.services.probing import ProbeState, StoredProbe, StoredSession, StoredSignature
+from predictor.services.probing_expectation import ExpectedInterval, interval_words
 from predictor.services.probing_plan import ProbePlan
 from predictor.services.signature_fit import LeftOut, errors_in_words
+from predictor.services.signature_use import BeforeAfter
+from predictor.services.signatures import excluded_words
 
 ID_DIGITS = 8
 
 
-def plan_text(plan: ProbePlan) -> str:
-    """Return a plan: its networks, why each, and how long it is expected to take."""
+def plan_text(plan: ProbePlan, interval: ExpectedInterval | None, live: int = 0) -> str:
+    """Return a plan: its networks, why each, how long it takes, and what it is expected to bring.
+
+    Args:
+        plan: what is to be measured.
+        interval: what is expected of it; None where nothing is.
+        live: how many other networks a run measures first, to choose the rest by what they show.
+    """
     rows = [
         (
             probe.network.name,
@@ -34,10 +43,19 @@ def plan_text(plan: ProbePlan) -> str:
     target = (
         f"{printable(plan.target.device.name)}, {configuration_text(plan.target.configuration)}"
     )
-    return (
-        f"{target}\n\n{table}\n\nMeasuring is expected to take {duration(plan.expected_s)}, "
-        f"between them {plan.sentinel.network.name} three times to see drift."
+    takes = (
+        f"Measuring is expected to take {duration(plan.expected_s)}, between them "
+        f"{plan.sentinel.network.name} three times to see drift."
     )
+    lines = [target, "", table, "", takes]
+    if interval is not None:
+        lines.append(interval_words(interval))
+    if live:
+        lines.append(
+            f"This is the plan of a kit. `ctm probe run` measures {live} networks first and "
+            "chooses the rest by what they show."
+        )
+    return "\n".join(lines)
 
 
 def session_text(
@@ -68,9 +86,19 @@ def session_text(
 
 
 def signature_text(
-    stored: StoredSignature, measurements: Sequence[Measurement], fits: Sequence[LeftOut]
+    stored: StoredSignature,
+    measurements: Sequence[Measurement],
+    fits: Sequence[LeftOut],
+    changed: Sequence[BeforeAfter] = (),
 ) -> str:
-    """Return a signature: its machine, its latencies, and what they tell of one another."""
+    """Return a signature: its machine, its latencies, and what they tell of one another.
+
+    Args:
+        stored: the signature.
+        measurements: of it.
+        fits: each predicted from the others.
+        changed: models with and without it.
+    """
     known = {fit.measurement_id: fit for fit in fits}
     signature, facts = stored.signature, json.loads(stored.facts)
     rows = [
@@ -95,7 +123,29 @@ def signature_text(
     table = render_table(headers, rows, " rrrr")
     words = errors_in_words(fits)
     told = ["", words] if words else []
-    return "\n".join([head, *([machine] if machine else []), "", table, *told])
+    told += [f"Left out: {printable(text)}" for text in excluded_words(facts)]
+    models = ["", _changed_table(changed)] if changed else []
+    return "\n".join([head, *([machine] if machine else []), "", table, *told, *models])
+
+
+def _changed_table(changed: Sequence[BeforeAfter]) -> str:
+    rows = [
+        (
+            printable(each.after.model),
+            *_interval_cells(each.before),
+            *_interval_cells(each.after),
+        )
+        for each in changed
+    ]
+    headers = ("Model", "Before ms", "80 % interval", "After ms", "80 % interval")
+    return render_table(headers, rows, " rrrr")
+
+
+def _interval_cells(prediction: Prediction) -> tuple[str, str]:
+    p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
+    if p50 is None or low is None or high is None:
+        return "—", "—"
+    return significant(p50, 4), f"{significant(low)} to {significant(high)}"
 
 
 def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:

@@ -19,9 +19,14 @@ def escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def is_plain(text: str) -> bool:
+    """Whether ``printable`` leaves ``text``, and every part of it, as it is for sure."""
+    return text.isascii() and text.isprintable()
+
+
 def printable(text: str) -> str:
     r"""Return ``text`` with control, direction and right-to-left characters as ``\uXXXX``."""
-    if text.isascii() and text.isprintable():
+    if is_plain(text):
         return text
     return "".join(
         escaped(character)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from predictor.core.records import Configuration, Prediction
+from predictor.core.records import Basis, Configuration, Prediction
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, significant
 
 NOTHING = "—"
 _LONGEST_SHOWN = 240
+_ID_DIGITS = 8
 # Under this a rate or a latency has no digits left that mean anything.
 _LARGEST_WRITTEN = 1e15
 
@@ -120,6 +121,16 @@ def memory_text(fits: bool | None) -> str:
 def basis_text(prediction: Prediction) -> str:
     """Name what a number rests on; a dash where there is no number."""
     return NOTHING if prediction.basis is None else prediction.basis.value
+
+
+def adaptation_text(prediction: Prediction) -> str:
+    """Say how a number was adapted to its target; empty where it was not."""
+    if prediction.basis is not Basis.PROBED:
+        return ""
+    told = "measurements of this target"
+    if prediction.signature:
+        told = f"your signature {prediction.signature[:_ID_DIGITS]}"
+    return f"Bayesian posterior over {told}"
 
 
 def signed(value: float | None) -> str:

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.records import Target
+from predictor.probing.choice import ADAPTIVE, DBSEL, ROUND, Choosing
 from predictor.probing.estimates import START_S, estimated_ms, expected_seconds
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
-from predictor.probing.selection.dbsel import DBSel
-from predictor.probing.selection.information import DOptimalSelector, IOptimalSelector
-from predictor.probing.selection.interface import Pool, Selector, check_budget
-from predictor.probing.selection.random import RandomSelector
+from predictor.probing.selection.belief import Belief
+from predictor.probing.selection.interface import Pool, check_budget
 
-SELECTORS: Final[dict[str, Selector]] = {
-    "dbsel": DBSel(),
-    "dopt": DOptimalSelector(),
-    "iopt": IOptimalSelector(),
-    "random": RandomSelector(),
-}
 DEFAULT_PROBES = 12
 DEFAULT_BUDGET_S = 300.0
 SENTINEL = "fbnet-cifar100-00"
@@ -59,7 +52,10 @@ class ProbePlan:
         settings: of the measuring protocol.
         selector: name of what chose them.
         seed: of what is random.
-        expected_s: how long it is expected to take.
+        expected_s: how long it is expected to take, what is chosen later included.
+        budget_s: how long it may take.
+        to_come: how many networks are chosen when these are measured, at most.
+        within: a live session ends when intervals are no wider than this share; None for never.
     """
 
     id: str
@@ -71,6 +67,9 @@ class ProbePlan:
     selector: str
     seed: int
     expected_s: float
+    budget_s: float = DEFAULT_BUDGET_S
+    to_come: int = 0
+    within: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,14 @@ class Wish:
     Attributes:
         target: threads and batch resolved to counts.
         probes: k, how many networks.
-        selector: a key of :data:`SELECTORS`.
+        selector: one of ``choice.SELECTOR_NAMES``.
         seed: of what is random.
         budget_s: how long the session may take, even where every network needs a third block.
         configuration: how networks are run.
+        live: whether some networks are measured before the others are chosen, where the selector
+            can make use of that. A kit is planned once.
+        within: with the adaptive selector: measure no more once the 80 % interval of a typical
+            network is no wider than this share to either side.
     """
 
     target: Target
@@ -92,16 +95,31 @@ class Wish:
     seed: int = 0
     budget_s: float = DEFAULT_BUDGET_S
     configuration: RunConfiguration = field(default_factory=RunConfiguration)
+    live: bool = False
+    within: float | None = None
 
 
-def make_plan(wish: Wish, pool: Sequence[PoolNetwork], known: Sequence[Target]) -> ProbePlan:
-    """Choose networks before anything is measured.
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What an engine believes on a target: of the pool's networks, and of what is asked about."""
+
+    pool: Belief
+    asked: Belief | None = None
+
+
+def make_plan(
+    wish: Wish,
+    pool: Sequence[PoolNetwork],
+    known_ms: NDArray[np.float64] | None,
+    beliefs: Beliefs | None = None,
+) -> ProbePlan:
+    """Choose the networks that are measured first: all, unless the choice is live.
 
     Args:
         wish: what is asked for.
         pool: the networks to choose from.
-        known: targets whose estimates DBSel takes for training latencies, all weighing the same:
-            nothing is known of the device that is to be probed.
+        known_ms: float64 [N, D], what they take on known targets; DBSel needs it.
+        beliefs: on the target; the adaptive selector needs them.
 
     Raises:
         InputError: there is no such selector, the number of probes does not fit the pool, or the
@@ -111,15 +129,17 @@ def make_plan(wish: Wish, pool: Sequence[PoolNetwork], known: Sequence[Target]) 
     settings = _settings_within(wish)
     expected = estimated_ms(pool, [wish.target])[:, 0]
     affordable = _affordable(expected, wish, settings)
-    chosen = _select([pool[i] for i in affordable], wish, known)
+    chosen = _choosing(wish, pool, affordable, known_ms, beliefs)
     probes = [
-        PlannedProbe(pool[i], _reason(wish.selector, place, wish.probes), _number(expected[i]))
-        for place, i in enumerate(affordable[index] for index in chosen)
+        PlannedProbe(pool[affordable[row]], why, _number(expected[affordable[row]]))
+        for row, why in chosen.first()
     ]
     # Shuffled, so that a drift of the machine does not look like a property of the networks.
     random.Random(wish.seed).shuffle(probes)  # noqa: S311  # no secret
     sentinel = next(i for i, network in enumerate(pool) if network.name == SENTINEL)
     watch = PlannedProbe(pool[sentinel], "shows drift", _number(expected[sentinel]))
+    seconds = [expected_seconds(probe.expected_ms, settings) for probe in probes]
+    of_watch = expected_seconds(watch.expected_ms, settings) / BLOCKS
     return ProbePlan(
         uuid.uuid4().hex,
         wish.target,
@@ -129,9 +149,65 @@ def make_plan(wish: Wish, pool: Sequence[PoolNetwork], known: Sequence[Target]) 
         settings,
         wish.selector,
         wish.seed,
-        sum(expected_seconds(probe.expected_ms, settings) for probe in probes)
-        + _SENTINEL_BLOCKS * expected_seconds(watch.expected_ms, settings) / BLOCKS,
+        sum(seconds) / len(seconds) * wish.probes + _sentinel_blocks(wish) * of_watch,
+        wish.budget_s,
+        wish.probes - len(probes),
+        wish.within,
     )
+
+
+def more_probes(
+    wish: Wish,
+    pool: Sequence[PoolNetwork],
+    known_ms: NDArray[np.float64] | None,
+    told: Mapping[str, float],
+    beliefs: Beliefs | None = None,
+) -> list[PlannedProbe]:
+    """Choose what a live session measures next; nothing once it is enough.
+
+    Args:
+        wish: what was asked for.
+        pool: the networks to choose from.
+        known_ms: as :func:`make_plan` takes it.
+        told: latency in ms of every network of the session so far; NaN for those without.
+        beliefs: on the target, what was measured so far taken into account.
+    """
+    expected = estimated_ms(pool, [wish.target])[:, 0]
+    fitting = set(_affordable(expected, wish, _settings_within(wish)))
+    rows = [i for i, network in enumerate(pool) if i in fitting or network.name in told]
+    chosen = _choosing(wish, pool, rows, known_ms, beliefs).more(told)
+    return [PlannedProbe(pool[rows[i]], why, _number(expected[rows[i]])) for i, why in chosen]
+
+
+def _choosing(
+    wish: Wish,
+    pool: Sequence[PoolNetwork],
+    rows: Sequence[int],
+    known_ms: NDArray[np.float64] | None,
+    beliefs: Beliefs | None,
+) -> Choosing:
+    """Return what a choice among some networks of the pool is made from."""
+    return Choosing(
+        wish.selector,
+        wish.probes,
+        wish.seed,
+        [pool[row] for row in rows],
+        None if known_ms is None else known_ms[list(rows)],
+        wish.live,
+        beliefs.pool.take(rows) if beliefs else None,
+        (beliefs.asked or beliefs.pool) if beliefs else None,
+        wish.within,
+    )
+
+
+def _sentinel_blocks(wish: Wish) -> int:
+    """Return how often the sentinel is measured: three times in each round."""
+    rounds = 1
+    if wish.live and wish.selector == ADAPTIVE:
+        rounds = math.ceil(wish.probes / ROUND)
+    elif wish.live and wish.selector == DBSEL:
+        rounds = 2
+    return _SENTINEL_BLOCKS * rounds
 
 
 def _settings_within(wish: Wish) -> Settings:
@@ -141,7 +217,7 @@ def _settings_within(wish: Wish) -> Settings:
         InputError: the budget leaves less than the protocol's least time for a network.
     """
     settings = Settings()
-    blocks = wish.probes * (BLOCKS + 1) + _SENTINEL_BLOCKS
+    blocks = wish.probes * (BLOCKS + 1) + _sentinel_blocks(wish)
     overhead_s = START_S + settings.warm_up_s
     cap_s = (wish.budget_s / blocks - overhead_s) * BLOCKS
     if cap_s < _LEAST_CAP_S:
@@ -157,7 +233,7 @@ def _settings_within(wish: Wish) -> Settings:
 
 def _affordable(expected: NDArray[np.float64], wish: Wish, settings: Settings) -> list[int]:
     """Return the networks of which a probe fits its share of the budget; all without estimates."""
-    share_s = wish.budget_s / (wish.probes + _SENTINEL_BLOCKS / BLOCKS)
+    share_s = wish.budget_s / (wish.probes + _sentinel_blocks(wish) / BLOCKS)
     fitting = [i for i, ms in enumerate(expected) if expected_seconds(ms, settings) <= share_s]
     if len(fitting) < wish.probes:
         raise InputError(
@@ -167,32 +243,6 @@ def _affordable(expected: NDArray[np.float64], wish: Wish, settings: Settings) -
             "give more time or fewer networks",
         )
     return fitting
-
-
-def _select(pool: Sequence[PoolNetwork], wish: Wish, known: Sequence[Target]) -> tuple[int, ...]:
-    selector = SELECTORS.get(wish.selector)
-    if selector is None:
-        raise InputError(
-            f"selector {wish.selector}", "there is none", f"give one of {', '.join(SELECTORS)}"
-        )
-    latency_ms = estimated_ms(pool, known)
-    latency_ms = latency_ms[:, ~np.isnan(latency_ms).any(axis=0)]
-    candidates = Pool(latency_ms if latency_ms.size else None, graph_features(pool))
-    return selector.select(candidates, wish.probes, seed=wish.seed).indices
-
-
-def _reason(selector: str, place: int, probes: int) -> str:
-    if selector == "random":
-        return "drawn at random"
-    if selector == "dopt":
-        return "what is known least about after those before it"
-    if selector == "iopt":
-        return "tells most about all the others"
-    if place == 0:
-        return "typical, and known devices differ on it"
-    if place + 1 > probes / 2:
-        return "unlike those before it, and widens the range that they cover"
-    return "unlike those before it on known devices"
 
 
 def _number(value: float) -> float | None:

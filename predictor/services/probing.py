@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +17,9 @@ from predictor import __version__
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device, Measurement, Signature
-from predictor.probing.kit.results import KitResults, read_results
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.kit.results import read_results
 from predictor.probing.kit.writer import write_kit
 from predictor.probing.measuring.interface import (
     Command,
@@ -31,6 +33,9 @@ from predictor.probing.measuring.interface import (
 from predictor.probing.measuring.local import LocalRunner
 from predictor.probing.protocol import CheckedNetwork, checked_network, measurement_of
 from predictor.probing.runner.settings import PROTOCOL, Settings
+from predictor.services.probing_events import ProbesChosen, SessionEvent, joined
+from predictor.services.probing_kits import session_of_kit
+from predictor.services.probing_live import grown_text, next_probes, probes_to_come
 from predictor.services.probing_plan import (
     ProbePlan,
     build_plan,
@@ -39,7 +44,9 @@ from predictor.services.probing_plan import (
     probes_of,
 )
 from predictor.services.signature_fit import LeftOut, left_out
+from predictor.services.signature_use import BeforeAfter, before_and_after
 from predictor.services.signatures import Signatures, StoredSignature
+from predictor.services.user_devices import DeviceFile, UserDevices
 from predictor.store import measurements as measurement_records
 from predictor.store import probe_sessions as session_records
 from predictor.store.database import Database, open_database
@@ -95,18 +102,22 @@ class Probing:
         runner: ProbeRunner,
         cancel: CancelToken | None = None,
         source: str = "local",
-    ) -> Iterator[ProbeEvent]:
+        asked: Sequence[OperatorGraph] = (),
+    ) -> Iterator[SessionEvent]:
         """Measure what a session is still waiting for, and yield events as they come.
 
         What an event tells of a network is on the disk when the event is yielded. A session that
-        was killed, paused or cancelled goes on with the network that it had begun. When nothing is
-        waiting any more, the session ends and its measurements become the active signature.
+        was killed, paused or cancelled goes on with the network that it had begun. A live session
+        chooses further networks once the first are measured. When nothing is waiting any more and
+        nothing is to come, the session ends and its measurements become the active signature.
 
         Args:
             session_id: of the session.
             runner: of the machine that is measured.
             cancel: ends the run within a second; the session can go on later.
             source: what the runner is, for the provenance: local or ssh.
+            asked: what is to be predicted, for the adaptive selector; none for networks of the
+                pool.
 
         Raises:
             InputError: there is no such session, it has ended, or the plan is wrong.
@@ -114,17 +125,22 @@ class Probing:
             CancelledError: it was cancelled.
         """
         session = self._running(session_id)
-        names = [probe.name for probe in session.probes if probe.state is ProbeState.WAITING]
-        folder = self._folder(session_id)
-        host: Mapping[str, Any] = {}
+        before = drift = None
         try:
-            plan = build_plan(session_id, session.plan, names, folder, cancel)
-            for event in runner.run(plan, cancel) if names else ():
-                if isinstance(event, RunStarted):
-                    host = event.host
-                if _is_awaited(event, names):
-                    self._commit(session, event, {"source": source, "host": dict(host)})
-                    yield event
+            while True:
+                for event in self._measure(session, runner, cancel, source):
+                    if not isinstance(event, Drift):
+                        yield event
+                        continue
+                    drift = joined(before, event)
+                    self._note(session_id, drift=drift.drift)
+                    yield drift
+                before = drift
+                chosen = self._grow(session_id, asked)
+                if not chosen:
+                    break
+                yield ProbesChosen(chosen)
+                session = self.session(session_id)
         finally:
             self._remove_folder(session_id)
         self._finish(session_id)
@@ -137,7 +153,7 @@ class Probing:
                 did not make, or was taken over before.
         """
         results = read_results(path)
-        session = self._session_of(results, str(path))
+        session = session_of_kit(self.sessions(), results, str(path))
         waiting = {p.name for p in session.probes if p.state is not ProbeState.MEASURED}
         origin = {"source": "kit", "host": dict(results.host)}
         self._note(session.id, host=dict(results.host), drift=results.drift)
@@ -178,6 +194,21 @@ class Probing:
         measurements = self.signatures.measurements(stored.signature.id)
         return left_out(self._database, stored.signature, measurements, device)
 
+    def before_and_after(
+        self, stored: StoredSignature, device: Device, models: Sequence[Model]
+    ) -> tuple[BeforeAfter, ...]:
+        """Predict models without a signature and with it."""
+        measurements = self.signatures.measurements(stored.signature.id)
+        return before_and_after(self._database, stored.signature, measurements, device, models)
+
+    def keep_device(self, device: Device) -> bool:
+        """Make a device the user's, unless it is; return whether it was made."""
+        devices = UserDevices(self._database)
+        if any(entry.device.id == device.id for entry in devices.every()):
+            return False
+        devices.save(DeviceFile(device))
+        return True
+
     def repeat(self, session_id: str, names: Sequence[str]) -> None:
         """Let networks be measured again by the next run; their measurements stay stored.
 
@@ -217,6 +248,44 @@ class Probing:
     ) -> None:
         self.close()
 
+    def _measure(
+        self,
+        session: StoredSession,
+        runner: ProbeRunner,
+        cancel: CancelToken | None,
+        source: str,
+    ) -> Iterator[ProbeEvent]:
+        """Measure the waiting networks of a session, and commit what is told before it is."""
+        names = [probe.name for probe in session.probes if probe.state is ProbeState.WAITING]
+        if not names:
+            return
+        host: Mapping[str, Any] = {}
+        plan = build_plan(session.id, session.plan, names, self._folder(session.id), cancel)
+        for event in runner.run(plan, cancel):
+            if isinstance(event, RunStarted):
+                host = event.host
+            if _is_awaited(event, names):
+                self._commit(session, event, {"source": source, "host": dict(host)})
+                yield event
+
+    def _grow(self, session_id: str, asked: Sequence[OperatorGraph]) -> tuple[str, ...]:
+        """Add what a live session measures next, and return its names."""
+        session = self.session(session_id)
+        if not probes_to_come(session.plan):
+            return ()
+        known = self.measurements(session.id)
+        told = {
+            probe.name: known[probe.measurement_id].value_ms if probe.measurement_id else math.nan
+            for probe in session.probes
+        }
+        more = next_probes(session.plan, session.configuration, told, asked)
+        if more:
+            probes = [StoredProbe(p.network.name, p.network.fingerprint) for p in more]
+            session_records.extend(
+                self._database, session.id, grown_text(session.plan, more), probes
+            )
+        return tuple(probe.network.name for probe in more)
+
     def _add(self, plan: ProbePlan, text: str) -> StoredSession:
         probes = tuple(StoredProbe(name, fingerprint) for name, fingerprint in probes_of(plan))
         session = StoredSession(
@@ -252,8 +321,6 @@ class Probing:
             self._commit_failure(session.id, event.name, event.failure, event.reason)
         elif isinstance(event, RunStarted):
             self._note(session.id, host=dict(event.host))
-        elif isinstance(event, Drift):
-            self._note(session.id, drift=event.drift)
 
     def _note(self, session_id: str, **facts: object) -> None:
         session_records.note(self._database, session_id, facts)
@@ -310,30 +377,6 @@ class Probing:
             **plan_facts(session.plan),
         }
         session_records.finish(self._database, session_id, state, signature, json.dumps(facts))
-
-    def _session_of(self, results: KitResults, source: str) -> StoredSession:
-        """Return the session that a kit was made for; its results must be of that very kit."""
-        session = next((s for s in self.sessions() if s.id == results.plan_id), None)
-        kit = plan_facts(session.plan)["kit"] if session else None
-        if session is None or kit is None:
-            raise InputError(
-                source,
-                f"it is of kit {results.plan_id}, which this store did not make",
-                "give the --store that made the kit",
-            )
-        if kit["plan_sha256"] != results.plan_sha256:
-            raise InputError(
-                source, "the plan in the kit was changed after it was made", "make a new kit"
-            )
-        if session.state is not SessionState.RUNNING:
-            raise InputError(source, "its results were taken over before", "see `ctm probe show`")
-        planned = {probe.name: probe.fingerprint for probe in session.probes}
-        strange = [n.name for n in results.measured if planned.get(n.name) != n.fingerprint]
-        strange += [failed.name for failed in results.failed if failed.name not in planned]
-        if strange or asdict(results.settings) != plan_facts(session.plan)["settings"]:
-            what = f"network {strange[0]}" if strange else "its protocol"
-            raise InputError(source, f"{what} is not what the kit was to measure", "make a new kit")
-        return session
 
 
 def _is_awaited(event: ProbeEvent, names: Sequence[str]) -> bool:

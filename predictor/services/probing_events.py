@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from predictor.core.units import significant
 from predictor.probing.measuring.interface import (
     BlockStarted,
@@ -13,6 +15,7 @@ from predictor.probing.measuring.interface import (
     RunStarted,
     Samples,
 )
+from predictor.probing.runner.medians import difference
 from predictor.probing.runner.settings import Settings
 
 __all__ = [
@@ -22,14 +25,36 @@ __all__ = [
     "NetworkDone",
     "NetworkFailed",
     "ProbeEvent",
+    "ProbesChosen",
     "RunFinished",
     "RunStarted",
     "Samples",
+    "SessionEvent",
     "done_words",
+    "joined",
 ]
 
 DRIFT_LIMIT = Settings().drift
 """A sentinel whose medians differ by more than this share has drifted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbesChosen:
+    """Further networks of a session were chosen by what was measured; they are measured next."""
+
+    names: tuple[str, ...]
+
+
+SessionEvent = ProbeEvent | ProbesChosen
+"""What a session tells: what its runner tells, and which networks were chosen meanwhile."""
+
+
+def joined(before: Drift | None, now: Drift) -> Drift:
+    """Return the drift over two runs of one session."""
+    if before is None:
+        return now
+    medians_ms = (*before.medians_ms, *now.medians_ms)
+    return Drift(medians_ms, difference(medians_ms))
 
 
 def done_words(event: NetworkDone) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,21 @@ from numpy.typing import NDArray
 from predictor.core.progress import CancelToken
 from predictor.core.records import Configuration, Device, Target
 from predictor.cost.cores import threads_in_use
+from predictor.devices.schema import device_to_object
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.choice import ADAPTIVE, DBSEL, SELECTOR_NAMES
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.measuring.interface import MeasuringPlan, RunConfiguration
+from predictor.probing.networks.known import load_known
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.planning import PlannedProbe, ProbePlan, Wish, make_plan
 from predictor.probing.runner.settings import Settings
-from predictor.services.catalogue import load_catalogue
-from predictor.services.prediction import resolve_targets
 from predictor.services.probing_build import build_files
+from predictor.services.probing_expectation import beliefs_of
 
 __all__ = [
+    "ADAPTIVE",
+    "SELECTOR_NAMES",
     "Coverage",
     "MeasuringPlan",
     "PlannedProbe",
@@ -32,6 +37,7 @@ __all__ = [
     "Wish",
     "coverage",
     "plan_probes",
+    "planned_once",
     "probe_target",
 ]
 
@@ -50,15 +56,26 @@ def probe_target(device: Device, threads: int) -> Target:
     return Target(device, Configuration(RUNTIME, threads=resolved, batch=1))
 
 
-def plan_probes(wish: Wish) -> ProbePlan:
+def plan_probes(wish: Wish, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
     """Choose reference networks for a target; nothing is measured or stored.
 
-    The catalogue's devices stand in for training devices: DBSel gets their estimates.
+    The catalogue's devices stand in for training devices: DBSel gets what is predicted for them.
+
+    Args:
+        wish: what is asked for.
+        asked: what is to be predicted, for the adaptive selector; none for networks as in the pool.
 
     Raises:
         InputError: the number of probes, the selector or the time budget does not fit.
     """
-    return make_plan(wish, load_pool(), resolve_targets(load_catalogue().devices))
+    beliefs = beliefs_of(wish.target, asked=asked) if wish.selector == ADAPTIVE else None
+    known_ms = load_known().latency_ms if wish.selector == DBSEL else None
+    return make_plan(wish, load_pool(), known_ms, beliefs)
+
+
+def planned_once(wish: Wish, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
+    """Return the plan of a kit: all networks chosen before anything is measured."""
+    return plan_probes(replace(wish, live=False), asked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,9 +102,7 @@ class Coverage:
 def coverage(plan: ProbePlan) -> Coverage:
     """Return how a plan's networks lie among all that could be chosen."""
     pool = load_pool()
-    known_ms = estimated_ms(pool, resolve_targets(load_catalogue().devices))
-    known_ms = known_ms[:, ~np.isnan(known_ms).any(axis=0)]
-    low_ms, middle_ms, high_ms = np.quantile(known_ms, (0.1, 0.5, 0.9), axis=1)
+    low_ms, middle_ms, high_ms = np.quantile(load_known().latency_ms, (0.1, 0.5, 0.9), axis=1)
     chosen = {probe.network.name for probe in plan.probes}
     return Coverage(
         tuple(network.name for network in pool),
@@ -107,13 +122,14 @@ def plan_text(plan: ProbePlan, kit: Mapping[str, str] | None = None) -> str:
             "selector": plan.selector,
             "seed": plan.seed,
             "expected_s": plan.expected_s,
+            "live": _live(plan),
             "settings": asdict(plan.settings),
             "configuration": {
                 **asdict(plan.configuration),
                 "provider_options": dict(plan.configuration.provider_options),
             },
-            "probes": [_probe(probe) for probe in plan.probes],
-            "sentinel": _probe(plan.sentinel),
+            "probes": [probe_object(probe) for probe in plan.probes],
+            "sentinel": probe_object(plan.sentinel),
             "kit": dict(kit) if kit else None,
         }
     )
@@ -173,7 +189,20 @@ def probes_of(plan: ProbePlan) -> Sequence[tuple[str, str]]:
     return [(probe.network.name, probe.network.fingerprint) for probe in plan.probes]
 
 
-def _probe(probe: PlannedProbe) -> dict[str, Any]:
+def _live(plan: ProbePlan) -> dict[str, Any] | None:
+    """Return what the networks that are still to come are chosen by."""
+    if not plan.to_come:
+        return None
+    return {
+        "probes": len(plan.probes) + plan.to_come,
+        "budget_s": plan.budget_s,
+        "within": plan.within,
+        "device": device_to_object(plan.target.device, {}),
+    }
+
+
+def probe_object(probe: PlannedProbe) -> dict[str, Any]:
+    """Return a network's entry of a stored plan."""
     return {
         "name": probe.network.name,
         "space": probe.network.space,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
@@ -13,7 +15,14 @@ from predictor.store import signatures as records
 from predictor.store.database import Database
 from predictor.store.signatures import StoredSignature
 
-__all__ = ["Signatures", "StoredSignature"]
+__all__ = ["Signatures", "StoredSignature", "excluded_words"]
+
+
+def excluded_words(facts: Mapping[str, Any]) -> list[str]:
+    """Return the networks that were left out of a signature, each with the user's reason."""
+    names = facts.get("excluded_names") or {}
+    left_out: Mapping[str, str] = facts.get("excluded") or {}
+    return [f"{names.get(key, key[:8])} ({reason})" for key, reason in left_out.items()]
 
 
 class Signatures:
@@ -80,6 +89,15 @@ class Signatures:
             raise InputError(f"signature {signature_id}", what, "choose another one")
         facts = json.loads(found[0].facts)
         facts["excluded"] = {**facts.get("excluded", {}), measurement_id: reason}
+        facts["excluded_names"] = {
+            **facts.get("excluded_names", {}),
+            measurement_id: self._network_name(signature_id, measurement_id),
+        }
         made = replace(found[0].signature, id=uuid.uuid4().hex, measurement_ids=rest)
         records.add(self._database, made, json.dumps(facts), found[0].session_id)
         return made.id
+
+    def _network_name(self, signature_id: str, measurement_id: str) -> str:
+        found = [m for m in self.measurements(signature_id) if m.id == measurement_id]
+        name = json.loads(found[0].provenance).get("network") if found else None
+        return str(name or measurement_id[:8])

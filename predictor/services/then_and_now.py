@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from predictor.core.records import Device, Prediction, Target
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.services.own_signatures import NOTHING_MEASURED, OwnSignatures
 from predictor.services.prediction import predict
 from predictor.services.truth import engine_ms
 from predictor.store.predictions import StoredPrediction
@@ -61,14 +62,16 @@ def predict_again(
     graphs: Graphs,
     devices: Mapping[str, Device],
     engine: str = "",
+    signatures: OwnSignatures = NOTHING_MEASURED,
 ) -> tuple[ThenAndNow, ...]:
-    """Predict what was predicted before, with the present engine and the present devices.
+    """Predict what was predicted before, with the present engine, devices and signatures.
 
     Args:
         stored: the predictions of the past.
         graphs: their operator graphs, by fingerprint.
         devices: the devices that there are now, by id.
         engine: its name, empty for the usual one.
+        signatures: what the user measured on targets until now.
 
     Returns:
         One entry for each of ``stored``, in its order.
@@ -79,7 +82,9 @@ def predict_again(
         group = [s for s in asked if s.prediction.fingerprint == fingerprint]
         model = _model(group[0].prediction.model, graphs[fingerprint])
         targets = [_target(s.prediction, devices) for s in group]
-        for then, found in zip(group, predict([model], targets, engine), strict=True):
+        known = signatures.of(targets)
+        again = predict([model], targets, engine, signatures=known)
+        for then, found in zip(group, again, strict=True):
             # The graph has the batch in its shapes, and the model says it no more.
             now[then.id] = replace(
                 found, model=then.prediction.model, configuration=then.prediction.configuration

@@ -7,7 +7,13 @@ from predictor.core.records import Device
 from predictor.devices.detection import THIS_MACHINE_ID, detect_this_machine
 from predictor.devices.self_test import run_self_test, with_measured_rates
 
-__all__ = ["THIS_MACHINE_ID", "describe_this_machine", "measure_this_machine", "with_measured"]
+__all__ = [
+    "THIS_MACHINE_ID",
+    "describe_this_machine",
+    "is_measured",
+    "measure_this_machine",
+    "with_measured",
+]
 
 
 def measure_this_machine(cancel: CancelToken | None = None) -> Device:
@@ -26,6 +32,11 @@ def measure_this_machine(cancel: CancelToken | None = None) -> Device:
 def describe_this_machine() -> Device:
     """Return this machine as its system states it; nothing is measured."""
     return detect_this_machine()
+
+
+def is_measured(device: Device) -> bool:
+    """Return whether a device states all that can be measured here."""
+    return {"dram_bw_gbps", "fp32_tflops"} <= device.metrics.keys()
 
 
 def with_measured(device: Device, cancel: CancelToken | None = None) -> Device:

@@ -107,14 +107,17 @@ def add(database: Database, session: StoredSession) -> None:
             " VALUES (?, ?, ?, ?, ?)",
             (session.id, target_id, session.plan, str(session.state), time.time_ns()),
         )
-        connection.executemany(
-            "INSERT INTO probes (session_id, position, name, fingerprint, state, reason, outcome)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (session.id, place, text_in(p.name), p.fingerprint, str(p.state), "", p.outcome)
-                for place, p in enumerate(session.probes)
-            ],
-        )
+        _insert_probes(connection, session.id, session.probes, 0)
+
+
+def extend(database: Database, session_id: str, plan: str, probes: Sequence[StoredProbe]) -> None:
+    """Add probes behind those of a session; ``plan`` is the session's with them."""
+    with database.transaction() as connection:
+        (begin,) = connection.execute(
+            "SELECT count(*) FROM probes WHERE session_id = ?", (session_id,)
+        ).fetchone()
+        connection.execute("UPDATE probe_sessions SET plan = ? WHERE id = ?", (plan, session_id))
+        _insert_probes(connection, session_id, probes, begin)
 
 
 def every(database: Database) -> list[StoredSession]:
@@ -197,6 +200,19 @@ def finish(
         )
         if signature is not None:
             signatures.insert(connection, signature, facts, session_id)
+
+
+def _insert_probes(
+    connection: sqlite3.Connection, session_id: str, probes: Sequence[StoredProbe], begin: int
+) -> None:
+    connection.executemany(
+        "INSERT INTO probes (session_id, position, name, fingerprint, state, reason, outcome)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (session_id, place, text_in(p.name), p.fingerprint, str(p.state), "", p.outcome)
+            for place, p in enumerate(probes, begin)
+        ],
+    )
 
 
 def _session(connection: sqlite3.Connection, row: tuple[Any, ...]) -> StoredSession:

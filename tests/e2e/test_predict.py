@@ -37,6 +37,7 @@ KEYS = {
     "bound_ms",
     "engine",
     "signature",
+    "adaptation",
     "fingerprint",
     "out_of_distribution",
     "fits_memory",

@@ -28,7 +28,8 @@ from ctm_gui.presenters.probing import ProbingDesk
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.views.about import show_about
 from ctm_gui.views.crash import CrashDialog
-from ctm_gui.views.main_window import DEVICES_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import DEVICES_TAB
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.resources import resources_dir
 
@@ -149,9 +150,9 @@ def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
     for index in range(window.tabs.count()):
         window.show_tab(index)
         if index == DEVICES_TAB:
-            qtbot.waitUntil(lambda: window.devices_view.is_built)
-            window.devices_view.pages.setCurrentIndex(1)
-            window.devices_view.pages.setCurrentIndex(2)
+            qtbot.waitUntil(lambda: window.central.devices_view.is_built)
+            window.central.devices_view.pages.setCurrentIndex(1)
+            window.central.devices_view.pages.setCurrentIndex(2)
         wrong[f"{window.tabs.tabText(index)}: order"] = out_of_order(window)
         wrong[f"{window.tabs.tabText(index)}: keys"] = same_keys(window)
     wrong["names"] = nameless(window)

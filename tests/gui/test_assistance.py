@@ -15,7 +15,8 @@ from ctm_gui.actions import ACTIONS
 from ctm_gui.settings import Settings
 from ctm_gui.system_information import system_information
 from ctm_gui.theme import ThemeChoice
-from ctm_gui.views.main_window import DEVICES_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import DEVICES_TAB
 from predictor.core.units import LatencyUnit
 
 
@@ -115,7 +116,7 @@ def test_the_dialog_has_each_setting_that_is_asked_and_changes_the_window_at_onc
     unit.setCurrentIndex(unit.findData(LatencyUnit.FPS.value))
     assert window.what_if_bar.unit.currentText() == "FPS"
     budget.setValue(12.5)
-    assert window.compare_view.budget_box.value() == 12.5
+    assert window.central.compare_view.budget_box.value() == 12.5
     restore.setChecked(False)
     kept = Settings(tmp_path / "window.ini")
     assert kept.get(table.RESTORE) is False

@@ -20,7 +20,8 @@ from ctm_gui.presenters.attention_map import ROW_PX, Cell
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, apply_theme
 from ctm_gui.views.attention_view import AttentionView
-from ctm_gui.views.main_window import ATTENTION_TAB, OPERATORS_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import ATTENTION_TAB, OPERATORS_TAB
 from predictor.core.records import Target
 from predictor.services.ingestion import Model
 from predictor.services.prediction import OperatorTable, explain
@@ -200,12 +201,12 @@ def test_operators_and_attention_share_pair_and_selection(
     monkeypatch.setattr(explanation, "explain", attending)
     workspace.open_paths([str(make_model(layers=6))])
     settle(workspace)
-    with qtbot.waitSignal(window.explanation.table_changed):
+    with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_tab(OPERATORS_TAB)
-    assert "Looks mostly at" in [c.title for c in window.operators_view._model.grid.columns]
-    window.operators_view.table.select_rows([4, 1], 1)
+    assert "Looks mostly at" in [c.title for c in window.central.operators_view._model.grid.columns]
+    window.central.operators_view.table.select_rows([4, 1], 1)
     window.show_tab(ATTENTION_TAB)
-    attention = window.attention_view
+    attention = window.central.attention_view
     assert sorted(attention.table.selected_rows().tolist()) == [1, 4]
     assert attention.table.current_row() == 1
     assert attention.pair.model_box.currentText() == "chain.onnx"
@@ -213,9 +214,9 @@ def test_operators_and_attention_share_pair_and_selection(
     attention.table.select_rows([5], 5)
     attention.table.row_activated.emit(5)
     assert window.tabs.currentIndex() == OPERATORS_TAB
-    assert window.operators_view.table.selected_rows().tolist() == [5]
+    assert window.central.operators_view.table.selected_rows().tolist() == [5]
 
-    window.operators_view.search_box.setText("product_2")
+    window.central.operators_view.search_box.setText("product_2")
     window.show_tab(ATTENTION_TAB)
     attention.table.select_rows([3], 3)
     window.show_tab(OPERATORS_TAB)  # it hides operator 3, and that is no choice of the user's
@@ -237,10 +238,10 @@ def test_until_there_is_a_table_the_tab_says_that_it_is_coming(
     workspace.open_paths([str(make_model())])
     settle(workspace)
     window.show_tab(ATTENTION_TAB)
-    assert window.attention_view._message.text() == explanation.WORKING
-    with qtbot.waitSignal(window.explanation.table_changed):
+    assert window.central.attention_view._message.text() == explanation.WORKING
+    with qtbot.waitSignal(window.central.explanation.table_changed):
         go_on.set()
-    assert window.attention_view.table.isVisible()
+    assert window.central.attention_view.table.isVisible()
 
 
 def test_another_target_is_explained_in_both_tabs(
@@ -250,16 +251,16 @@ def test_another_target_is_explained_in_both_tabs(
     monkeypatch.setattr(explanation, "explain", attending)
     workspace.open_paths([str(make_model())])
     settle(workspace)
-    with qtbot.waitSignal(window.explanation.table_changed):
+    with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_tab(ATTENTION_TAB)
-    with qtbot.waitSignal(window.explanation.table_changed):
-        window.attention_view.pair.choice_changed.emit(0, 1)
+    with qtbot.waitSignal(window.central.explanation.table_changed):
+        window.central.attention_view.pair.choice_changed.emit(0, 1)
     second = workspace.comparison.targets[1].device
-    assert window.explanation.device is second
-    assert window.attention_view._summary is not None
-    assert window.attention_view._summary.table is window.explanation.table
+    assert window.central.explanation.device is second
+    assert window.central.attention_view._summary is not None
+    assert window.central.attention_view._summary.table is window.central.explanation.table
     window.show_tab(OPERATORS_TAB)
-    assert window.operators_view.pair.target_box.currentText() == second.name
+    assert window.central.operators_view.pair.target_box.currentText() == second.name
 
 
 def test_node_data_are_written_beside_the_window(
@@ -268,15 +269,15 @@ def test_node_data_are_written_beside_the_window(
 ) -> None:  # fmt: skip
     workspace.open_paths([str(make_model())])
     settle(workspace)
-    with qtbot.waitSignal(window.explanation.table_changed):
+    with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_tab(OPERATORS_TAB)
     chosen = [str(tmp_path / "missing" / "net"), str(tmp_path / "net")]
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (chosen.pop(), ""))
-    with qtbot.waitSignal(window.explanation.told) as told:
-        window.operators_view.node_data_button.click()
+    with qtbot.waitSignal(window.central.explanation.told) as told:
+        window.central.operators_view.node_data_button.click()
     assert told.args[0].startswith("Wrote ")
     assert (tmp_path / "net.json").exists()
     assert (tmp_path / "net.share.json").exists()
-    with qtbot.waitSignal(window.explanation.failed):
-        window.operators_view.node_data_button.click()
+    with qtbot.waitSignal(window.central.explanation.failed):
+        window.central.operators_view.node_data_button.click()
     assert workspace.messages.error_count == 1

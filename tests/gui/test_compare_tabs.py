@@ -45,7 +45,7 @@ def compared(
 
 
 def turn_to(qtbot: QtBot, window: MainWindow, page: int) -> None:
-    tabs = window.compare_tabs
+    tabs = window.central.compare_tabs
     tabs.show_page(page)
     qtbot.waitUntil(lambda: tabs._variants.settled and tabs._difference.settled)
 
@@ -69,7 +69,7 @@ def test_the_pages_come_with_the_second_model(
     make_model: MakeModel,
     settle: Callable[[Workspace], None],
 ) -> None:
-    tabs = window.compare_tabs
+    tabs = window.central.compare_tabs
     tabs.show_page(MATRIX_PAGE)
     window.open_paths([str(make_model("one.onnx"))])
     settle(workspace)
@@ -86,7 +86,7 @@ def test_the_pages_come_with_the_second_model(
 
 def test_a_click_on_a_circle_makes_the_baseline(qtbot: QtBot, compared: MainWindow) -> None:
     turn_to(qtbot, compared, MATRIX_PAGE)
-    view = compared.compare_tabs.matrix
+    view = compared.central.compare_tabs.matrix
     assert cell(view.table, 0, "target 0").data().endswith("baseline")
     assert "+" in cell(view.table, 1, "target 0").data()
     click(qtbot, view.table, cell(view.table, 1, MARK))
@@ -100,9 +100,9 @@ def test_a_click_on_a_circle_makes_the_baseline(qtbot: QtBot, compared: MainWind
 
 def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: MainWindow) -> None:
     turn_to(qtbot, compared, MATRIX_PAGE)
-    view = compared.compare_tabs.matrix
+    view = compared.central.compare_tabs.matrix
     view.budget_box.setValue(5.0)
-    assert compared.compare_view.budget_box.value() == 5.0
+    assert compared.central.compare_view.budget_box.value() == 5.0
     assert compared._settings.get(table.BUDGET_MS) == 5.0
     sentence = cell(view.fastest, 0, "fastest").data()
     assert sentence.startswith("two.onnx is the fastest that meets 5 ms: ")
@@ -111,7 +111,7 @@ def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: Ma
 
 def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: MainWindow) -> None:
     turn_to(qtbot, compared, MATRIX_PAGE)
-    tabs = compared.compare_tabs
+    tabs = compared.central.compare_tabs
     click(qtbot, tabs.matrix.table, cell(tabs.matrix.table, 1, "target 1"), double=True)
     assert tabs.bar.currentIndex() == DIFFERENCE_PAGE
     qtbot.waitUntil(lambda: tabs._difference.difference is not None)
@@ -133,7 +133,7 @@ def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: Mai
 
 def type_score(qtbot: QtBot, window: MainWindow, row: int, text: str, shown: str) -> None:
     """Type a score into the table and wait until the table shows it."""
-    view = window.compare_tabs.pareto.table
+    view = window.central.compare_tabs.pareto.table
     view.setFocus()
     view.setCurrentIndex(cell(view, row, "score"))
     view.edit(cell(view, row, "score"))
@@ -149,7 +149,7 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     qtbot: QtBot, compared: MainWindow, workspace: Workspace, tmp_path: Path
 ) -> None:
     turn_to(qtbot, compared, PARETO_PAGE)
-    view = compared.compare_tabs.pareto
+    view = compared.central.compare_tabs.pareto
     assert "Type a score" in view.summary.text()
     type_score(qtbot, compared, 0, "71,5", "71.5")
     type_score(qtbot, compared, 1, "75.5 %", "75.5")
@@ -176,7 +176,7 @@ def test_a_score_that_is_being_typed_survives_a_new_comparison(
     qtbot: QtBot, compared: MainWindow, workspace: Workspace, settle: Callable[[Workspace], None]
 ) -> None:
     turn_to(qtbot, compared, PARETO_PAGE)
-    view = compared.compare_tabs.pareto.table
+    view = compared.central.compare_tabs.pareto.table
     view.edit(cell(view, 1, "score"))
     (editor,) = [found for found in view.findChildren(QLineEdit) if found.isVisible()]
     qtbot.keyClicks(editor, "42")
@@ -184,7 +184,7 @@ def test_a_score_that_is_being_typed_survives_a_new_comparison(
     workspace.undo_stack.undo()
     workspace.set_threads(2)
     settle(workspace)
-    qtbot.waitUntil(lambda: compared.compare_tabs._variants.settled)
+    qtbot.waitUntil(lambda: compared.central.compare_tabs._variants.settled)
     assert editor.isVisible()
     assert editor.text() == "42"
     qtbot.keyClick(editor, Qt.Key.Key_Return)
@@ -199,8 +199,10 @@ def test_int8_of_float_models_is_said_where_the_numbers_are(
     noted = [row for row in workspace.comparison.rows if row.notes]
     assert noted
     assert all(row.prediction.latency_ms is not None for row in noted)
-    assert "assumes that the whole model is quantised" in compared.compare_view.summary.text()
-    remarks = compared.compare_view._model.grid
+    assert (
+        "assumes that the whole model is quantised" in compared.central.compare_view.summary.text()
+    )
+    remarks = compared.central.compare_view._model.grid
     column = next(column for column in remarks.columns if column.key == "remarks")
     assert any("INT8 assumes" in column.text(row) for row in range(remarks.count))
 
@@ -210,9 +212,9 @@ def test_pages_are_turned_by_keys_and_remembered(
 ) -> None:
     compared.activateWindow()
     qtbot.waitActive(compared)
-    compared.compare_view.table.setFocus()
+    compared.central.compare_view.table.setFocus()
     qtbot.keyClick(compared, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
-    assert compared.compare_tabs.bar.currentIndex() == MATRIX_PAGE
+    assert compared.central.compare_tabs.bar.currentIndex() == MATRIX_PAGE
     assert compared._settings.get(table.COMPARE_MODE) == MATRIX_PAGE
 
 
@@ -223,7 +225,7 @@ def test_every_page_names_its_controls_and_has_keys_of_its_own(
     for page in (CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE):
         turn_to(qtbot, compared, page)
         wrong[page] = same_keys(compared)
-    assert nameless(compared.compare_tabs) == []
+    assert nameless(compared.central.compare_tabs) == []
     assert not {page: found for page, found in wrong.items() if found}
 
 

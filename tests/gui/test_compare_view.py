@@ -443,3 +443,16 @@ def test_badges_and_doubt_are_part_of_a_saved_plot(view, tmp_path):
     assert texts.count("analytic") == 2
     assert texts.count("uncertain") == 1
     assert any(text.startswith("84 % of the time") for text in texts)
+
+
+def test_the_axis_ends_where_the_bars_do_and_has_no_factor_of_its_own(qtbot, view):
+    view.show_predictions([make_row("npu", 0.2), make_row("rpi5", 3.0e4, high80_ms=7.0e4)])
+    view.log_box.setChecked(True)
+    axis, box = view.chart._value_axis, view.chart.rows_plot.box
+    (low, high), width = box.viewRange()[0], box.rect().width()
+    ticks = [10.0**value for _, values in axis.tickValues(low, high, width) for value in values]
+    assert 10.0**high > 1e6, "labels take the room at the right"
+    assert max(ticks) == pytest.approx(7.0e4)
+    view.log_box.setChecked(False)
+    view.show_predictions([make_row("rpi5", 1.0e15)])
+    assert "x1e" not in axis.labelString()

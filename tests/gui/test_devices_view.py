@@ -17,7 +17,8 @@ from ctm_gui.models.targets_tree import TargetsTreeModel
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE, DevicesView
-from ctm_gui.views.main_window import DEVICES_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import DEVICES_TAB
 from predictor.core.records import Device
 from predictor.services.catalogue import Catalogue
 from predictor.services.history import open_history
@@ -30,7 +31,7 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def view(window: MainWindow, qtbot: QtBot) -> DevicesView:
     window.show_tab(DEVICES_TAB)
-    view = window.devices_view
+    view = window.central.devices_view
     qtbot.waitUntil(lambda: view.is_built)
     return view
 
@@ -116,7 +117,7 @@ def test_the_list_says_which_devices_are_own_and_edited(own: DevicesView, qtbot:
 def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
     window: MainWindow, qtbot: QtBot
 ) -> None:
-    view = window.devices_view
+    view = window.central.devices_view
     window.show_tab(DEVICES_TAB)
     qtbot.waitUntil(lambda: hasattr(view, "form_view") and bool(view.form_view.fields))
     assert not view.is_built

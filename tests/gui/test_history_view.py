@@ -16,8 +16,10 @@ from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.history_view import HistoryView
-from ctm_gui.views.main_window import HISTORY_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import HISTORY_TAB
 from ctm_gui.views.truth_dialog import TruthDialog
+from predictor.core.records import Basis, Prediction
 from predictor.core.units import LatencyUnit
 from predictor.services.catalogue import Catalogue
 from predictor.services.history import open_history
@@ -43,7 +45,7 @@ def stored(tmp_path: Path, own_folders: None) -> Path:
 def view(window: MainWindow, qtbot: QtBot) -> HistoryView:
     window.resize(1300, 850)
     window.show_tab(HISTORY_TAB)
-    view = window.history_view
+    view = window.central.history_view
     qtbot.waitUntil(lambda: view.is_built and len(view.desk.data) == 4, timeout=WAIT_MS)
     return view
 
@@ -276,6 +278,34 @@ def test_then_and_now_in_a_window_of_their_own(
     view.changes.close()
 
 
+def test_now_is_predicted_with_what_was_measured_since(
+    view: HistoryView, qtbot: QtBot, settled: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view.desk, "_devices", lambda: DEVICES)
+
+    def now_of_other() -> Prediction:
+        rows = [
+            i
+            for i, row in enumerate(view.desk.data.rows)
+            if row.stored.prediction.model == "other.onnx"
+            and row.stored.prediction.device_id == "fast"
+        ]
+        with qtbot.waitSignal(view.desk.compared, timeout=WAIT_MS) as told:
+            view.desk.compare(rows)
+        (entry,) = told.args[0]
+        return entry.now
+
+    before = now_of_other()
+    assert before.basis is Basis.ZERO_SHOT
+    net = view.desk.data.rows[choose(view, "net.onnx", "fast")].stored
+    assert net.prediction.latency_ms is not None
+    view.desk.add_truth(net, NewTruth(str(net.prediction.latency_ms * 5)))
+    settled()
+    after = now_of_other()
+    assert after.basis is Basis.PROBED
+    assert after.latency_ms != before.latency_ms
+
+
 def test_a_model_that_is_gone_is_not_opened(
     view: HistoryView, window: MainWindow, qtbot: QtBot, settled: Callable[[], None]
 ) -> None:
@@ -315,7 +345,7 @@ def test_compare_offers_to_record_what_was_measured(
     settle: Callable[[Workspace], None],
     qtbot: QtBot,
 ) -> None:
-    workspace, table = window.workspace, window.compare_view.table
+    workspace, table = window.workspace, window.central.compare_view.table
     window.open_paths([str(make_model("new.onnx"))])
     settle(workspace)
     table.select_rows([0], 0)
@@ -323,7 +353,7 @@ def test_compare_offers_to_record_what_was_measured(
     (action,) = [a for a in menu.actions() if a.text() == "Record Measured Latency…"]
     with qtbot.waitSignal(workspace.history.found, timeout=WAIT_MS):
         action.trigger()
-    dialog = window.history_view.truth_dialog
+    dialog = window.central.history_view.truth_dialog
     dialog.value_box.setText("12.5")
     dialog.accept()
     menu.close()

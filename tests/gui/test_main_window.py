@@ -13,8 +13,9 @@ from ctm_gui import settings as table
 from ctm_gui.actions import ACTIONS
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
-from ctm_gui.views.main_window import COMPARE_TAB, OPERATORS_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.status_line import time_left
+from ctm_gui.views.tab_places import COMPARE_TAB, OPERATORS_TAB
 from predictor.core.units import LatencyUnit
 
 MakeModel = Callable[..., Path]
@@ -56,6 +57,32 @@ def names(workspace: Workspace) -> list[str]:
     return [entry.name for entry in workspace.shelf.entries]
 
 
+@pytest.mark.usefixtures("damaged_engine")
+def test_that_another_engine_stands_in_is_said_above_the_tabs_with_the_reason(
+    window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
+) -> None:
+    notice = window.noticed.notice
+    assert not notice.isVisible()
+    window.open_paths([str(make_model())])
+    settle(workspace)
+    assert notice.isVisible()
+    assert "The learned engine is not used" in notice.text()
+    assert "head.onnx is not the file that belongs to it" in notice.text()
+    assert notice.text().endswith("All numbers are estimates of the roofline engine.")
+    workspace.shelf.remove([0])
+    settle(workspace)
+    assert not notice.isVisible()
+
+
+def test_with_the_usual_engine_there_is_no_notice(
+    window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
+) -> None:
+    window.open_paths([str(make_model())])
+    settle(workspace)
+    assert workspace.comparison.predicted
+    assert not window.noticed.notice.isVisible()
+
+
 def test_dropped_files_and_folders_become_predictions(
     window: MainWindow,
     workspace: Workspace,
@@ -74,7 +101,7 @@ def test_dropped_files_and_folders_become_predictions(
     assert len(rows) == 3 * 3
     assert [row.model_label for row in rows[::3]] == names(workspace)
     assert all(latency is not None and latency > 0 for latency in latencies(workspace))
-    shown = window.compare_view.findChild(QTableView)
+    shown = window.central.compare_view.findChild(QTableView)
     assert shown is not None
     assert shown.model().rowCount() == 9
 
@@ -118,15 +145,15 @@ def test_a_row_leads_to_its_operators(
 ) -> None:
     workspace.open_paths([str(make_model("a.onnx")), str(make_model("b.onnx", layers=5))])
     settle(workspace)
-    assert window.explanation.table is None  # nobody looked yet
-    with qtbot.waitSignal(window.explanation.table_changed):
-        window.compare_view.row_activated.emit(4)  # second model, second target
+    assert window.central.explanation.table is None  # nobody looked yet
+    with qtbot.waitSignal(window.central.explanation.table_changed):
+        window.central.compare_view.row_activated.emit(4)  # second model, second target
     assert window.tabs.currentIndex() == OPERATORS_TAB
-    assert window.explanation.choice == (1, 1)
-    assert window.explanation.table is not None
-    assert len(window.explanation.table.names) == 5
+    assert window.central.explanation.choice == (1, 1)
+    assert window.central.explanation.table is not None
+    assert len(window.central.explanation.table.names) == 5
     latency = workspace.comparison.rows[4].prediction.latency_ms
-    assert float(window.explanation.table.latency_ms.sum()) == pytest.approx(latency)
+    assert float(window.central.explanation.table.latency_ms.sum()) == pytest.approx(latency)
 
 
 def test_the_explanation_follows_the_current_model(
@@ -134,16 +161,16 @@ def test_the_explanation_follows_the_current_model(
 ) -> None:
     workspace.open_paths([str(make_model("a.onnx")), str(make_model("b.onnx", layers=5))])
     settle(workspace)
-    with qtbot.waitSignal(window.explanation.table_changed):
+    with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_tab(OPERATORS_TAB)
-    with qtbot.waitSignal(window.explanation.table_changed):
+    with qtbot.waitSignal(window.central.explanation.table_changed):
         window.models_panel.set_current_row(1)
-    assert window.explanation.table is not None
-    assert len(window.explanation.table.names) == 5
+    assert window.central.explanation.table is not None
+    assert len(window.central.explanation.table.names) == 5
     workspace.shelf.remove([0, 1])
     settle(workspace)
-    assert window.explanation.table is None
-    assert window.explanation.message
+    assert window.central.explanation.table is None
+    assert window.central.explanation.message
 
 
 def test_a_session_is_restored(
@@ -155,7 +182,7 @@ def test_a_session_is_restored(
     settle(workspace)
     window.resize(1000, 620)
     window.show_tab(OPERATORS_TAB)
-    window.compare_view.budget_changed.emit(12.5)
+    window.central.compare_view.budget_changed.emit(12.5)
     chosen = workspace.selection.devices[7].id
     workspace.selection.select(workspace.selection.selected_ids, selected=False)
     workspace.selection.select([chosen], selected=True)
@@ -225,14 +252,14 @@ def test_find_goes_to_the_box_of_the_view_with_the_focus(
     window.targets_panel.tree.setFocus()
     qtbot.keyClick(window.targets_panel.tree, Qt.Key.Key_F, CONTROL)
     assert window.focusWidget() is window.targets_panel.search_box
-    window.compare_view.table.setFocus()
-    qtbot.keyClick(window.compare_view.table, Qt.Key.Key_F, CONTROL)
-    assert window.focusWidget() is window.compare_view.filter_box
+    window.central.compare_view.table.setFocus()
+    qtbot.keyClick(window.central.compare_view.table, Qt.Key.Key_F, CONTROL)
+    assert window.focusWidget() is window.central.compare_view.filter_box
     window.show_tab(OPERATORS_TAB)
-    qtbot.waitUntil(lambda: window.explanation.table is not None)
-    window.operators_view.table.setFocus()
-    qtbot.keyClick(window.operators_view.table, Qt.Key.Key_F, CONTROL)
-    assert window.focusWidget() is window.operators_view.search_box
+    qtbot.waitUntil(lambda: window.central.explanation.table is not None)
+    window.central.operators_view.table.setFocus()
+    qtbot.keyClick(window.central.operators_view.table, Qt.Key.Key_F, CONTROL)
+    assert window.focusWidget() is window.central.operators_view.search_box
 
 
 def test_copy_copies_what_has_the_focus(
@@ -245,7 +272,7 @@ def test_copy_copies_what_has_the_focus(
     window.select_all()
     window.copy()
     assert QGuiApplication.clipboard().text() == "nvidia"
-    window.compare_view.table.setFocus()
+    window.central.compare_view.table.setFocus()
     window.select_all()
     window.copy()
     assert QGuiApplication.clipboard().text().count("chain.onnx") == 3

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.presenters.probing import ProbingDesk
 from ctm_gui.presenters.probing_choice import Way
-from ctm_gui.presenters.probing_plan import Planned
+from ctm_gui.presenters.probing_plan import SELECTORS, Planned
 from ctm_gui.presenters.probing_run import HostKeyQuestion, Phase
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT
@@ -23,6 +23,7 @@ from ctm_gui.views.main_window import MainWindow
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.window import MEASURE, NAMES, PLAN, RESULT, TARGET, ProbingWizard
 from predictor.core.progress import CancelToken
+from predictor.core.records import Basis, Measurement, Prediction, Signature
 from predictor.probing.networks.pool import load_pool
 from predictor.services.probing import LocalRunner, ProbeState, Probing, open_probing
 from predictor.services.probing_events import NetworkDone
@@ -35,6 +36,8 @@ from predictor.services.probing_plan import (
     plan_probes,
     probe_target,
 )
+from predictor.store import measurements, signatures
+from predictor.store.database import open_database
 from tests.unit.probing.plans import QUICK
 
 WAIT_MS = 60_000
@@ -143,9 +146,10 @@ def test_from_a_device_to_its_signature_and_back(
     assert wizard.pages.currentIndex() == PLAN
     assert not wizard.next_button.isEnabled()
     qtbot.waitUntil(lambda: wizard.plan_page.planned is not None, timeout=WAIT_MS)
-    assert len(cells(wizard.plan_page.table, 0)) == 12
+    assert len(cells(wizard.plan_page.table, 0)) == 4
+    assert "up to 8 more that are chosen by what these show" in wizard.plan_page.summary.text()
+    assert "when these are measured" in wizard.plan_page.summary.text()
     assert all(cells(wizard.plan_page.table, 3)), "each network says why it was chosen"
-    assert "12 networks, expected to take" in wizard.plan_page.summary.text()
 
     # The protocol itself takes its time; what is tested here is the way through the window.
     quick = quick_plan(2)
@@ -161,7 +165,10 @@ def test_from_a_device_to_its_signature_and_back(
     assert all(float(text) > 0 for text in cells(table, 1))
     assert wizard.measure_page.progress_bar.value() == 2
     assert len(cells(wizard.measure_page.table, 3)) == 2
-    assert "Predictions for this target use it." in wizard.result_page.words.text()
+    assert "Predictions for this target use it: the network" in wizard.result_page.words.text()
+    assert "Working out" in wizard.result_page.fit.text()
+    qtbot.waitUntil(lambda: "median error" in wizard.result_page.fit.text(), timeout=WAIT_MS)
+    assert "From the others, ms" in titles(table)
     assert "Protocol: ctm-probe/1" in wizard.result_page.facts.text()
     (stored,) = on_store(store, lambda probing: probing.signatures.every())  # type: ignore[misc]
     assert stored.signature.active
@@ -332,6 +339,83 @@ def test_signatures_of_a_target_are_compared_and_one_is_activated(
     qtbot.waitUntil(page.activate_button.isEnabled, timeout=WAIT_MS)
     click(qtbot, page.activate_button)
     qtbot.waitUntil(lambda: cells(page.signatures, 4) == ["", "active"], timeout=WAIT_MS)
+
+
+def test_a_network_is_excluded_with_a_reason_and_predictions_follow_the_signature(
+    wizard: ProbingWizard,
+    desk: ProbingDesk,
+    store: Path,
+    workspace: Workspace,
+    settle: Callable[[Workspace], None],
+    make_model: Callable[..., Path],
+    qtbot: QtBot,
+) -> None:
+    workspace.open_paths([str(make_model())])
+    settle(workspace)
+    qtbot.waitUntil(lambda: bool(workspace.comparison.rows), timeout=WAIT_MS)
+    before = workspace.comparison.rows[0].prediction
+    signed(store, before, [50.0, 60.0, 70.0])
+    desk.shelf.refresh()
+
+    def changed() -> bool:
+        now = workspace.comparison.rows[0].prediction
+        return now.basis is Basis.PROBED and now.latency_ms != before.latency_ms
+
+    qtbot.waitUntil(changed, timeout=WAIT_MS)
+    probed = workspace.comparison.rows[0].prediction
+    page = wizard.result_page
+    click(qtbot, wizard.stored_button)
+    qtbot.waitUntil(lambda: bool(cells(page.changes, 0)), timeout=WAIT_MS)
+    assert cells(page.changes, 0) == ["chain.onnx"]
+    assert cells(page.changes, 1) != cells(page.changes, 3)
+    assert not page.exclude_button.isEnabled()
+
+    page.table.select_rows([0], 0)
+    click(qtbot, page.exclude_button)
+    dialog = page.findChild(QInputDialog)
+    dialog.setTextValue("a backup ran")
+    dialog.accept()
+
+    qtbot.waitUntil(lambda: len(cells(page.table, 0)) == 2, timeout=WAIT_MS)
+    assert "Left out: net0 (a backup ran)" in page.facts.text()
+    assert cells(page.signatures, 4) == ["active", ""]
+    qtbot.waitUntil(
+        lambda: workspace.comparison.rows[0].prediction.latency_ms != probed.latency_ms,
+        timeout=WAIT_MS,
+    )
+
+
+def signed(store: Path, prediction: Prediction, latency_ms: list[float]) -> None:
+    """Store an active signature of a prediction's target over networks of the pool."""
+    device_id, configuration = prediction.device_id, prediction.configuration
+    database = open_database(store)
+    made = [
+        Measurement(
+            f"{number:032}", network.fingerprint, device_id, configuration, (), value, "median",
+            "typed-by-hand/1", json.dumps({"network": f"net{number}"}),
+        )
+        for number, (network, value) in enumerate(zip(load_pool(), latency_ms, strict=False))
+    ]  # fmt: skip
+    for measurement in made:
+        measurements.add(database, measurement)
+    ids = tuple(measurement.id for measurement in made)
+    signatures.add(database, Signature("5" * 32, device_id, configuration, ids, active=True))
+    database.close()
+
+
+def test_the_adaptive_selector_has_a_width_at_which_it_stops(
+    wizard: ProbingWizard, qtbot: QtBot
+) -> None:
+    page = wizard.plan_page
+    wizard.target_page.form.device_box.choose("rpi5")
+    click(qtbot, wizard.next_button)
+    assert not page.within_box.isEnabled()
+    page.selector_box.setCurrentIndex(list(SELECTORS).index("adaptive"))
+    assert page.within_box.isEnabled()
+    page.within_box.setValue(30)
+    qtbot.waitUntil(lambda: page.planned is not None, timeout=WAIT_MS)
+    assert page.planned.plan.within == 0.3
+    assert len(cells(page.table, 0)) == 3
 
 
 def test_a_device_that_there_is_not_is_told(wizard: ProbingWizard, qtbot: QtBot) -> None:

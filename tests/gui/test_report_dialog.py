@@ -14,6 +14,7 @@ from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.application import Application
 from ctm_gui.presenters.report import ReportDesk, ReportSubject
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.report.marks import PageSize
@@ -258,3 +259,37 @@ def test_the_menu_asks_for_a_report_once_something_is_compared(
     assert action.isEnabled()
     with qtbot.waitSignal(window.report_asked):
         action.trigger()
+
+
+@pytest.mark.usefixtures("own_folders")
+def test_the_action_shows_the_report_of_what_the_window_compares(
+    qtbot: QtBot, make_model: MakeModel, settle: Callable[[Workspace], None], tmp_path: Path
+) -> None:
+    application = Application(tmp_path / "store.db", tmp_path / "window.ini")
+    window, workspace = application.window, application.workspace
+    qtbot.addWidget(window)
+    action = window.actions_by_id["report"]
+    with qtbot.waitSignal(workspace.recorder.opened, timeout=SETTLE_MS):
+        application.start([str(make_model("reported.onnx"))])
+    assert not action.isEnabled(), "there is nothing to report yet"
+    qtbot.waitUntil(lambda: bool(workspace.shelf.entries))
+    settle(workspace)
+    window.central.compare_tabs.budget_changed.emit(5.0)
+
+    action.trigger()
+    dialog = application.report
+    assert dialog is not None
+    qtbot.waitUntil(lambda: dialog.desk.draft is not None, timeout=SETTLE_MS)
+    wait(qtbot, dialog)
+    assert dialog.isVisible()
+    shown = texts(dialog)
+    assert "reported.onnx" in shown
+    assert "budget of 5 ms" in shown
+
+    dialog.close()
+    workspace.set_batch(3)
+    settle(workspace)
+    action.trigger()
+    assert application.report is dialog, "one dialog for all reports"
+    qtbot.waitUntil(lambda: bool(dialog.desk.draft) and "batch 3" in texts(dialog))
+    application.close()

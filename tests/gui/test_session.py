@@ -15,7 +15,7 @@ from ctm_gui.presenters.session_models import SessionModel, read_models, remembe
 from ctm_gui.presenters.shelf import ModelEntry, ModelState
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
-from ctm_gui.views.main_window import DEVICES_TAB
+from ctm_gui.views.tab_places import DEVICES_TAB
 from predictor.core.resources import resources_dir
 
 DISTILBERT = resources_dir() / "samples" / "distilbert-base.onnx"
@@ -126,9 +126,9 @@ def test_while_there_is_no_model_the_window_says_how_to_begin(
         view.start.all_button.click()
         qtbot.waitUntil(lambda: len(application.workspace.shelf.entries) == 3)
         settle(application.workspace)
-        assert view.currentWidget() is application.window.compare_tabs
+        assert view.currentWidget() is application.window.central.compare_tabs
         assert all(entry.model for entry in application.workspace.shelf.entries)
         application.workspace.shelf.remove(range(3))
         assert view.currentWidget() is view.start
         application.workspace.undo_stack.undo()
-        assert view.currentWidget() is application.window.compare_tabs
+        assert view.currentWidget() is application.window.central.compare_tabs

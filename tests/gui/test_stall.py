@@ -9,7 +9,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,8 @@ from ctm_gui.application import Application
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE
-from ctm_gui.views.main_window import DEVICES_TAB, OPERATORS_TAB, MainWindow
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.tab_places import DEVICES_TAB, OPERATORS_TAB
 from predictor.core.resources import resources_dir
 from predictor.services.prediction import OperatorTable
 from tests.gui.attended import BOARD, attended
@@ -34,19 +35,41 @@ ATTEMPTS = 3
 LARGE = 10_000
 
 
+THREADS = Path("/proc/self/task")
+
+
+def kept_waiting_ms() -> dict[str, float]:
+    """Return how long each thread of this process was ready to run while others had the processors.
+
+    Linux counts it; elsewhere these tests want a machine that does nothing else.
+    """
+    waited = {}
+    for thread in THREADS.iterdir() if THREADS.is_dir() else ():
+        with suppress(OSError):  # it has just ended
+            waited[thread.name] = int((thread / "schedstat").read_bytes().split()[1]) / 1e6
+    return waited
+
+
 class Heartbeat(QObject):
-    """Measures the longest time between two beats of a precise timer."""
+    """Measures the longest time between two beats of a precise timer.
+
+    What other programs on this machine take is no fault of the window's: neither the time in which
+    its thread waited for a processor, nor that in which a worker did that may have held the
+    interpreter. What the thread computes itself counts always.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.longest_ms = 0.0
-        self._last = 0.0
+        self._last_ms = self._computed_ms = 0.0
+        self._waited_ms: dict[str, float] = {}
         self._timer = QTimer(self, interval=BEAT_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._beat)
 
     def start(self) -> None:
-        self.longest_ms, self._last = 0.0, time.perf_counter()
+        self._beat()
+        self.longest_ms = 0.0
         self._timer.start()
 
     def stop(self) -> float:
@@ -55,9 +78,12 @@ class Heartbeat(QObject):
         return self.longest_ms
 
     def _beat(self) -> None:
-        now = time.perf_counter()
-        self.longest_ms = max(self.longest_ms, (now - self._last) * 1e3)
-        self._last = now
+        now_ms, computed_ms = time.perf_counter() * 1e3, time.thread_time() * 1e3
+        waited_ms = kept_waiting_ms()
+        waits = [ms - self._waited_ms.get(thread, 0.0) for thread, ms in waited_ms.items()]
+        gap_ms = now_ms - self._last_ms - max(waits, default=0.0)
+        self.longest_ms = max(self.longest_ms, gap_ms, computed_ms - self._computed_ms)
+        self._last_ms, self._computed_ms, self._waited_ms = now_ms, computed_ms, waited_ms
 
 
 @contextmanager
@@ -117,7 +143,7 @@ def test_dropping_models_never_stalls_the_window(
         qtbot.waitUntil(lambda: len(workspace.shelf.entries) == len(files))
         settle(workspace)
         if tab == OPERATORS_TAB:
-            qtbot.waitUntil(lambda: window.explanation.settled)
+            qtbot.waitUntil(lambda: window.central.explanation.settled)
         longest.append(heart.stop())
         assert len(workspace.comparison.rows) == len(files) * len(workspace.selection.selected)
         workspace.shelf.remove(range(len(files)))
@@ -134,7 +160,7 @@ def test_many_operators_are_sorted_and_scrolled_without_a_stall(
     make_model: Callable[..., Path],
     settle: Callable[[Workspace], None],
 ) -> None:
-    window, table = application.window, application.window.operators_view.table
+    window, table = application.window, application.window.central.operators_view.table
     window.show_tab(OPERATORS_TAB)
     with qtbot.waitExposed(window):
         application.start()
@@ -144,8 +170,8 @@ def test_many_operators_are_sorted_and_scrolled_without_a_stall(
     steps = {
         "sort by name": lambda: table.sort_by("name"),
         "sort by share": lambda: table.sort_by("share", descending=True),
-        "search": lambda: window.operators_view.search_box.setText("product_77"),
-        "show all": window.operators_view.search_box.clear,
+        "search": lambda: window.central.operators_view.search_box.setText("product_77"),
+        "show all": window.central.operators_view.search_box.clear,
         "scroll": lambda: table.verticalScrollBar().setValue(LARGE // 2),
         "to the end": table.scrollToBottom,
     }
@@ -187,7 +213,7 @@ def test_the_first_look_at_the_devices_never_stalls_the_window(
 
 def first_looks(qtbot: QtBot, window: MainWindow) -> dict[str, float]:
     """Look at the Devices tab and at each of its pages; return the longest gaps, in ms."""
-    view, heart = window.devices_view, Heartbeat()
+    view, heart = window.central.devices_view, Heartbeat()
     longest = {}
     heart.start()
     window.show_tab(DEVICES_TAB)

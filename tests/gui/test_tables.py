@@ -188,3 +188,34 @@ def test_a_process_that_copied_ends_without_a_crash():
     )
     assert ended.stdout.strip() == repr("N\r\n0\r\n1\r\n")
     assert ended.returncode == 0
+
+
+def test_many_columns_are_fitted_too_those_out_of_view_in_turns(qtbot):
+    texts = ["x" * (2 + number % 7) for number in range(90)]
+    columns = [
+        Column(
+            f"c{number}",
+            "T",
+            numeric=True,
+            text=lambda _, number=number: texts[number],
+            sort_keys=lambda: np.arange(5.0),
+        )
+        for number in range(90)
+    ]
+    model = GridModel(Grid(5, columns))
+    view = GridView(model, "T")
+    qtbot.addWidget(view)
+    view.resize(600, 300)
+    view.show()
+    qtbot.waitExposed(view)
+    advance = view.fontMetrics().horizontalAdvance
+
+    def fitted() -> bool:
+        widths = [view.columnWidth(number) - advance(texts[number]) for number in range(89)]
+        return len(set(widths)) == 1
+
+    qtbot.waitUntil(fitted)
+    texts.reverse()
+    assert not fitted()
+    view.fit_columns()
+    qtbot.waitUntil(fitted)

@@ -4,6 +4,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtWidgets import QLabel
 from pytestqt.exceptions import capture_exceptions
 from pytestqt.qtbot import QtBot
 
@@ -119,3 +121,83 @@ def test_close_finishes_what_must_not_be_lost(qtbot: QtBot) -> None:
     worker.submit(lambda _: done.append("record"), on_result=fail, on_error=fail)
     worker.close(lambda: done.append("close"), finish=True)
     assert done == ["record", "close"]
+
+
+def test_work_goes_on_when_its_part_is_painted(qtbot: QtBot, worker: SerialWorker) -> None:
+    widget = QLabel("0")
+    qtbot.addWidget(widget)
+    with qtbot.waitExposed(widget):
+        widget.show()
+    seen: list[str] = []
+
+    class Painted(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+            if event.type() is QEvent.Type.Paint:
+                seen.append(f"painted {widget.text()}")
+            return super().eventFilter(watched, event)
+
+    painted = Painted()
+    widget.installEventFilter(painted)
+
+    def work(context: TaskContext) -> None:
+        for number in (1, 2):
+            context.part(str(number))
+            seen.append(f"went on after {number}")
+
+    worker.submit(work, on_result=lambda _: None, on_error=fail, on_part=widget.setText)
+    qtbot.waitUntil(lambda: not worker.busy)
+    assert seen == ["painted 1", "went on after 1", "painted 2", "went on after 2"]
+
+
+def test_dropped_work_does_not_wait_for_its_part(qtbot: QtBot, worker: SerialWorker) -> None:
+    posted, ended = threading.Event(), threading.Event()
+
+    def work(context: TaskContext) -> None:
+        posted.set()
+        context.part("never shown: the window takes nothing meanwhile")
+        ended.set()
+
+    task = worker.submit(work, on_result=fail, on_error=fail, on_part=fail)
+    assert posted.wait(10)
+    task.drop()
+    assert ended.wait(10)
+
+
+def test_of_reports_that_wait_the_window_gets_the_last(qtbot: QtBot, worker: SerialWorker) -> None:
+    reported = threading.Event()
+    seen: list[int] = []
+
+    def work(context: TaskContext) -> None:
+        for done in range(100):
+            context.report(Progress(done, 100, "counting"))
+        reported.set()
+
+    worker.submit(
+        work,
+        on_result=lambda _: seen.append(-1),
+        on_error=fail,
+        on_progress=lambda progress: seen.append(progress.done),
+    )
+    assert reported.wait(10)
+    qtbot.waitUntil(lambda: not worker.busy)
+    assert seen == [99, -1]
+
+
+def test_other_events_come_between_outcomes_that_take_long(
+    qtbot: QtBot, worker: SerialWorker
+) -> None:
+    done = threading.Event()
+    seen: list[str] = []
+
+    def take(_: None) -> None:
+        QTimer.singleShot(0, lambda: seen.append("event"))
+        end = threading.Event()
+        end.wait(0.02)  # longer than a turn
+        seen.append("outcome")
+
+    for _ in range(3):
+        worker.submit(lambda _: None, on_result=take, on_error=fail)
+    worker.submit(lambda _: done.set(), on_result=lambda _: None, on_error=fail)
+    assert done.wait(10)
+    qtbot.waitUntil(lambda: seen.count("event") == 3)
+    assert seen == ["outcome", "event"] * 3

@@ -16,6 +16,8 @@ from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.engine.checkpoint import Widths
+from predictor.evaluation.corpus.flat import Flat
+from predictor.evaluation.corpus.flat_training import FlatRecipe
 from predictor.evaluation.corpus.learned import (
     Calibration,
     LearnedEngine,
@@ -23,8 +25,9 @@ from predictor.evaluation.corpus.learned import (
     calibrate_by_half,
 )
 from predictor.evaluation.corpus.page import page_part
+from predictor.evaluation.corpus.table2 import PART, asked, table2_page
 from predictor.evaluation.corpus.validation import Rows, Validation, joined, validate
-from predictor.training.corpus import Corpus, HoldOut, draw_hold_out, open_corpus
+from predictor.training.corpus import Corpus, HoldOut, Split, draw_hold_out, open_corpus
 from predictor.training.engine.build import experience, train_network, write_checkpoint
 from predictor.training.engine.loop import Recipe
 from predictor.training.engine.signatures import (
@@ -36,6 +39,7 @@ from predictor.training.engine.signatures import (
 
 VALIDATION: Final = "validation.json"
 PAGE: Final = "validation.md"
+TABLE2: Final = "table2.md"
 _WORK: Final = "work"  # states of trainings; may be deleted when they are done
 # Always held out: a source with few devices would lose none by chance.
 _ALWAYS: Final = ("rtx5090", "gtx1080-ti", "tesla-v100-pcie-32gb")
@@ -122,7 +126,9 @@ class EngineMaker:
                 (LearnedEngine(corpus, expected, halves, usual, published), listed, (0,)),
             )
         ]
-        self._write(joined(found), usual, hold_out)
+        together = joined(found)
+        self._write(together, usual, hold_out)
+        self._write_table2(together, split, hold_out, progress, cancel)
 
     def _published(self, rows: Rows) -> dict[int, Rows]:
         """Return which measurements a prediction for each listed target reads from the start."""
@@ -192,24 +198,52 @@ class EngineMaker:
             "calibration": {"prior": asdict(usual.prior), "widths": asdict(usual.widths)},
             "figures": found.document(),
         }
-        lines = [f"- {name}: {value}" for name, value in self._environment.items()]
         page = (
             "# The learned engine on what it has not seen\n\n"
             "A network was trained without some silicon and some families of networks, which are "
             "held out in every source. Intervals are those of a calibration on the half of the "
             "held-out silicon that the predicted target is not in. Where the device is known, its "
             "published measurements of other families are read, as in predictions for a listed "
-            "target.\n\n"
-            + "\n".join(lines)
-            + f"\n- silicon held out: {', '.join(held['silicon'])}"
-            + f"\n- families held out: {', '.join(held['families'])}\n\n"
-            + page_part(found)
-            + "\n"
+            "target.\n\n" + "\n".join(self._conditions(hold_out)) + "\n\n" + page_part(found) + "\n"
         )
         (self._folder / VALIDATION).write_text(
             json.dumps(content, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8"
         )
         (self._folder / PAGE).write_text(page, encoding="utf-8")
+
+    def _write_table2(
+        self,
+        found: Validation,
+        split: Split,
+        hold_out: HoldOut,
+        progress: ProgressCallback,
+        cancel: CancelToken | None,
+    ) -> None:
+        """Ask FLAT what the engine was asked, and write both beside each other."""
+        wanted = asked(found)
+        if not any(wanted.values()):
+            return  # no held-out target has networks enough
+        recipe = FlatRecipe()
+        flat = validate(
+            Flat(self._corpus, split.training, self._recipe.seed, recipe),
+            self._corpus,
+            {PART: split.unseen_device},
+            wanted,
+            queries=_QUERIES,
+            progress=progress,
+            cancel=cancel,
+        )
+        steps = f"- steps: {self._recipe.steps} of the engine, {recipe.steps} of FLAT a source"
+        page = table2_page(found, flat, self._corpus, [*self._conditions(hold_out), steps])
+        (self._folder / TABLE2).write_text(page, encoding="utf-8")
+
+    def _conditions(self, hold_out: HoldOut) -> list[str]:
+        """Return what every page says of how its figures came about."""
+        return [
+            *(f"- {name}: {value}" for name, value in self._environment.items()),
+            f"- silicon held out: {', '.join(sorted(hold_out.silicon))}",
+            f"- families held out: {', '.join(sorted(hold_out.families))}",
+        ]
 
 
 def _of_targets(corpus: Corpus, rows: Rows, targets: list[int]) -> Rows:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.evaluation.measurements.table import MeasuredRow, Role
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.choice import SELECTORS as PLANNED
 from predictor.probing.networks.pool import PoolNetwork, cost_by_kind, graph_features
-from predictor.probing.planning import SELECTORS as PLANNED
 from predictor.probing.selection.interface import Pool
 
 SELECTORS: Final = ("random", "dbsel", "dopt")

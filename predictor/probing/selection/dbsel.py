@@ -10,7 +10,7 @@ so that a slow device does not outweigh the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,25 +65,51 @@ class DBSel:
         are taken from them too.
         """
         check_budget(pool, k)
-        latency_ms = pool.needed_latency_ms("DBSel")
-        scaled = latency_ms / latency_ms.mean(axis=0)
-        probes = self._random_probes(len(pool), k, measure, seed)
+        probes = self.first(len(pool), k, live=measure is not None, seed=seed)
         probe_latency_ms = measured(measure, probes) if measure else ()
-        weights = self._weights(scaled[list(probes)], np.array(probe_latency_ms))
-        chosen = self._signature(scaled, weights, probes, k)
-        rest = chosen[len(probes) :]
-        return Selection(
-            tuple(chosen),
-            probe_latency_ms + measured(measure, rest) if measure else (),
-            tuple(weights.tolist()),
+        found = self.rest(pool, k, probes, probe_latency_ms)
+        rest = found.indices[len(probes) :]
+        return replace(
+            found, latency_ms=probe_latency_ms + measured(measure, rest) if measure else ()
         )
 
-    def _random_probes(
-        self, size: int, k: int, measure: Measure | None, seed: int
-    ) -> tuple[int, ...]:
-        count = self._probe_count(k, live=measure is not None)
+    def first(self, size: int, k: int, *, live: bool, seed: int = 0) -> tuple[int, ...]:
+        """Return the random probes of a pool of ``size`` networks: what is measured first.
+
+        Args:
+            size: of the pool.
+            k: how many networks are measured altogether.
+            live: whether the rest is chosen when these are measured; there are none otherwise.
+            seed: of the draw.
+
+        Raises:
+            InputError: ``probes`` does not fit the budget, or there is no live device.
+        """
+        count = self._probe_count(k, live=live)
         drawn = np.random.default_rng(seed).choice(size, count, replace=False)
         return tuple(drawn.tolist())
+
+    def rest(
+        self, pool: Pool, k: int, probes: Sequence[int], latency_ms: Sequence[float]
+    ) -> Selection:
+        """Choose the networks that follow on the random probes.
+
+        Args:
+            pool: to choose from.
+            k: how many networks are measured altogether.
+            probes: what :meth:`first` has drawn.
+            latency_ms: of each; NaN for those that could not be measured. Empty without a device.
+
+        Returns:
+            The probes and then the others; no latencies.
+        """
+        known = pool.needed_latency_ms("DBSel")
+        scaled = known / known.mean(axis=0)
+        told = np.asarray(latency_ms, np.float64)
+        rows = [row for row, ms in zip(probes, told, strict=False) if np.isfinite(ms)]
+        weights = self._weights(scaled[rows], told[np.isfinite(told)])
+        chosen = self._signature(scaled, weights, probes, k)
+        return Selection(tuple(chosen), (), tuple(weights.tolist()))
 
     def _probe_count(self, k: int, *, live: bool) -> int:
         if self.probes is None:

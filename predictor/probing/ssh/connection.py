@@ -131,13 +131,29 @@ def login_failure(target: SshTarget, error: Exception) -> CtmError | LostError:
             "check the user name, and add your public key to authorized_keys there",
         )
     if isinstance(error, asyncssh.KeyImportError | asyncssh.KeyEncryptionError):
-        return InputError(target.label, f"a private key cannot be read ({error})", "check the key")
+        return _key_failure(target, error)
     if isinstance(error, FileNotFoundError | PermissionError) and error.filename:
         reason = f"{error.filename} cannot be read ({error.strerror})"
         return InputError(target.label, reason, "name a private key that you can read")
     if isinstance(error, asyncssh.Error | OSError):
         return LostError(_lost_words(target, error))
     return _unknown_failure(target, error)
+
+
+def _key_failure(target: SshTarget, error: Exception) -> InputError:
+    """Return what is wrong with a private key; asyncssh tells the kind in words only."""
+    words = str(error).casefold()
+    if not any(word in words for word in ("passphrase", "decrypt", "encrypted")):
+        return InputError(target.label, f"a private key cannot be read ({error})", "check the key")
+    files = ", ".join(str(path) for path in target.keys) or "the private key"
+    reason = f"{files} is locked with a passphrase"
+    if target.passphrase is not None:
+        return InputError(target.label, f"{reason}, and the given one is wrong", "check it")
+    return InputError(
+        target.label,
+        reason,
+        "unlock it for the SSH agent (ssh-add FILE), and then leave the key file out here",
+    )
 
 
 def _lost_words(target: SshTarget, error: Exception) -> str:

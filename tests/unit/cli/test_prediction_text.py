@@ -156,6 +156,7 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
                 "bound_ms": None,
                 "engine": "roofline/1",
                 "signature": None,
+                "adaptation": None,
                 "fingerprint": "f" * 64,
                 "out_of_distribution": None,
                 "fits_memory": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from predictor.probing.measuring.interface import (
 from predictor.services import probing_plan
 from predictor.services.probing import open_probing
 from tests.unit.probing.plans import QUICK, relu_network
+from tests.unit.services.test_probing import BOARD as MEASURED
 from tests.unit.services.test_probing import Script, small_plan
 
 # A shipped board: nothing of this machine is measured for the estimates.
@@ -89,6 +91,20 @@ def test_a_plan_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert "onnxruntime fp32 1 thread\n" in text
     assert "typical, and known devices differ on it" in text
     assert "Measuring is expected to take " in text
+    assert re.search(r"reaches \d+% above its latency now, and is expected to reach \d+%", text)
+    assert "measures" not in text  # three networks are too few for random ones among them
+
+
+def test_a_plan_says_that_a_run_chooses_by_what_it_measures(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["probe", "plan", *BOARD, "--probes", "9"]) == 0
+    assert "`ctm probe run` measures 3 networks first" in capsys.readouterr().out
+
+
+def test_a_width_is_for_the_adaptive_selector_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", "plan", *BOARD, "--within", "20"]) == 2
+    assert "add --selector adaptive" in capsys.readouterr().err
 
 
 def test_all_cores_are_resolved_to_a_count(capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,6 +191,48 @@ def test_a_signature_shows_its_machine_and_latencies(
     assert "A76" in text
     found = document(capsys, "show", measured[1][:10])
     assert [m["latency_ms"] for m in found["measurements"]] == [1.01, 2.0]
+
+
+def test_a_network_is_left_out_with_a_reason_that_is_shown(
+    capsys: pytest.CaptureFixture[str], measured: tuple[str, str]
+) -> None:
+    shown = document(capsys, "show", measured[1])
+    gone = shown["measurements"][0]
+    made = document(
+        capsys, "exclude", measured[1], gone["measurement"], "--reason", "a backup ran"
+    )["signature"]
+
+    left = document(capsys, "show", made)
+    assert [m["measurement"] for m in left["measurements"]] == [
+        shown["measurements"][1]["measurement"]
+    ]
+    assert main(["probe", "show", made]) == 0
+    assert "(a backup ran)" in capsys.readouterr().out
+    assert main(["probe", "exclude", made, "resnet50", "--reason", "x"]) == 2
+
+
+def test_a_signature_tells_what_it_changes_for_a_model(
+    capsys: pytest.CaptureFixture[str], measured: tuple[str, str], own_store: Path, tmp_path: Path
+) -> None:
+    with open_probing(own_store) as probing:
+        assert probing.keep_device(MEASURED)
+        assert not probing.keep_device(MEASURED)
+    model = tmp_path / "model.onnx"
+    model.write_bytes(relu_network(dims=(64, 4096)))
+    found = document(capsys, "show", measured[1], "--model", str(model))["models"][0]
+    assert found["model"] == "model.onnx"
+    assert found["after"]["basis"] == "probed"
+    assert found["after"]["latency_ms"] != found["before"]["latency_ms"]
+    assert main(["probe", "show", measured[1], "--model", str(model)]) == 0
+    assert "Before ms" in capsys.readouterr().out
+    assert main(["probe", "show", measured[0], "--model", str(model)]) == 2
+    capsys.readouterr()
+    predict = ["predict", str(model), "--device", MEASURED.id, "--threads", "1"]
+    predict += ["--runtime", "onnxruntime", "--json"]
+    assert main(predict) == 0
+    (predicted,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert (predicted["adaptation"], predicted["signature"]) == ("posterior", measured[1])
+    assert predicted["latency_ms"] == found["after"]["latency_ms"]
 
 
 def test_the_list_in_words(capsys: pytest.CaptureFixture[str], measured: tuple[str, str]) -> None:

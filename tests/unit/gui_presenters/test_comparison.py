@@ -1,5 +1,7 @@
 """The Compare view without a widget: groups, order, verdicts, sentences."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from ctm_gui.presenters.comparison import details
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import GroupOrder, TargetGroups, target_groups
 from ctm_gui.presenters.comparison_summary import summary
+from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import Verdict, is_over, verdict, verdict_text
 
@@ -131,6 +134,18 @@ def test_hovering_tells_everything_that_the_number_rests_on(make_row):
         "Configuration: ncnn, fp32, 4 threads",
         "Basis: analytic, engine roofline 1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("signature", "words"),
+    [("ab" * 16, "your signature abababab"), (None, "measurements of this target")],
+)
+def test_hovering_tells_how_a_number_was_adapted(make_row, signature, words):
+    row = make_row()
+    probed = replace(row.prediction, basis=Basis.PROBED, signature=signature)
+    text = details(replace(row, prediction=probed), LatencyUnit.MS, None)
+    assert f"Adapted by: Bayesian posterior over {words}" in text.splitlines()
+    assert "Adapted by" not in details(row, LatencyUnit.MS, None)
 
 
 def test_hovering_over_a_cell_without_a_number_tells_the_reason(make_row):

@@ -2,7 +2,9 @@
 
 import pytest
 
-from ctm_gui.presenters.wording import (
+from predictor.core.records import Configuration, Precision
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import (
     configuration_text,
     interval_in_unit,
     interval_text,
@@ -12,8 +14,6 @@ from ctm_gui.presenters.wording import (
     plain_number,
     shown,
 )
-from predictor.core.records import Configuration, Precision
-from predictor.core.units import LatencyUnit
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Target
+from predictor.probing.choice import SELECTORS
 from predictor.probing.estimates import estimated_ms, expected_seconds
 from predictor.probing.networks.pool import (
     KINDS,
@@ -25,7 +26,7 @@ from predictor.probing.networks.pool import (
     load_pool,
 )
 from predictor.probing.networks.spaces import operator_graph_of
-from predictor.probing.planning import SELECTORS, SENTINEL, Wish, make_plan
+from predictor.probing.planning import SENTINEL, Wish, make_plan
 from predictor.probing.runner.settings import BLOCKS, Settings
 
 POOL = load_pool()
@@ -38,7 +39,9 @@ def target(name: str, tflops: float = 0.1, gbps: float = 10.0, **more: float) ->
 
 
 BOARD = target("board")
-KNOWN = [target("a", 0.1), target("b", 1.0), target("c", 0.1, 100.0), target("d", 5.0, 500.0)]
+KNOWN = estimated_ms(
+    POOL, [target("a", 0.1), target("b", 1.0), target("c", 0.1, 100.0), target("d", 5.0, 500.0)]
+)
 
 
 def test_every_network_of_the_pool_is_what_its_code_builds() -> None:
@@ -178,10 +181,10 @@ def test_a_wish_that_cannot_be_met_is_one_sentence(wish: Wish, words: str) -> No
 
 def test_without_any_estimate_a_plan_is_made_by_features() -> None:
     unknown = Target(Device("x", "x", "maker", Family.CPU, {}), BOARD.configuration)
-    plan = make_plan(Wish(unknown, 4, "dopt"), POOL, [])
+    plan = make_plan(Wish(unknown, 4, "dopt"), POOL, None)
     assert [probe.expected_ms for probe in plan.probes] == [None] * 4
     with pytest.raises(InputError, match="latencies on training targets"):
-        make_plan(Wish(unknown, 4, "dbsel"), POOL, [unknown])
+        make_plan(Wish(unknown, 4, "dbsel"), POOL, None)
 
 
 def test_the_cap_is_a_probes() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,28 +10,9 @@ import pytest
 from predictor.cli import main
 from predictor.core.errors import InputError
 from predictor.core.resources import resources_dir
-from predictor.services import engines
 from predictor.services.engines import open_engine, usual_engine_problem
 
 SAMPLE = resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx"
-
-
-@pytest.fixture
-def damaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Let the learned engine's checkpoint be a copy of which one file is cut short."""
-    checkpoint = tmp_path / "checkpoints" / "closertome"
-    shutil.copytree(resources_dir() / "checkpoints" / "closertome", checkpoint)
-    head = checkpoint / "head.onnx"
-    head.write_bytes(head.read_bytes()[:1000])
-    monkeypatch.setattr(engines, "resources_dir", lambda: tmp_path)
-    _forget()
-    yield checkpoint
-    _forget()
-
-
-def _forget() -> None:
-    usual_engine_problem.cache_clear()
-    engines._learned.cache_clear()
 
 
 def test_the_usual_engine_is_the_learned_one() -> None:
@@ -43,22 +22,22 @@ def test_the_usual_engine_is_the_learned_one() -> None:
 
 
 def test_the_roofline_stands_in_for_a_damaged_checkpoint_and_says_why(
-    damaged: Path, caplog: pytest.LogCaptureFixture
+    damaged_engine: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert open_engine("").name.startswith("roofline/")
     (said,) = {record.message for record in caplog.records}
     assert "The learned engine is not used" in said
-    assert str(damaged) in said
+    assert str(damaged_engine) in said
     assert "head.onnx is not the file that belongs to it" in said
 
 
-def test_a_damaged_checkpoint_that_is_asked_for_by_name_is_refused(damaged: Path) -> None:
+def test_a_damaged_checkpoint_that_is_asked_for_by_name_is_refused(damaged_engine: Path) -> None:
     with pytest.raises(InputError, match="--engine roofline"):
         open_engine("closertome")
 
 
 def test_ctm_predict_answers_without_the_checkpoint(
-    damaged: Path,
+    damaged_engine: Path,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
     tmp_path: Path,
@@ -71,4 +50,4 @@ def test_ctm_predict_answers_without_the_checkpoint(
     (entry,) = json.loads(capfd.readouterr().out)["predictions"]
     assert entry["latency_ms"] > 0
     assert entry["engine"].startswith("roofline/")
-    assert f"The learned engine is not used: {damaged}" in caplog.text
+    assert f"The learned engine is not used: {damaged_engine}" in caplog.text

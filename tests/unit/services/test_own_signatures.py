@@ -22,9 +22,11 @@ from predictor.services.own_signatures import (
 )
 from predictor.services.prediction import explain, predict
 from predictor.services.signature_fit import errors_in_words, left_out
+from predictor.services.then_and_now import predict_again
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
+from predictor.store.predictions import StoredPrediction
 
 SLOWER = 1.7  # than what is expected without a measurement
 SIGNATURE = "5" * 32
@@ -189,3 +191,20 @@ def test_noise_is_what_the_samples_say() -> None:
     assert noise_of(noisy) == pytest.approx(float(logs.std()) / 2)
     assert noise_of(replace(noisy, samples_ns=(1_000_000,) * 50)) == LEAST_NOISE
     assert noise_of(replace(noisy, samples_ns=())) == UNTOLD_NOISE
+
+
+def test_what_was_predicted_before_is_predicted_again_with_the_signature(
+    database: Database, zero_shot: list[float]
+) -> None:
+    store_signature(database, [SLOWER * ms for ms in zero_shot[: len(PROBES)]])
+    own, (model, *_) = read_own_signatures(database), MODELS[len(PROBES) :]
+    (before,) = predict([model], [TARGET])
+    then = StoredPrediction("p", 0, "", "0" * 64, before)
+    (entry,) = predict_again(
+        [then], {before.fingerprint: model.graph}, {BOARD.id: BOARD}, signatures=own
+    )
+    (wanted,) = predict([model], [TARGET], signatures=own.of([TARGET]))
+    assert entry.now is not None
+    assert (entry.now.basis, entry.now.signature) == (Basis.PROBED, SIGNATURE)
+    assert entry.now.latency_ms == wanted.latency_ms
+    assert "the target's signature is another" in entry.reasons

@@ -202,7 +202,12 @@ def test_a_key_with_a_passphrase(
     log_in(locked, known)
 
     assert WORDS not in repr(locked)
-    assert "private key" in said_by_a_run(replace(locked, passphrase=WORDS[1:]), known)
+    assert "and the given one is wrong" in said_by_a_run(
+        replace(locked, passphrase=WORDS[1:]), known
+    )
+    said = said_by_a_run(replace(locked, passphrase=None), known)
+    assert "locked is locked with a passphrase" in said
+    assert "ssh-add" in said
 
 
 def test_nothing_listens(target: SshTarget, known: KnownHosts) -> None:

@@ -1,0 +1,52 @@
+"""The window's texts in the user's language: Qt's own translation, English where there is none.
+
+A text that the window shows is written ``tr("…")``; one that stands in a table is marked there with
+``QT_TR_NOOP`` and goes through ``tr`` when it is shown. ``packaging/texts.py`` collects both.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+
+from predictor.core.resources import resources_dir
+
+NAME = "closertome"
+
+
+def tr(text: str) -> str:
+    """Return a text of the window in the user's language.
+
+    Values are put in afterwards: ``tr("{count} models").format(count=3)``.
+    """
+    return QCoreApplication.translate("", text)
+
+
+def install_translations(
+    app: QCoreApplication, folder: Path | None = None, locale: QLocale | None = None
+) -> list[QTranslator]:
+    """Translate what is made from now on, where a translation for the locale is there.
+
+    Args:
+        app: gets the translators and owns them.
+        folder: with ``closertome_<locale>.qm``; None for what ships.
+        locale: None for the user's own.
+
+    Returns:
+        The translators of the window's texts and of Qt's own (buttons of its dialogs); none where
+        the window's are not there: half a dialog in another language is worse.
+    """
+    found: list[QTranslator] = []
+    places = (
+        (NAME, str(folder or resources_dir() / "translations")),
+        ("qtbase", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)),
+    )
+    for name, place in places:
+        translator = QTranslator(app)
+        if translator.load(locale or QLocale(), name, "_", place):
+            app.installTranslator(translator)
+            found.append(translator)
+        elif not found:
+            break
+    return found

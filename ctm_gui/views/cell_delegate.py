@@ -1,0 +1,44 @@
+"""Paints a cell of text without asking the style, which takes half as long again.
+
+A table of twenty rows and a dozen columns is painted anew at each step of the wheel.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QPainter, QPalette
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from ctm_gui.theme import CELL_PADDING_PX
+
+Index = QModelIndex | QPersistentModelIndex
+# Looked up once: a few hundred cells ask for them each time.
+_SELECTED, _CURRENT = QStyle.StateFlag.State_Selected, QStyle.StateFlag.State_HasFocus
+_BACKGROUND, _ON_BACKGROUND = QPalette.ColorRole.Highlight, QPalette.ColorRole.HighlightedText
+_TEXT = QPalette.ColorRole.Text
+_COLOUR, _SIDE = Qt.ItemDataRole.ForegroundRole, Qt.ItemDataRole.TextAlignmentRole
+
+
+class CellDelegate(QStyledItemDelegate):
+    """Paints the text of a cell in its colour, and whether it is selected or the current one."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint the cell; the row's own background is painted already."""
+        rect, palette, state = option.rect, option.palette, option.state
+        selected = _SELECTED in state
+        if selected:
+            painter.fillRect(rect, palette.color(_BACKGROUND))
+        if _CURRENT in state:
+            painter.setPen(palette.color(_ON_BACKGROUND if selected else _TEXT))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(rect.adjusted(1, 1, -2, -2))
+        text = index.data()
+        if not text:
+            return
+        colour = None if selected else index.data(_COLOUR)
+        painter.setPen(colour or palette.color(_ON_BACKGROUND if selected else _TEXT))
+        room = rect.adjusted(CELL_PADDING_PX, 0, -CELL_PADDING_PX, 0)
+        metrics = option.fontMetrics
+        if metrics.horizontalAdvance(text) > room.width():
+            text = metrics.elidedText(text, option.textElideMode, room.width())
+        painter.drawText(room, index.data(_SIDE), text)

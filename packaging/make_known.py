@@ -1,0 +1,40 @@
+"""Write what the pool's networks take on the catalogue's devices, as the shipped engine says.
+
+    python packaging/make_known.py [FOLDER]
+
+To be run when the pool, the catalogue or the checkpoint is another.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from predictor.probing.networks.graphs import pool_graph
+from predictor.probing.networks.known import FILE, KnownLatencies, write_known
+from predictor.probing.networks.pool import load_pool
+from predictor.services.catalogue import load_catalogue
+from predictor.services.engines import open_engine
+from predictor.services.prediction import resolve_targets
+
+FOLDER = Path(__file__).resolve().parent.parent / "resources" / "probes"
+
+
+def main() -> int:
+    """Predict every network on every device that has a number."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    names = [network.fingerprint for network in load_pool()]
+    graphs = [graph for name in names if (graph := pool_graph(name)) is not None]
+    targets = resolve_targets(load_catalogue().devices)
+    table = open_engine().predict(graphs, targets, {})
+    told = ~np.isnan(table.latency_ms).any(axis=0)
+    keys = tuple(target.key for target, is_told in zip(targets, told, strict=True) if is_told)
+    known = KnownLatencies(table.engine, tuple(names), keys, table.latency_ms[:, told])
+    write_known(folder / FILE, known)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""What an engine believes of networks on a target, and which of them would teach it most.
+
+An engine with intervals says what the errors of its predictions have in common
+(``PredictionTable.shared_error``). From that follows how much narrower intervals become once some
+networks are measured, whatever their latencies will be: the variance of a normal distribution that
+is conditioned does not depend on the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.posterior import Z80
+from predictor.cost.engine import PredictionTable
+from predictor.probing.selection.information import smallest_mean_variance
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """What is believed of N networks on one target.
+
+    Attributes:
+        latency_ms: float64 [N], P50.
+        features: float64 [N, F]; the product of two rows is the covariance of the errors of two
+            log-latencies.
+        noise: float64 [N], standard deviation of what a network's error has for itself.
+    """
+
+    latency_ms: Floats
+    features: Floats
+    noise: Floats
+
+    @classmethod
+    def of(cls, table: PredictionTable, column: int = 0) -> Belief | None:
+        """Return what a table says of one target; None where it has no intervals or a gap."""
+        if table.shared_error is None:
+            return None
+        spread = np.log(table.high80_ms[:, column] / table.latency_ms[:, column]) / Z80
+        if not np.isfinite(spread).all():
+            return None
+        shared = table.shared_error[:, column].astype(np.float64)
+        own = np.maximum(1.0 - (shared**2).sum(axis=1), 0.0)
+        return cls(table.latency_ms[:, column], shared * spread[:, None], spread * np.sqrt(own))
+
+    def take(self, rows: Sequence[int]) -> Belief:
+        """Return what is believed of some of the networks."""
+        some = list(rows)
+        return Belief(self.latency_ms[some], self.features[some], self.noise[some])
+
+    @property
+    def spread(self) -> Floats:
+        """Standard deviation of each log-latency, float64 [N]."""
+        spread: Floats = np.sqrt((self.features**2).sum(axis=1) + self.noise**2)
+        return spread
+
+    def drawn(self, seed: int) -> Floats:
+        """Draw latencies in ms as they might be measured, float64 [N]."""
+        generator = np.random.default_rng(seed)
+        shared = self.features @ generator.standard_normal(self.features.shape[1])
+        own = self.noise * generator.standard_normal(len(self.noise))
+        drawn: Floats = self.latency_ms * np.exp(shared + own)
+        return drawn
+
+
+def most_telling(
+    candidates: Belief, asked: Belief, count: int, first: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """Choose the candidates that leave the least mean variance of what is asked about, greedily.
+
+    Args:
+        candidates: networks that may be measured.
+        asked: networks that are to be predicted, of the same target and engine.
+        count: how many to choose.
+        first: rows of candidates that are chosen already, and not told again.
+    """
+    noise_variance = max(float(np.median(candidates.noise)) ** 2, 1e-6)
+    rows = smallest_mean_variance(
+        candidates.features, noise_variance, len(first) + count, first, asked.features
+    )
+    return rows[len(first) :]

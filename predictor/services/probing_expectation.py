@@ -1,0 +1,136 @@
+"""How far off predictions for a target may be, now and once planned networks are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from predictor.core.records import Target
+from predictor.cost.engine import Engine, PredictionTable, TargetMeasurements
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.networks.graphs import pool_graph
+from predictor.probing.networks.pool import load_pool
+from predictor.probing.planning import Beliefs
+from predictor.probing.selection.belief import Belief, Floats
+from predictor.services.engines import open_engine
+from predictor.services.own_signatures import LEAST_NOISE
+
+_DRAWS: Final = 4
+_TYPICAL: Final = 25  # networks of the pool that stand for all
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedInterval:
+    """How far the 80 % interval of a typical network reaches above its P50, as a share.
+
+    Attributes:
+        now: before anything of the plan is measured.
+        after: once it is; what is expected, whatever the latencies will be.
+    """
+
+    now: float
+    after: float
+
+
+def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
+    """Say in a sentence what a plan is expected to bring.
+
+    Args:
+        interval: now and afterwards.
+        models: how many models of the user it is about; 0 for networks of the pool.
+    """
+    of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
+    return (
+        f"The 80 % interval of {of} reaches {interval.now:.0%} above its latency now, and is "
+        f"expected to reach {interval.after:.0%} when these are measured."
+    )
+
+
+def beliefs_of(
+    target: Target,
+    latency_ms: Mapping[str, float] | None = None,
+    asked: Sequence[OperatorGraph] = (),
+) -> Beliefs | None:
+    """Return what the engine believes of the pool on a target; None where it has no intervals.
+
+    Args:
+        target: that is probed.
+        latency_ms: what was measured so far, by fingerprints of networks of the pool.
+        asked: graphs that are to be predicted; none for the pool's own.
+    """
+    told = latency_ms or {}
+    graphs = _graphs([network.fingerprint for network in load_pool()])
+    measured = {target.key: _measured(_graphs(list(told)), list(told.values()))} if told else {}
+    table = open_engine().predict([*graphs, *asked], [target], measured)
+    belief = Belief.of(table)
+    if belief is None:
+        return None
+    places = range(len(graphs), len(graphs) + len(asked))
+    return Beliefs(belief.take(range(len(graphs))), belief.take(places) if asked else None)
+
+
+def expected_interval(
+    target: Target, fingerprints: Sequence[str], asked: Sequence[OperatorGraph] = ()
+) -> ExpectedInterval | None:
+    """Return the interval of a typical network, before and after a plan is carried out.
+
+    Latencies are drawn as the engine believes them, and predicted from: so that the interval
+    afterwards is the engine's own. Nothing is measured.
+
+    Args:
+        target: that is probed.
+        fingerprints: of the networks of the pool that are planned.
+        asked: graphs that are to be predicted; none for networks of the pool.
+
+    Returns:
+        None where the engine gives no intervals for the target.
+    """
+    engine, probes = open_engine(), _graphs(fingerprints)
+    meant = list(asked) or _typical(set(fingerprints))
+    before = engine.predict([*meant, *probes], [target], {})
+    belief = Belief.of(before)
+    if belief is None or not probes:
+        return None
+    of_probes = belief.take(range(len(meant), len(meant) + len(probes)))
+    widths = [
+        _width(_after(engine, target, meant, _measured(probes, of_probes.drawn(seed))))
+        for seed in range(_DRAWS)
+    ]
+    return ExpectedInterval(_width(before, len(meant)), float(np.mean(widths)))
+
+
+def _after(
+    engine: Engine, target: Target, asked: Sequence[OperatorGraph], told: TargetMeasurements
+) -> PredictionTable:
+    return engine.predict(asked, [target], {target.key: told})
+
+
+def _width(table: PredictionTable, count: int | None = None) -> float:
+    """Return the half width of the median 80 % interval over the first graphs of a table."""
+    above = table.high80_ms[:count, 0] / table.latency_ms[:count, 0]
+    return float(np.median(above)) - 1.0
+
+
+def _measured(
+    graphs: Sequence[OperatorGraph], latency_ms: Sequence[float] | Floats
+) -> TargetMeasurements:
+    values = np.asarray(latency_ms, np.float64)
+    return TargetMeasurements("", tuple(graphs), values, np.full(len(values), LEAST_NOISE))
+
+
+def _graphs(fingerprints: Sequence[str]) -> list[OperatorGraph]:
+    found = [pool_graph(fingerprint) for fingerprint in fingerprints]
+    return [graph for graph in found if graph is not None]
+
+
+def _typical(planned: set[str]) -> list[OperatorGraph]:
+    """Return networks spread evenly over the pool by their MACs, but for those planned."""
+    left = sorted(
+        (network for network in load_pool() if network.fingerprint not in planned),
+        key=lambda network: network.macs,
+    )
+    step = max(1, len(left) // _TYPICAL)
+    return _graphs([network.fingerprint for network in left[::step][:_TYPICAL]])
