@@ -7,7 +7,7 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,11 +39,14 @@ class Widths:
 
     Attributes:
         zero_shot: factors of the 80 % and the 95 % interval where nothing was measured.
-        probed: the same where something was.
+        probed: the same where the user measured something.
+        published: the same where the published measurements of a listed target are read, and
+            families of networks are asked about that are not among them.
     """
 
     zero_shot: tuple[float, float]
     probed: tuple[float, float]
+    published: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +110,7 @@ class EngineCard:
                 "scale": self.prior.scale,
                 "noise": self.prior.noise,
             },
-            "widths": {
-                "zero_shot": list(self.widths.zero_shot),
-                "probed": list(self.widths.probed),
-            },
+            "widths": {name: list(pair) for name, pair in asdict(self.widths).items()},
             "experience": {
                 "operators": dict(self.experience.operators),
                 "choices": dict(self.experience.choices),
@@ -138,9 +138,7 @@ class EngineCard:
                 raise ValueError(f"its {name} are not those of this program")
         prior, widths, experience = data["prior"], data["widths"], data["experience"]
         numbers = [
-            float(number)
-            for numbers in (prior.values(), widths["zero_shot"], widths["probed"])
-            for number in numbers
+            float(number) for numbers in (prior.values(), *widths.values()) for number in numbers
         ]
         if not all(math.isfinite(number) and number > 0 for number in numbers):
             raise ValueError("a scale is not positive")
@@ -151,7 +149,7 @@ class EngineCard:
             Scaling.from_json(data["facts"]),
             Typical.from_json(data["typical"]),
             DeviationPrior(float(prior["shift"]), float(prior["scale"]), float(prior["noise"])),
-            Widths(_pair(widths["zero_shot"]), _pair(widths["probed"])),
+            Widths(**{name: _pair(widths[name]) for name in Widths.__annotations__}),
             Experience(
                 {str(k): int(v) for k, v in experience["operators"].items()},
                 {str(k): int(v) for k, v in experience["choices"].items()},

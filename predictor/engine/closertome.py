@@ -46,12 +46,13 @@ _PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """What is known of T targets before any graph: facts, rates, deviations."""
+    """What is known of T targets before any graph: facts, rates, deviations, widths."""
 
     facts: TargetFacts
     rates: ReferenceRates
     deviations: list[Deviation]
     basis: list[Basis]
+    widths: list[tuple[float, float]]
     problems: dict[int, str]
     doubts: list[str]
 
@@ -225,6 +226,10 @@ class CloserToMeEngine:
                 for i, target in enumerate(targets)
             ],
             basis=[Basis.PROBED if i in found else each for i, each in enumerate(plain.basis)],
+            widths=[
+                self._engine.widths.probed if i in found else each
+                for i, each in enumerate(plain.widths)
+            ],
             problems={
                 index: words
                 for index, words in plain.problems.items()
@@ -265,6 +270,12 @@ class CloserToMeEngine:
                 for deviation, place in zip(shipped, places, strict=True)
             ],
             [Basis.ZERO_SHOT if deviation is None else Basis.PROBED for deviation in shipped],
+            [
+                self._engine.widths.zero_shot
+                if deviation is None
+                else self._engine.widths.published
+                for deviation in shipped
+            ],
             problems,
             [
                 "" if deviation is not None else device_doubt(target, self._engine.experience)
@@ -322,12 +333,10 @@ class CloserToMeEngine:
         self, latency: Floats, deviation: Floats, known: _Known, bound: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return low and high of the 80 % and the 95 % interval, each [G, T]."""
-        widths = self._engine.widths
-        probed = np.array([basis is Basis.PROBED for basis in known.basis])
+        widths = np.array(known.widths).reshape(-1, 2)
         edges = []
         for place, quantile in enumerate((Z80, Z95)):
-            wider = np.where(probed, widths.probed[place], widths.zero_shot[place])
-            apart = np.exp(quantile * wider * deviation)
+            apart = np.exp(quantile * widths[:, place] * deviation)
             low = np.fmax(latency / apart, np.where(np.isnan(latency), np.nan, bound))
             edges += [low, latency * apart]
         return edges[0], edges[1], edges[2], edges[3]

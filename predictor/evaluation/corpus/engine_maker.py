@@ -20,6 +20,7 @@ from predictor.evaluation.corpus.flat import Flat
 from predictor.evaluation.corpus.flat_training import FlatRecipe
 from predictor.evaluation.corpus.learned import (
     Calibration,
+    HeldOut,
     LearnedEngine,
     calibrate,
     calibrate_by_half,
@@ -99,8 +100,8 @@ class EngineMaker:
             CancelledError: a stop was asked for; what is done is kept.
         """
         corpus, seed = self._corpus, self._recipe.seed
-        hold_out = draw_hold_out(corpus, seed, always=HoldOut.of(corpus, _ALWAYS))
-        split = hold_out.split(corpus)
+        left_out = draw_hold_out(corpus, seed, always=HoldOut.of(corpus, _ALWAYS))
+        split = left_out.split(corpus)
         trained = train_network(
             corpus,
             self._targets,
@@ -115,10 +116,12 @@ class EngineMaker:
         published = self._published(split.training)
         rows = np.concatenate([unseen, split.unseen_network, *published.values()])
         expected = trained.expected(corpus, rows)
-        usual = calibrate(corpus, expected, unseen, seed)
-        halves = calibrate_by_half(corpus, expected, unseen, seed)
+        other = _of_targets(corpus, split.unseen_network, list(published))
+        held_out = HeldOut(unseen, published, other)
+        usual = calibrate(corpus, expected, held_out, seed)
+        halves = calibrate_by_half(corpus, expected, held_out, seed)
         strange = {"unseen_device": split.unseen_device, "unseen_both": split.unseen_both}
-        listed = {"unseen_network": _of_targets(corpus, split.unseen_network, list(published))}
+        listed = {"unseen_network": other}
         found = [
             validate(engine, corpus, parts, ks, queries=_QUERIES, progress=progress, cancel=cancel)
             for engine, parts, ks in (
@@ -127,8 +130,8 @@ class EngineMaker:
             )
         ]
         together = joined(found)
-        self._write(together, usual, hold_out)
-        self._write_table2(together, split, hold_out, progress, cancel)
+        self._write(together, usual, left_out)
+        self._write_table2(together, split, left_out, progress, cancel)
 
     def _published(self, rows: Rows) -> dict[int, Rows]:
         """Return which measurements a prediction for each listed target reads from the start."""
@@ -255,5 +258,5 @@ def _calibration(told: Mapping[str, Any]) -> Calibration:
     widths = told["widths"]
     return Calibration(
         DeviationPrior(**told["prior"]),
-        Widths(tuple(widths["zero_shot"]), tuple(widths["probed"])),
+        Widths(**{name: tuple(pair) for name, pair in widths.items()}),
     )

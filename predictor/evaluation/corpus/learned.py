@@ -14,10 +14,11 @@ from predictor.evaluation.corpus.validation import Floats, Rows
 from predictor.training.corpus import Corpus
 from predictor.training.engine.calibrate import (
     Expected,
-    Held,
     fit_prior,
+    fit_published,
     fit_widths,
     held_targets,
+    posterior,
 )
 
 
@@ -29,33 +30,59 @@ class Calibration:
     widths: Widths
 
 
-def calibrate(corpus: Corpus, expected: Expected, rows: Rows, seed: int) -> Calibration:
-    """Calibrate on held-out silicon: what ships."""
-    return _fitted(corpus, expected, held_targets(corpus, rows), seed)
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """What a calibration is fitted on.
+
+    Attributes:
+        strange: measurements of silicon that was held out.
+        published: measurements of known targets that a prediction reads, by target.
+        other: measurements of known targets whose families of networks were held out.
+    """
+
+    strange: Rows
+    published: Mapping[int, Rows]
+    other: Rows
+
+    def of(self, corpus: Corpus, silicon: set[str]) -> HeldOut:
+        """Return what is of some silicon."""
+
+        def kept(rows: Rows) -> Rows:
+            targets = corpus.measurements.target[rows].tolist()
+            return rows[np.array([corpus.silicon[t] in silicon for t in targets], np.bool_)]
+
+        published = {t: r for t, r in self.published.items() if corpus.silicon[t] in silicon}
+        return HeldOut(kept(self.strange), published, kept(self.other))
+
+
+def calibrate(corpus: Corpus, expected: Expected, held_out: HeldOut, seed: int) -> Calibration:
+    """Calibrate on what was held out: what ships."""
+    held = held_targets(corpus, held_out.strange)
+    prior = fit_prior(corpus, expected, held)
+    published = fit_published(corpus, expected, held_out.published, held_out.other, prior)
+    return Calibration(prior, fit_widths(corpus, expected, held, prior, published, seed))
 
 
 def calibrate_by_half(
-    corpus: Corpus, expected: Expected, rows: Rows, seed: int
+    corpus: Corpus, expected: Expected, held_out: HeldOut, seed: int
 ) -> Mapping[str, Calibration]:
-    """Return the calibration for each held-out silicon, fitted on the half that it is not in.
+    """Return the calibration for each silicon, fitted on the half that it is not in.
 
-    So the coverage that a validation reports is of silicon that neither training nor calibration
-    has seen.
+    So the coverage that a validation reports is of silicon that the calibration has not seen, and
+    training neither where all of it was held out.
     """
-    held = held_targets(corpus, rows)
-    keys = np.unique([one.silicon for one in held])
-    shuffled = np.random.default_rng(seed).permutation(keys).tolist()
-    halves = set(shuffled[::2]), set(shuffled[1::2])
+    targets = corpus.measurements.target
+    rng = np.random.default_rng(seed)
+    halves: tuple[set[str], set[str]] = (set(), set())
+    for rows in (held_out.strange, held_out.other):
+        keys = sorted({corpus.silicon[t] for t in np.unique(targets[rows]).tolist()})
+        for place, key in enumerate(rng.permutation(keys).tolist()):
+            halves[place % 2].add(key)
     found: dict[str, Calibration] = {}
     for own, other in (halves, halves[::-1]):
-        fitted = _fitted(corpus, expected, [o for o in held if o.silicon in other], seed)
+        fitted = calibrate(corpus, expected, held_out.of(corpus, other), seed)
         found.update(dict.fromkeys(own, fitted))
     return found
-
-
-def _fitted(corpus: Corpus, expected: Expected, held: list[Held], seed: int) -> Calibration:
-    prior = fit_prior(corpus, expected, held)
-    return Calibration(prior, fit_widths(corpus, expected, held, prior, seed))
 
 
 class LearnedEngine:
@@ -88,19 +115,17 @@ class LearnedEngine:
         """Answer as :data:`predictor.evaluation.corpus.validation.EnginePredict` says."""
         calibration = self._calibrations.get(self._corpus.silicon[target], self._usual)
         asked = [self._expected[graph, target] for graph in graphs.tolist()]
-        m = self._corpus.measurements
-        support = np.concatenate([self._published.get(target, support[:0]), support])
-        known = calibration.prior.unmeasured(asked[0].responses.shape[-1])
+        read = self._published.get(target, support[:0])
+        widths = calibration.widths.published if len(read) else calibration.widths.zero_shot
         if len(support):
-            known = calibration.prior.measured(
-                [self._expected[graph, target] for graph in m.graph[support].tolist()],
-                np.log(m.latency_ms[support]),
-                m.noise[support].astype(np.float64),
-            )
+            widths = calibration.widths.probed
+        read = np.concatenate([read, support])
+        known = calibration.prior.unmeasured(asked[0].responses.shape[-1])
+        if len(read):
+            known = posterior(self._corpus, self._expected, read, calibration.prior)
         p50 = np.array([each.latency_ms(known.weights) for each in asked]) * known.factor
         rows = np.stack([each.response for each in asked])
         deviation = np.sqrt(known.variance(rows))
-        widths = calibration.widths.probed if len(support) else calibration.widths.zero_shot
         apart80 = np.exp(Z80 * widths[0] * deviation)
         apart95 = np.exp(Z95 * widths[1] * deviation)
         return p50, p50 / apart80, p50 * apart80, p50 / apart95, p50 * apart95

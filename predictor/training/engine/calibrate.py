@@ -6,7 +6,7 @@ held-out targets, and intervals are widened until they cover what they say there
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -83,12 +83,59 @@ def fit_prior(corpus: Corpus, expected: Expected, held: list[Held]) -> Deviation
 
 
 def fit_widths(
-    corpus: Corpus, expected: Expected, held: list[Held], prior: DeviationPrior, seed: int
+    corpus: Corpus,
+    expected: Expected,
+    held: list[Held],
+    prior: DeviationPrior,
+    published: tuple[float, float],
+    seed: int,
 ) -> Widths:
     """Return the factors by which intervals cover what they say on held-out targets."""
     alone = standardised(corpus, expected, held, prior, (0,), seed)
     probed = standardised(corpus, expected, held, prior, _PROBES, seed)
-    return Widths(_factors(alone), _factors(probed))
+    return Widths(_factors(alone), _factors(probed), published)
+
+
+def fit_published(
+    corpus: Corpus,
+    expected: Expected,
+    published: Mapping[int, Rows],
+    asked: Rows,
+    prior: DeviationPrior,
+) -> tuple[float, float]:
+    """Return the factors for known targets whose other families of networks are asked about.
+
+    Args:
+        corpus: measurements.
+        expected: of all rows that follow.
+        published: measurements that are read, by target.
+        asked: measurements of unseen families; each silicon among their targets counts the same.
+        prior: of deviations.
+    """
+    m = corpus.measurements
+    of_target = {int(t): rows for t in published if len(rows := asked[m.target[asked] == t])}
+    if not of_target:
+        return (1.0, 1.0)
+    silicon = [corpus.silicon[target] for target in of_target]
+    found = []
+    for target, rows in of_target.items():
+        known = posterior(corpus, expected, published[target], prior)
+        off, deviation = errors(
+            [expected[int(m.graph[row]), target] for row in rows], np.log(m.latency_ms[rows]), known
+        )
+        share = np.full(len(off), 1 / silicon.count(corpus.silicon[target]) / len(off))
+        found.append(np.stack([np.abs(off) / deviation, share]))
+    return _factors(np.concatenate(found, axis=1))
+
+
+def posterior(corpus: Corpus, expected: Expected, rows: Rows, prior: DeviationPrior) -> Deviation:
+    """Return what is believed of a target after its measurements ``rows``."""
+    m = corpus.measurements
+    return prior.measured(
+        [expected[int(m.graph[row]), int(m.target[row])] for row in rows],
+        np.log(m.latency_ms[rows]),
+        m.noise[rows].astype(np.float64),
+    )
 
 
 def standardised(
@@ -125,11 +172,7 @@ def few_shot_errors(
         for support, query in few_shot(corpus, rows, k, seed):
             known = prior.unmeasured(responses)
             if k:
-                known = prior.measured(
-                    [expected[int(m.graph[row]), int(m.target[row])] for row in support],
-                    np.log(m.latency_ms[support]),
-                    m.noise[support].astype(np.float64),
-                )
+                known = posterior(corpus, expected, support, prior)
             asked = [expected[int(m.graph[row]), int(m.target[row])] for row in query]
             off, deviation = errors(asked, np.log(m.latency_ms[query]), known)
             yield off, deviation, query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -47,14 +48,12 @@ def _expected(
     parts, run_ms = output.parts_ms.double().numpy(), output.run_ms.double().numpy()
     responses = encoded.responses.double().numpy()
     first = np.searchsorted(encoded.graph.numpy(), np.arange(len(graphs) + 1))
+    spans = [slice(*ends) for ends in pairwise(first.tolist())]
+    # Copies: a view would keep the times on all targets; responses are those of the graph.
+    own = [responses[span].copy() for span in spans]
     for graph, target in pairs.tolist():
         g, t = int(np.searchsorted(graphs, graph)), int(np.searchsorted(targets, target))
-        span = slice(int(first[g]), int(first[g + 1]))
-        # Copies: a view would keep the times on all targets.
-        yield (
-            (graph, target),
-            Expectation(parts[span, t].copy(), responses[span].copy(), float(run_ms[t])),
-        )
+        yield (graph, target), Expectation(parts[spans[g], t].copy(), own[g], float(run_ms[t]))
 
 
 def _chunks(values: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:

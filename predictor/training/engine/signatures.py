@@ -10,7 +10,7 @@ from predictor.cost.cores import threads_in_use
 from predictor.engine.checkpoint import ShippedSignatures, signature_key
 from predictor.engine.related import Place
 from predictor.training.corpus.corpus import Corpus, Rows
-from predictor.training.engine.calibrate import Expected
+from predictor.training.engine.calibrate import Expected, posterior
 
 _MOST = 200  # graphs of a target: more change nothing that is seen
 _LEAST = 2
@@ -35,18 +35,11 @@ def shipped_signatures(
         prior: of deviations.
         seed: of the draw where a target has very many graphs.
     """
-    m = corpus.measurements
     keys, found, counts = [], [], []
     for key, kept in published_rows(corpus, targets, rows, seed).items():
         keys.append(key)
         counts.append(len(kept))
-        found.append(
-            prior.measured(
-                [expected[int(m.graph[row]), int(m.target[row])] for row in kept],
-                np.log(m.latency_ms[kept]),
-                m.noise[kept].astype(np.float64),
-            )
-        )
+        found.append(posterior(corpus, expected, kept, prior))
     size = found[0].mean.shape[0]
     lower = np.tril_indices(size)
     return ShippedSignatures(

@@ -50,7 +50,7 @@ def _card(**changes: object) -> Callable[[Path], object]:
 
 
 def _widths(*factors: float) -> Callable[[Path], object]:
-    return _card(widths={"zero_shot": [1.0, 1.0], "probed": list(factors)})
+    return _card(widths={"zero_shot": [1.0, 1.0], "probed": list(factors), "published": [1.0, 1.0]})
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def tiny_card(network: TermNetwork) -> EngineCard:
         facts=FACTS,
         typical=TYPICAL,
         prior=DeviationPrior(0.3, 1.0, 0.1),
-        widths=Widths((1.2, 1.1), (0.9, 1.0)),
+        widths=Widths((1.2, 1.1), (0.9, 1.0), (1.5, 1.4)),
         experience=Experience(
             dict.fromkeys(OPERATORS, 5),
             {"family gpu": 9, "precision fp32": 9, "precision fp16": 9, "runtime pytorch": 9},

@@ -96,7 +96,7 @@ def test_what_is_written_predicts_what_was_trained(tmp_path: Path) -> None:
     expected = network.expected(corpus, rows())
     signatures = shipped_signatures(corpus, targets(), rows(), expected, PRIOR, 0)
     learned_from = experience(corpus, targets(), rows())
-    widths = Widths((1.0, 1.0), (1.0, 1.0))
+    widths = Widths((1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
 
     write_checkpoint(tmp_path, network, learned_from, PRIOR, widths, signatures, {"note": "small"})
 
@@ -147,7 +147,7 @@ def test_intervals_are_widened_by_as_much_as_they_are_too_narrow() -> None:
     expected = planted(0.3)
 
     narrow, wide = (
-        fit_widths(corpus, expected, held, DeviationPrior(shift, 1.0, 1e-3), 0)
+        fit_widths(corpus, expected, held, DeviationPrior(shift, 1.0, 1e-3), (1.0, 1.0), 0)
         for shift in (0.1, 0.4)
     )
 
