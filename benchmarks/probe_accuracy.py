@@ -5,9 +5,9 @@
 
 For each selector a session is planned and measured live, as the product does it: k = 12, one
 thread, at most five minutes, this machine with measured rates. Then the runner measures the
-networks of the folder by the same protocol, and they are predicted through the product's service: before
-anything was measured, and from each signature. With ``--kept`` what was measured is kept in that
-folder and not measured again.
+networks of the folder by the same protocol, and they are predicted through the product's service:
+before anything was measured, and from each signature. With ``--kept`` what was measured is kept in
+that folder and not measured again.
 """
 
 from __future__ import annotations
