@@ -3,11 +3,11 @@
     python -m benchmarks.real_networks FOLDER
     python -m benchmarks.probe_accuracy --networks FOLDER --output docs/results [--kept FOLDER]
 
-For each selector a session is planned and measured as the product does it: k = 12, one thread, at
-most five minutes, this machine with measured rates. Then the runner measures the networks of the
-folder by the same protocol, and they are predicted through the product's service: before anything
-was measured, and from each signature. With ``--kept`` what was measured is kept in that folder and
-not measured again.
+For each selector a session is planned and measured live, as the product does it: k = 12, one
+thread, at most five minutes, this machine with measured rates. Then the runner measures the
+networks of the folder by the same protocol, and they are predicted through the product's service:
+before anything was measured, and from each signature. With ``--kept`` what was measured is kept in
+that folder and not measured again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from predictor.store.database import open_database
 
 PROBES, THREADS, LIMIT_S = 12, 1, 300.0
 MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.35
-SELECTORS = ("dbsel", "iopt")
+SELECTORS = ("dbsel", "iopt", "adaptive")
 _TRIES = 3  # of a network that is inconclusive
 Floats = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def probe(kept: Kept, target: Target, selector: str) -> float:
     if known is not None:
         return float(known["seconds"])
     begun = time.monotonic()
-    plan = plan_probes(Wish(target, PROBES, selector, budget_s=LIMIT_S))
+    plan = plan_probes(Wish(target, PROBES, selector, budget_s=LIMIT_S, live=True))
     with open_probing(kept.folder / f"{selector}.db") as probing:
         session = probing.start(plan)
         for _ in probing.run(session.id, LocalRunner()):

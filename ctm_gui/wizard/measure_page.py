@@ -111,8 +111,9 @@ class MeasurePage(QWidget):
         self._show_buttons()
 
     def _show_progress(self, progress: RunProgress) -> None:
-        self.progress_bar.setRange(0, progress.total)
-        self.progress_bar.setValue(progress.total - progress.left)
+        whole = progress.total + progress.to_come
+        self.progress_bar.setRange(0, whole)
+        self.progress_bar.setValue(whole - progress.left)
         show_words(self.drift, progress.drift_words(), "warn" if progress.drifted else "muted")
         current = progress.current if self._run.active and not progress.sentinel else ""
         rows = (progress.rows, current, self._run.again)

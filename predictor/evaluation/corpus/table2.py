@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from predictor.core.records import Configuration
 from predictor.evaluation.corpus.validation import Answered, Validation
 from predictor.evaluation.nas.markdown import cell, table
 from predictor.evaluation.scores import Scores
@@ -179,8 +180,9 @@ def _lines(ours: Answered, flat: Answered, corpus: Corpus) -> list[Line]:
 def _name(corpus: Corpus, target: int) -> str:
     found = corpus.targets[target]
     c = found.configuration
+    runtime = (c.runtime,) if c.runtime != Configuration().runtime else ()
     threads = (f"{c.threads} thread{'s' if c.threads > 1 else ''}",) if c.threads else ()
-    return ", ".join((found.device_id or found.device, c.runtime, c.precision, *threads))
+    return ", ".join((found.device_id or found.device, *runtime, c.precision, *threads))
 
 
 def _mean(pairs: Sequence[Pair]) -> Pair:

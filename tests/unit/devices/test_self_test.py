@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from predictor.core.errors import CancelledError, HostError
 from predictor.core.metrics import Family
 from predictor.core.progress import CancelToken
-from predictor.core.records import Device
+from predictor.core.records import Cluster, Device
 from predictor.devices import self_test
 from predictor.devices.self_test import SelfTest, run_self_test, with_measured_rates
 
@@ -45,7 +47,7 @@ def test_a_child_without_a_result_is_an_error_of_the_host(monkeypatch: pytest.Mo
 def test_measured_rates_are_added_with_their_day():
     device = with_measured_rates(BARE, SelfTest(12.500123, 0.25), day="2026-01-31")
     assert device.metric("dram_bw_gbps") == 12.5  # as many digits as mean something
-    assert device.metric("fp32_tflops") == 0.25
+    assert device.metric("fp32_tflops") == 0.5  # of both cores
     assert device.sources["dram_bw_gbps"] == (
         "measured on this machine, 2026-01-31: copy of a large array, sustained"
     )
@@ -58,3 +60,11 @@ def test_a_stated_rate_is_not_replaced_by_a_measured_one():
     assert device.metric("dram_bw_gbps") == 68
     assert device.sources["dram_bw_gbps"] == "datasheet"
     assert device.metric("fp32_tflops") == 0.25
+
+
+def test_small_cores_count_as_what_they_are_worth():
+    clusters = (Cluster("big", 4, 2400.0, 8), Cluster("little", 4, 1200.0, 4))
+    device = with_measured_rates(
+        replace(BARE, metrics={"core_count": 8}, clusters=clusters), SelfTest(12.5, 0.1)
+    )
+    assert device.metric("fp32_tflops") == 0.5  # four of 0.1 and four of a quarter of that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,24 @@ def test_a_network_is_shown_from_waiting_to_its_verdict() -> None:
     assert (row.why, row.expected_ms, row.median_ms) == ("why b", 2.5, 12.3456)
     assert row.words == "steady: two blocks agree within 0.4%"
     assert progress.left == 3
+
+
+def test_networks_that_are_chosen_on_the_way_join_the_rows_and_the_time_left() -> None:
+    stored = session(probe("a"), probe("b"))
+    plan = json.loads(stored.plan) | {"live": {"probes": 4}}
+    progress = RunProgress(replace(stored, plan=json.dumps(plan)), {})
+    assert (progress.total, progress.to_come, progress.left) == (2, 2, 4)
+    progress.take(done("a", 1.0, "steady"))
+    assert progress.seconds_left(8.0) == 3 * 8.0
+
+    grown = session(*(probe(name) for name in "abc"))
+    plan = json.loads(grown.plan) | {"live": {"probes": 4}}
+    progress.grow(replace(grown, plan=json.dumps(plan)))
+
+    assert [row.name for row in progress.rows] == ["a", "b", "c"]
+    assert progress.rows[0].median_ms == 1.0  # what was measured stays
+    assert progress.rows[2].why == "why c"
+    assert (progress.to_come, progress.left) == (1, 3)
 
 
 def test_an_inconclusive_and_a_failed_network_say_why_and_have_no_number() -> None:
