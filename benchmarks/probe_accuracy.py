@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import sys
 import tempfile
 import time
@@ -45,8 +44,7 @@ from predictor.store.database import open_database
 
 PROBES, THREADS, LIMIT_S = 12, 1, 300.0
 MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.35
-SELECTORS = ("dbsel", "iopt", "adaptive")
-_TRIES = 3  # of a network that is inconclusive
+SELECTORS = ("dbsel", "iopt", "adaptive")  # the first one is the product's usual
 Floats = NDArray[np.float64]
 
 
@@ -58,6 +56,7 @@ class Real:
     model: Model
     median_ms: float
     verdict: str
+    others_cores: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,9 @@ class Kept:
 
     def keep(self, name: str, document: object) -> None:
         """Keep a document under a name."""
-        (self.folder / f"{name}.json").write_text(json.dumps(document))
+        beside = self.folder / f"{name}.part"
+        beside.write_text(json.dumps(document))
+        beside.rename(self.folder / f"{name}.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +113,16 @@ def probe(kept: Kept, target: Target, selector: str) -> float:
     return seconds
 
 
-def measured(kept: Kept, files: Sequence[Path], models: Sequence[Model]) -> dict[str, Any]:
+def measured(
+    kept: Kept, files: Sequence[Path], models: Sequence[Model], tries: int
+) -> dict[str, Any]:
     """Return the runner's entry of each real network by its name.
 
     Those that are kept stay; what is inconclusive is measured again, as a user would.
     """
     entries: dict[str, Any] = kept.document("networks") or {}
     found = [_file(path, model) for path, model in zip(files, models, strict=True)]
-    for _ in range(_TRIES):
+    for _ in range(tries):
         missing = [file for file in found if _median_ms(entries, file.name) is None]
         plan = MeasuringPlan("0" * 32, tuple(missing))
         for event in LocalRunner().run(plan) if missing else ():
@@ -180,6 +183,10 @@ def main() -> int:
     add_arguments(parser, repeats=1)
     parser.add_argument("--networks", type=Path, required=True, help="folder of ONNX files")
     parser.add_argument("--kept", type=Path, help="folder that keeps what was measured")
+    parser.add_argument("--selectors", nargs="+", choices=SELECTORS, default=SELECTORS)
+    parser.add_argument(
+        "--tries", type=int, default=3, help="of a network that is inconclusive; 0 measures none"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as own:
         folder = options.kept or Path(own)
@@ -191,20 +198,26 @@ def _compare(options: argparse.Namespace, kept: Kept) -> int:
     files = sorted(options.networks.glob("*.onnx"))
     with IngestionWorker() as worker:
         models = [worker.ingest(str(path)) for path in files]
-    load = os.getloadavg()[0]
     target = probe_target(this_device(kept), THREADS)
-    for selector in SELECTORS:
+    probe(kept, target, options.selectors[0])
+    entries = measured(kept, files, models, options.tries)  # near to the session that counts
+    for selector in options.selectors[1:]:
         probe(kept, target, selector)
-    entries = measured(kept, files, models)
     real = [
-        Real(path.stem, model, median_ms, str(entries[path.stem]["verdict"]))
+        Real(
+            path.stem,
+            model,
+            median_ms,
+            str(entries[path.stem]["verdict"]),
+            max(float(block["others_cores"] or 0.0) for block in entries[path.stem]["blocks"]),
+        )
         for path, model in zip(files, models, strict=True)
         if (median_ms := _median_ms(entries, path.stem)) is not None
     ]
     chosen = [each.model for each in real]
     zero = predict(chosen, [target])
-    probed = [foretold(kept, target, selector, chosen) for selector in SELECTORS]
-    _publish(options.output, real, zero, probed, load)
+    probed = [foretold(kept, target, selector, chosen) for selector in options.selectors]
+    _publish(options.output, real, zero, probed)
     found = np.abs(errors(probed[0].predictions, real))
     ok = np.median(found) <= MEDIAN_LIMIT and found.max() <= WORST_LIMIT
     return 0 if ok and probed[0].seconds <= LIMIT_S else 1
@@ -215,7 +228,6 @@ def _publish(
     real: Sequence[Real],
     zero: Sequence[Prediction],
     probed: Sequence[Probed],
-    load: float,
 ) -> None:
     of_each = [errors(found, real) for found in (zero, *(each.predictions for each in probed))]
     rows = [
@@ -244,14 +256,22 @@ def _publish(
     notes = [
         f"Zero-shot: {in_words(zero, real)}.",
         *(_of_selector(each, real) for each in probed),
-        (
-            f"Limits: median {MEDIAN_LIMIT:.0%}, largest {WORST_LIMIT:.0%}, {LIMIT_S:.0f} s. "
-            f"Load average when it began: {load:.1f}. Verdicts other than steady mean that other "
-            "programs were at work."
-        ),
+        f"Limits: median {MEDIAN_LIMIT:.0%}, largest {WORST_LIMIT:.0%}, {LIMIT_S:.0f} s.",
+        _conditions(real),
     ]
     title = "Real networks predicted from twelve probes of this machine"
-    publish("probe_accuracy", title, Table(header, rows), figures, output, notes)
+    publish("probe-accuracy", title, Table(header, rows), figures, output, notes)
+
+
+def _conditions(real: Sequence[Real]) -> str:
+    """Say whether the machine did anything else, of which the figures are worse."""
+    others = float(np.median([each.others_cores for each in real]))
+    steady = sum(each.verdict == "steady" for each in real)
+    busy = " The machine was not free, which makes the figures worse." * (others > 0.2)
+    return (
+        f"While the real networks were measured other programs used {others:.1f} cores; "
+        f"{steady} of {len(real)} verdicts are steady.{busy}"
+    )
 
 
 def _of_selector(each: Probed, real: Sequence[Real]) -> str:
