@@ -72,7 +72,7 @@ def test_before_anything_is_measured_only_the_scales_are_known() -> None:
 def test_no_part_is_far_from_the_others_however_far_a_target_is() -> None:
     tilts = part_tilts(np.array([[[1.0], [0.0], [-1.0]]]), np.array([1e6]))
 
-    np.testing.assert_allclose(tilts, [[1.5, 0.0, -1.5]])
+    np.testing.assert_allclose(tilts, [[4.0, 0.0, -4.0]])
 
 
 def test_a_planted_deviation_is_found_again() -> None:
