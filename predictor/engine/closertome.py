@@ -107,12 +107,12 @@ class CloserToMeEngine:
         analytic = self._roofline.predict(graphs, targets, {})
         known = self._known(targets, measured)
         shape = (len(graphs), len(targets))
-        latency, deviation = np.full(shape, np.nan), np.full(shape, np.nan)
+        latency, deviation = np.full(shape, np.nan), np.full((2, *shape), np.nan)
         shared = np.zeros((*shape, 1 + self._engine.responses), np.float32)
         doubts: dict[tuple[int, int], str] = {}
         for row, graph in enumerate(graphs):
             found = self._graph(graph, known)
-            latency[row], deviation[row], shared[row] = found[0], found[1], found[2]
+            latency[row], deviation[:, row], shared[row] = found[0], found[1], found[2]
             for column, words in found[3].items():
                 doubts[row, column] = words
         for column in known.problems:
@@ -312,15 +312,17 @@ class CloserToMeEngine:
     def _graph(
         self, graph: OperatorGraph, known: _Known
     ) -> tuple[Floats, Floats, Floats, dict[int, str]]:
-        """Return latency [T], the deviation of its logarithm [T], its shared part, and doubts."""
+        """Return latency [T], deviations of its logarithm [2, T], shared parts, and doubts."""
         count = len(known.rates)
-        latency, deviation = np.full(count, np.nan), np.full(count, np.nan)
+        latency, deviation = np.full(count, np.nan), np.full((2, count), np.nan)
         shared = np.zeros((count, 1 + self._engine.responses))
         doubts: dict[int, str] = {}
         encoded = self._encode(graph)
         for part, output in self._runtime.expect(encoded, known.facts, known.rates):
             some = known.deviations[part]
-            latency[part], deviation[part], shared[part], shares = _predicted(encoded, output, some)
+            latency[part], deviation[:, part], shared[part], shares = _predicted(
+                encoded, output, some, self._unmeasured
+            )
             for place, words in enumerate(
                 graph_doubts(graph, encoded.places, shares, self._engine.experience)
             ):
@@ -332,11 +334,15 @@ class CloserToMeEngine:
     def _intervals(
         self, latency: Floats, deviation: Floats, known: _Known, bound: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return low and high of the 80 % and the 95 % interval, each [G, T]."""
-        widths = np.array(known.widths).reshape(-1, 2)
+        """Return low and high of the 80 % and the 95 % interval, each [G, T].
+
+        What was measured never makes an interval wider than it is without.
+        """
+        widths, usual = np.array(known.widths).reshape(-1, 2), self._engine.widths.zero_shot
         edges = []
         for place, quantile in enumerate((Z80, Z95)):
-            apart = np.exp(quantile * widths[:, place] * deviation)
+            wide = np.minimum(widths[:, place] * deviation[0], usual[place] * deviation[1])
+            apart = np.exp(quantile * wide)
             low = np.fmax(latency / apart, np.where(np.isnan(latency), np.nan, bound))
             edges += [low, latency * apart]
         return edges[0], edges[1], edges[2], edges[3]
@@ -376,13 +382,17 @@ def _expectation(encoded: EncodedGraph, output: HeadOutput, column: int) -> Expe
 
 
 def _predicted(
-    encoded: EncodedGraph, output: HeadOutput, deviations: Sequence[Deviation]
+    encoded: EncodedGraph,
+    output: HeadOutput,
+    deviations: Sequence[Deviation],
+    unmeasured: Deviation,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return what is expected of a graph on T targets.
 
     Returns:
-        Latency [T]; standard deviation of its logarithm [T]; what that deviation has in common with
-        other graphs, [T, 1 + F], see ``PredictionTable.shared_error``; operators' shares [R, T].
+        Latency [T]; standard deviations of its logarithm [2, T], as is believed of each target and
+        as of one without measurements; what the first has in common with other graphs, [T, 1 + F],
+        see ``PredictionTable.shared_error``; operators' shares [R, T].
     """
     parts = output.parts_ms.astype(np.float64)  # [R, T, 3]
     responses = encoded.responses.astype(np.float64)
@@ -401,7 +411,8 @@ def _predicted(
     for each, own in _alike(deviations).values():
         spread[own], roots[own] = np.sqrt(each.variance(rows[own])), rows[own] @ each.root
     overall = np.array([each.factor for each in deviations])
-    return total * np.exp(tilt) * overall, spread, roots / spread[:, None], of_operators / total
+    spreads = np.stack([spread, np.sqrt(unmeasured.variance(rows))])
+    return total * np.exp(tilt) * overall, spreads, roots / spread[:, None], of_operators / total
 
 
 def _alike(deviations: Sequence[Deviation]) -> dict[int, tuple[Deviation, list[int]]]:
