@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from ctm_gui.display import display_problem
 from predictor import __version__
 from predictor.core.errors import CtmError
+from predictor.core.libraries import settle_libraries
 from predictor.services.frozen import serve_if_child
 
 EXIT_HOST = 3
@@ -33,8 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if served is not None:
             return served
     options = _parser().parse_args(arguments)
-    # onnxruntime would write a device id and a database otherwise; before anything imports it.
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    settle_libraries()
     problem = display_problem()
     if problem:
         print(f"ctm-gui: {problem}", file=sys.stderr)  # noqa: T201 - there is no window to say it

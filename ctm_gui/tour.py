@@ -26,6 +26,7 @@ from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
 from ctm_gui.views.tab_places import ATTENTION_TAB, COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from ctm_gui.wizard.window import NAMES, RESULT, TARGET
 from predictor.core.errors import HostError
+from predictor.core.libraries import settle_libraries
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
@@ -380,7 +381,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    settle_libraries()
     try:
         files = take(Path(arguments[0]))
     except HostError as error:

@@ -11,13 +11,15 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from predictor.core.libraries import settle_libraries
+
 # How long an example takes depends on what else this machine does.
 hypothesis.settings.register_profile("ctm", deadline=None)
 hypothesis.settings.load_profile("ctm")
 
 # Before the first import of Qt or onnxruntime, here and in every process that a test starts.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+settle_libraries()
 
 # A shell that runs the tests in the background has them ignore it, and so would every process that
 # they start and interrupt.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor
 
-from ctm_gui.models.grid_model import GridModel, Index
+from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.comparison import details
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import ComparisonGrid
@@ -40,20 +38,15 @@ class ComparisonModel(GridModel):
             last = self.index(self.rowCount() - 1, self.columnCount() - 1)
             self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's text, or the colour of its verdict or problem."""
-        if role == Qt.ItemDataRole.ForegroundRole and index.isValid():
-            return self._colour(index)
-        return super().data(index, role)
-
     def details(self, position: int) -> str:
         """Return what hovering over the row at ``position`` tells, as plain text."""
         row = self._grid.rows[self._grid.source(position)]
         return details(row, self._unit, self._budget_ms)
 
-    def _colour(self, index: Index) -> QColor | None:
-        prediction = self._grid.rows[self._grid.source(index.row())].prediction
-        key = self._grid.columns[index.column()].key
+    def colour(self, row: int, column: int) -> QColor | None:
+        """Return the colour of a verdict or of a problem."""
+        prediction = self._grid.rows[self._grid.source(row)].prediction
+        key = self._grid.columns[column].key
         if prediction.latency_ms is None:
             return QColor(self._theme.muted)
         if key == "memory" and prediction.fits_memory is False:

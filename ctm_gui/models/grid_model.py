@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
 
 from ctm_gui.presenters.grid import Grid
 
@@ -59,6 +60,18 @@ class GridModel(QAbstractTableModel):
             return column.text(self.grid.source(index.row()))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _TO_THE_RIGHT if column.numeric else _TO_THE_LEFT
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self.colour(index.row(), index.column())
+        return None
+
+    def cell(self, row: int, column: int) -> tuple[str, int, QColor | None]:
+        """Return text, alignment and colour of a cell: what painting it takes, in one call."""
+        described = self.grid.columns[column]
+        side = _TO_THE_RIGHT if described.numeric else _TO_THE_LEFT
+        return described.text(self.grid.source(row)), side, self.colour(row, column)
+
+    def colour(self, row: int, column: int) -> QColor | None:  # noqa: ARG002 - for those that have
+        """Return the colour of a cell's text, None where it is that of any text."""
         return None
 
     def headerData(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -92,8 +92,8 @@ class TargetsTreeModel(QAbstractItemModel):
         self._search = ""
         self._checked_only = False
         self._root = self._build()
-        selection.changed.connect(lambda: self._refresh(Column.NAME))
-        selection.badges_changed.connect(lambda: self._refresh(Column.BASIS))
+        selection.changed.connect(self._refresh_names)
+        selection.badges_changed.connect(self._refresh_badges)
 
     def set_filter(self, text: str, *, checked_only: bool) -> None:
         """Show the devices in which every word of ``text`` occurs, and that are checked now."""
@@ -211,15 +211,28 @@ class TargetsTreeModel(QAbstractItemModel):
         chosen = self._selection.configuration_of(device)
         return "" if chosen == device.configurations[0] else f" · {configuration_text(chosen)}"
 
-    def _refresh(self, column: Column) -> None:
+    def _refresh_names(self) -> None:
+        for group in self._groups():
+            self._tell(group.children, Column.NAME)
+
+    def _refresh_badges(self, device_ids: frozenset[str]) -> None:
+        # Each change costs the view a quarter of a millisecond, and few groups have badges.
+        for group in self._groups():
+            others = [c for c in group.children if c.device and c.device.id in device_ids]
+            if others:
+                self._tell(others, Column.BASIS)
+
+    def _groups(self) -> Iterator[_Node]:
         stack = [self._root]
         while stack:
             node = stack.pop()
             if node.children:
-                self.dataChanged.emit(
-                    self._index(node.children[0], column), self._index(node.children[-1], column)
-                )
-            stack.extend(child for child in node.children if child.children)
+                yield node
+                stack.extend(node.children)
+
+    def _tell(self, nodes: Sequence[_Node], column: Column) -> None:
+        """Tell that the first of these neighbours, the last and all between them are others."""
+        self.dataChanged.emit(self._index(nodes[0], column), self._index(nodes[-1], column))
 
 
 def _order(device: Device) -> tuple[int, str, str]:

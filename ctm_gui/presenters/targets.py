@@ -16,7 +16,7 @@ class TargetSelection(QObject):
     """The devices of the catalogue and which of them are checked.
 
     ``changed`` says that the checked devices are others; ``devices_changed`` that the devices to
-    choose from are; ``badges_changed`` that their badges are.
+    choose from are; ``badges_changed`` that their badges are, with the ids of the devices whose is.
 
     Args:
         catalogue: all devices.
@@ -27,7 +27,7 @@ class TargetSelection(QObject):
 
     changed = Signal()
     devices_changed = Signal()
-    badges_changed = Signal()
+    badges_changed = Signal(frozenset)
 
     def __init__(
         self,
@@ -149,6 +149,7 @@ class TargetSelection(QObject):
 
     def set_badges(self, badges: Mapping[str, tuple[str, str]]) -> None:
         """Say what each device's numbers rest on, by device id."""
-        if badges != self._badges:
-            self._badges = dict(badges)
-            self.badges_changed.emit()
+        old, self._badges = self._badges, dict(badges)
+        others = frozenset(key for key, _ in old.items() ^ badges.items())
+        if others:
+            self.badges_changed.emit(others)

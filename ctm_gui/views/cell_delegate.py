@@ -5,10 +5,13 @@ A table of twenty rows and a dozen columns is painted anew at each step of the w
 
 from __future__ import annotations
 
+from typing import cast
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPainter, QPalette
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from ctm_gui.models.grid_model import GridModel
 from ctm_gui.theme import CELL_PADDING_PX
 
 Index = QModelIndex | QPersistentModelIndex
@@ -16,11 +19,10 @@ Index = QModelIndex | QPersistentModelIndex
 _SELECTED, _CURRENT = QStyle.StateFlag.State_Selected, QStyle.StateFlag.State_HasFocus
 _BACKGROUND, _ON_BACKGROUND = QPalette.ColorRole.Highlight, QPalette.ColorRole.HighlightedText
 _TEXT = QPalette.ColorRole.Text
-_COLOUR, _SIDE = Qt.ItemDataRole.ForegroundRole, Qt.ItemDataRole.TextAlignmentRole
 
 
 class CellDelegate(QStyledItemDelegate):
-    """Paints the text of a cell in its colour, and whether it is selected or the current one."""
+    """Paints the text of a grid's cell in its colour, and whether it is selected or current."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint the cell; the row's own background is painted already."""
@@ -32,13 +34,14 @@ class CellDelegate(QStyledItemDelegate):
             painter.setPen(palette.color(_ON_BACKGROUND if selected else _TEXT))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(rect.adjusted(1, 1, -2, -2))
-        text = index.data()
+        text, side, colour = cast("GridModel", index.model()).cell(index.row(), index.column())
         if not text:
             return
-        colour = None if selected else index.data(_COLOUR)
-        painter.setPen(colour or palette.color(_ON_BACKGROUND if selected else _TEXT))
+        if selected or colour is None:
+            colour = palette.color(_ON_BACKGROUND if selected else _TEXT)
+        painter.setPen(colour)
         room = rect.adjusted(CELL_PADDING_PX, 0, -CELL_PADDING_PX, 0)
         metrics = option.fontMetrics
         if metrics.horizontalAdvance(text) > room.width():
             text = metrics.elidedText(text, option.textElideMode, room.width())
-        painter.drawText(room, index.data(_SIDE), text)
+        painter.drawText(room, side, text)

@@ -35,6 +35,7 @@ from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
 from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.turns import NextTurn
 from predictor.core.units import LatencyUnit
 
 _NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
@@ -70,6 +71,7 @@ class CompareView(QWidget):
         self.table.details_of = self._model.details
         for key, width_px in _NAME_WIDTHS_PX.items():
             self.table.set_least_width(key, width_px)
+        self._chart_turn = NextTurn(self._show_chart, self)
         self._arrange()
         self._connect()
         self._refresh()
@@ -82,7 +84,9 @@ class CompareView(QWidget):
         self._data = data
         if not same:
             self.table.clearSelection()
-        self._refresh()
+        self._refresh_table()
+        # In a turn of its own: to paint table and chart at once would stall the window.
+        self._chart_turn.start()
         if first and len(data):
             self.log_box.setChecked(prefers_log(data))
         self.table.fit_columns()
@@ -195,6 +199,10 @@ class CompareView(QWidget):
         find.activated.connect(self.focus_search)
 
     def _refresh(self) -> None:
+        self._refresh_table()
+        self._show_chart()
+
+    def _refresh_table(self) -> None:
         self._stack.setCurrentIndex(1 if len(self._data) else 0)
         self.summary.setText(summary(self._data, self._budget_ms, self._unit))
         self.summary.setVisible(len(self._data) > 0)
@@ -210,7 +218,6 @@ class CompareView(QWidget):
         has_measured = not np.isnan(self._data.predicted_ms).all()
         self.table.set_column_shown("predicted", shown=has_measured)
         self._show_matches()
-        self._show_chart()
 
     def _filter(self) -> None:
         self.table.keeping_selection(lambda: self._model.show_only(self._mask()))

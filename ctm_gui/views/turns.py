@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -29,3 +29,16 @@ def in_turns(work: Iterator[None], owner: QObject) -> None:
 
     timer.timeout.connect(advance)
     timer.start()
+
+
+class NextTurn(QTimer):
+    """One piece of work that is done in a later turn of the event loop, however often it is asked.
+
+    Args:
+        work: what is to be done.
+        owner: whose work it is; with it, what is left undone goes.
+    """
+
+    def __init__(self, work: Callable[[], object], owner: QObject) -> None:
+        super().__init__(owner, interval=0, singleShot=True)
+        self.timeout.connect(work)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from predictor.cli.console import Console
 from predictor.cli.options import parse
 from predictor.core.errors import CtmError, HostError
+from predictor.core.libraries import settle_libraries
 
 EXIT_DONE = 0
 EXIT_BUDGET_MISSED = 1
@@ -35,6 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         served = serve_if_child(given)
         if served is not None:
             return served
+    settle_libraries()
     console = Console()
     try:
         options = parse(given)

@@ -39,6 +39,13 @@ def make_row(device: str, latency_ms: float | None, model: str = "resnet50", **f
     return ComparisonRow(prediction, device.upper(), "Maker", "gpu", model)
 
 
+def show(view: CompareView, rows: list[ComparisonRow]) -> None:
+    """Show rows, and wait for the chart, which follows in a later turn."""
+    view.show_predictions(rows)
+    while view._chart_turn.isActive():
+        QGuiApplication.processEvents()
+
+
 def column(view: CompareView, key: str) -> int:
     return [column.key for column in view.table.model().grid.columns].index(key)
 
@@ -63,7 +70,7 @@ def view(qtbot, qapp, rows) -> Iterator[CompareView]:
     view.activateWindow()
     qtbot.waitActive(view)
     view.set_budget_ms(30.0)
-    view.show_predictions(rows)
+    show(view, rows)
     qapp.processEvents()
     yield view
     # Deleted here and not some time later: the style sheet of the next test repaints all that live.
@@ -308,7 +315,7 @@ def test_hovering_tells_details_as_plain_text(qtbot):
     view = CompareView()
     qtbot.addWidget(view)
     view.resize(800, 600)
-    view.show_predictions([make_row("<b>x</b>", 10.0, model="<i>m</i>")])
+    show(view, [make_row("<b>x</b>", 10.0, model="<i>m</i>")])
     plot = view.chart.rows_plot
     assert plot.tooltip_at(QPointF(1.0, 5.0), False).startswith("<i>m</i> on <B>X</B>\nLatency")
     assert plot.tooltip_at(QPointF(0.0, 5.0), True) == "<B>X</B>\nonnxruntime, fp32, 4 threads"
@@ -319,11 +326,11 @@ def test_hovering_tells_details_as_plain_text(qtbot):
 
 def test_the_interval_column_goes_where_no_prediction_has_one_but_is_copied(view, rows):
     assert not view.table.isColumnHidden(7)
-    view.show_predictions(rows[1:])
+    show(view, rows[1:])
     assert view.table.isColumnHidden(7)
     view.table.copy_csv.trigger()
     assert "80 % interval (ms)" in QGuiApplication.clipboard().text().splitlines()[0]
-    view.show_predictions(rows)
+    show(view, rows)
     assert not view.table.isColumnHidden(7)
     assert view.table.columnWidth(7) > 40
 
@@ -343,7 +350,7 @@ def test_themes_repaint_chart_and_table(qapp, view):
 
 def test_many_targets_scroll_instead_of_shrinking(qapp, view):
     rows = [make_row(f"device{i:03}", 1.0 + i, model=m) for m in "abcdef" for i in range(150)]
-    view.show_predictions(rows)
+    show(view, rows)
     qapp.processEvents()
     plot = view.chart.rows_plot
     layout = view.chart._state.layout
@@ -358,7 +365,7 @@ def test_many_targets_scroll_instead_of_shrinking(qapp, view):
 
 
 def test_the_wheel_scrolls_the_bars(qapp, view):
-    view.show_predictions([make_row(f"d{i}", 1.0 + i) for i in range(60)])
+    show(view, [make_row(f"d{i}", 1.0 + i) for i in range(60)])
     qapp.processEvents()
     plot = view.chart.rows_plot
     event = QWheelEvent(
@@ -377,7 +384,7 @@ def test_the_wheel_scrolls_the_bars(qapp, view):
 
 
 def test_a_saved_plot_holds_every_row(tmp_path, view):
-    view.show_predictions([make_row(f"dev{i:02}", 1.0 + i) for i in range(80)])
+    show(view, [make_row(f"dev{i:02}", 1.0 + i) for i in range(80)])
     svg, png = tmp_path / "plot.svg", tmp_path / "plot.png"
     view.save_plot(svg)
     view.save_plot(png)
@@ -399,10 +406,10 @@ def test_a_first_comparison_of_wide_span_is_logarithmic(qtbot, view):
     assert not view.log_box.isChecked()
     wide = CompareView()
     qtbot.addWidget(wide)
-    wide.show_predictions([make_row("a", 1.0), make_row("b", 500.0)])
+    show(wide, [make_row("a", 1.0), make_row("b", 500.0)])
     assert wide.log_box.isChecked()
     wide.log_box.setChecked(False)
-    wide.show_predictions([make_row("a", 1.0), make_row("b", 900.0)])
+    show(wide, [make_row("a", 1.0), make_row("b", 900.0)])
     assert not wide.log_box.isChecked()
 
 
@@ -416,13 +423,13 @@ def test_what_was_measured_is_shown_beside_what_is_predicted(qapp, view):
     measured = make_row("orin", 20.0, predicted_ms=26.0)
     measured = replace(measured, prediction=replace(measured.prediction, basis=Basis.MEASURED))
     assert view.table.isColumnHidden(column(view, "predicted"))
-    view.show_predictions([measured, make_row("rpi5", 40.0)])
+    show(view, [measured, make_row("rpi5", 40.0)])
 
     assert not view.table.isColumnHidden(column(view, "predicted"))
     assert view.table.model().index(0, column(view, "predicted")).data() == "26"
     assert view.table.model().index(1, column(view, "predicted")).data() == "—"
     painted = view.chart.grab().toImage()
-    view.show_predictions([replace(measured, prediction=without_own(measured.prediction))])
+    show(view, [replace(measured, prediction=without_own(measured.prediction))])
     qapp.processEvents()
     assert view.chart.grab().toImage() != painted
 
@@ -434,9 +441,7 @@ def without_own(prediction: Prediction) -> Prediction:
 def test_badges_and_doubt_are_part_of_a_saved_plot(view, tmp_path):
     doubt = "84 % of the time is in operators that no training network has"
     view.resize(1500, 700)
-    view.show_predictions(
-        [make_row("rpi5", 4.0, out_of_distribution=doubt), make_row("orin", 90.0)]
-    )
+    show(view, [make_row("rpi5", 4.0, out_of_distribution=doubt), make_row("orin", 90.0)])
     svg = tmp_path / "bars.svg"
     view.save_plot(svg)
     texts = [node.text for node in ET.parse(svg).iter() if node.text]  # noqa: S314
@@ -446,7 +451,7 @@ def test_badges_and_doubt_are_part_of_a_saved_plot(view, tmp_path):
 
 
 def test_the_axis_ends_where_the_bars_do_and_has_no_factor_of_its_own(qtbot, view):
-    view.show_predictions([make_row("npu", 0.2), make_row("rpi5", 3.0e4, high80_ms=7.0e4)])
+    show(view, [make_row("npu", 0.2), make_row("rpi5", 3.0e4, high80_ms=7.0e4)])
     view.log_box.setChecked(True)
     axis, box = view.chart._value_axis, view.chart.rows_plot.box
     (low, high), width = box.viewRange()[0], box.rect().width()
@@ -454,5 +459,5 @@ def test_the_axis_ends_where_the_bars_do_and_has_no_factor_of_its_own(qtbot, vie
     assert 10.0**high > 1e6, "labels take the room at the right"
     assert max(ticks) == pytest.approx(7.0e4)
     view.log_box.setChecked(False)
-    view.show_predictions([make_row("rpi5", 1.0e15)])
+    show(view, [make_row("rpi5", 1.0e15)])
     assert "x1e" not in axis.labelString()
