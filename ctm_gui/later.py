@@ -44,6 +44,8 @@ WINDOWS = (
     "ctm_gui.views.help_window",
     "ctm_gui.views.settings_dialog",
     "ctm_gui.presenters.probing_results",
+    "ctm_gui.presenters.probing_undo",
+    "ctm_gui.presenters.probing_shelf",
     "ctm_gui.presenters.probing_progress",
     "ctm_gui.presenters.probing_plan",
     "ctm_gui.presenters.probing_run",

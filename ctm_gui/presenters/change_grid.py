@@ -8,7 +8,7 @@ import numpy as np
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.presenters.past_grid import local_time, percent
+from ctm_gui.presenters.past_grid import percent
 from ctm_gui.presenters.past_rows import PastRow
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
@@ -16,6 +16,7 @@ from predictor.core.wording import (
     batch_of,
     configuration_text,
     in_unit,
+    local_time,
     number,
     plain_number,
     shown,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from predictor.core.wording import (
     configuration_text,
     in_unit,
     interval_text,
+    local_time,
     number,
     plain_number,
     shown,
@@ -74,14 +74,6 @@ def percent(part: float | None, *, signed: bool = False) -> str:
         return NOTHING
     sign = "+" if signed and part > 0 else ""
     return f"{sign}{number(part * 100)} %"
-
-
-def local_time(time_ns: int) -> str:
-    """Write a time of the store as the day and minute of this place."""
-    try:
-        return f"{datetime.fromtimestamp(time_ns / 1e9).astimezone():%Y-%m-%d %H:%M}"
-    except (OverflowError, ValueError, OSError):
-        return NOTHING
 
 
 class _Columns:

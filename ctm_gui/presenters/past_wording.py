@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from ctm_gui.presenters.past_grid import local_time, percent
+from ctm_gui.presenters.past_grid import percent
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
 from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
@@ -16,6 +16,7 @@ from predictor.core.wording import (
     configuration_text,
     interval_text,
     latency_text,
+    local_time,
     number,
     shown,
 )

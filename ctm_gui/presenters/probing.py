@@ -11,8 +11,8 @@ from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing_choice import TargetChoice, Way
 from ctm_gui.presenters.probing_import import ProbeImport
 from ctm_gui.presenters.probing_plan import ProbePlanner
-from ctm_gui.presenters.probing_results import Known, SignatureShelf
 from ctm_gui.presenters.probing_run import ProbeRun
+from ctm_gui.presenters.probing_shelf import Known, SignatureShelf
 from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.presenters.workspace import Workspace
 from predictor.core.records import Device

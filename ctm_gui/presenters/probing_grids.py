@@ -9,10 +9,11 @@ from ctm_gui.presenters.ordering import number_keys, text_ranks
 from ctm_gui.presenters.probing_choice import Unfinished
 from ctm_gui.presenters.probing_import import ReadFile
 from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
-from ctm_gui.presenters.probing_results import ResultRow, moment, ratio_text
+from ctm_gui.presenters.probing_results import ResultRow
+from ctm_gui.presenters.probing_wording import ratio_text
 from predictor.core.records import Prediction
 from predictor.core.units import format_count
-from predictor.core.wording import NOTHING, configuration_text, shown
+from predictor.core.wording import NOTHING, configuration_text, local_time, shown
 from predictor.services.probing import ProbeState, StoredSignature
 from predictor.services.probing_plan import ProbePlan
 from predictor.services.signature_use import BeforeAfter
@@ -149,7 +150,7 @@ def sessions_grid(sessions: Sequence[Unfinished]) -> Grid:
     return Grid(
         len(records),
         [
-            _words("begun", "Begun", [moment(record.created_ns) for record in records]),
+            _words("begun", "Begun", [local_time(record.created_ns) for record in records]),
             _words("device", "Device", [shown(record.device_id) for record in records]),
             _words("how", "How", [_how(left) for left in sessions]),
             _words(
@@ -170,7 +171,7 @@ def signatures_grid(signatures: Sequence[StoredSignature]) -> Grid:
     return Grid(
         len(records),
         [
-            _words("measured", "Measured", [moment(s.created_ns) for s in signatures]),
+            _words("measured", "Measured", [local_time(s.created_ns) for s in signatures]),
             _words("device", "Device", [shown(record.device_id) for record in records]),
             _words(
                 "configuration",

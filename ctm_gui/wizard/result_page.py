@@ -13,20 +13,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_grids import changes_grid, result_grid, signatures_grid
-from ctm_gui.presenters.probing_results import (
-    Result,
-    ResultRow,
-    SignatureShelf,
-    moment,
-    signature_facts,
-)
+from ctm_gui.presenters.probing_results import Result, ResultRow
+from ctm_gui.presenters.probing_shelf import SignatureShelf
+from ctm_gui.presenters.probing_wording import fit_words, result_words, signature_facts
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
-from predictor.core.wording import configuration_text, shown
-from predictor.services.probing import SessionState, StoredSignature
-from predictor.services.signature_fit import errors_in_words
+from predictor.core.wording import configuration_text, local_time, shown
+from predictor.services.probing import StoredSignature
 
 _UPPER_PX, _CHANGES_PX, _LOWER_PX = 300, 110, 130
 
@@ -138,8 +132,10 @@ class ResultPage(QWidget):
         )
         show_words(self.words, result_words(result))
         other = next((s for s in result.signatures if s.signature.id == result.other_id), None)
-        self.table.show_grid(result_grid(result.rows, moment(other.created_ns) if other else ""))
-        show_words(self.fit, fit_words(result), "warn" if _odd(result) else "")
+        self.table.show_grid(
+            result_grid(result.rows, local_time(other.created_ns) if other else "")
+        )
+        show_words(self.fit, fit_words(result), "warn" if result.odd else "")
         self.changes.show_grid(changes_grid(result.changes))
         self.of_models.setVisible(bool(result.changes))
         self._show_facts(result)
@@ -156,7 +152,7 @@ class ResultPage(QWidget):
         self.compare_box.addItem("nothing", "")
         for stored in result.signatures:
             if stored.signature.id != own:
-                self.compare_box.addItem(moment(stored.created_ns), stored.signature.id)
+                self.compare_box.addItem(local_time(stored.created_ns), stored.signature.id)
         self.compare_box.setCurrentIndex(max(self.compare_box.findData(result.other_id), 0))
         self.compare_box.setEnabled(bool(own) and self.compare_box.count() > 1)
 
@@ -257,52 +253,6 @@ class ResultPage(QWidget):
         found, names = self._result, self._again()
         if found is not None and found.session is not None and names:
             self.repeat_requested.emit(found.session.id, found.way, names)
-
-
-def _odd(result: Result) -> int:
-    return sum(row.disagrees for row in result.rows)
-
-
-def fit_words(result: Result) -> str:
-    """Say how well the networks of a signature tell of one another."""
-    if result.signature is None:
-        return ""
-    if not result.assessed:
-        return "Working out how well the networks tell of one another…"
-    words, odd = errors_in_words(result.fits), _odd(result)
-    if odd:
-        plural = "networks disagree" if odd > 1 else "network disagrees"
-        words += f" {odd} {plural} with the others: repeat, or exclude with a reason."
-    return words
-
-
-def result_words(result: Result) -> str:
-    """Say in a sentence or two what came out."""
-    session = result.session
-    measured = sum(row.median_ms is not None for row in result.rows)
-    if result.signature is None:
-        if session is None:
-            return "No signature of this target is left."
-        if session.state is SessionState.RUNNING and result.way is Way.KIT:
-            return (
-                "The kit is written. Unpack it on the machine, run python3 ctm_runner.pyz in its "
-                "folder, and import its results here."
-            )
-        return "No network could be measured, so there is no signature; the reasons are below."
-    active = result.signature.signature.active
-    use = (
-        " Predictions for this target use it: the network as it ships, with a Bayesian posterior "
-        "of how this target deviates."
-        if active
-        else ""
-    )
-    missing = len(result.rows) - measured
-    counted = f"{measured} network{'' if measured == 1 else 's'}"
-    without = f", {missing} {'has' if missing == 1 else 'have'} no number" if missing else ""
-    return (
-        f"Signature of {moment(result.signature.created_ns)}, "
-        f"{'active' if active else 'not active'}: {counted} measured{without}.{use}"
-    )
 
 
 def _button(text: str, tip: str) -> QPushButton:

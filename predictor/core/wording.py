@@ -1,8 +1,9 @@
-"""How latencies, intervals, configurations and names from files are written for people."""
+"""How latencies, intervals, times, configurations and names from files are written for people."""
 
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
 from predictor.core.records import Basis, Configuration, Prediction
 from predictor.core.text import printable
@@ -146,3 +147,11 @@ def change_text(ratio: float | None) -> str:
     if ratio is None or not math.isfinite(ratio):
         return NOTHING
     return f"{number(ratio)}×" if ratio >= 10 else f"{signed((ratio - 1) * 100)} %"
+
+
+def local_time(time_ns: int) -> str:
+    """Write a time of the store as the day and minute of this place."""
+    try:
+        return f"{datetime.fromtimestamp(time_ns / 1e9).astimezone():%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return NOTHING

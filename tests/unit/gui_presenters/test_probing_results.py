@@ -7,12 +7,8 @@ import json
 import pytest
 
 from ctm_gui.presenters.probing_grids import result_grid
-from ctm_gui.presenters.probing_results import (
-    compared,
-    ratio_text,
-    result_rows,
-    signature_facts,
-)
+from ctm_gui.presenters.probing_results import compared, result_rows
+from ctm_gui.presenters.probing_wording import ratio_text, signature_facts
 from predictor.core.records import Configuration, Measurement, Signature
 from predictor.services.probing import ProbeState, StoredProbe, StoredSignature
 

@@ -1,0 +1,183 @@
+"""Sessions and signatures of the store: shown, compared, chosen, deleted with undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from ctm_gui.presenters.probing_choice import Unfinished, unfinished
+from ctm_gui.presenters.probing_results import (
+    Result,
+    ResultRow,
+    after_deletion,
+    assessed,
+    of_session,
+    of_signature,
+)
+from ctm_gui.presenters.probing_store import ProbingStore
+from ctm_gui.presenters.probing_undo import Deletion
+from predictor.core.records import Device
+from predictor.core.wording import shown
+from predictor.services.ingestion import Model
+from predictor.services.probing import Probing, StoredSignature
+from predictor.services.signature_fit import LeftOut
+from predictor.services.signature_use import BeforeAfter
+from predictor.services.signatures import Signatures
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the window knows that a signature tells something of.
+
+    Attributes:
+        device: returns a device by its id; None where there is none.
+        models: returns the open models.
+    """
+
+    device: Callable[[str], Device | None] = lambda _: None
+    models: Callable[[], Sequence[Model]] = tuple
+
+
+# Sessions and signatures, the newest first.
+_Overview = tuple[tuple[Unfinished, ...], tuple[StoredSignature, ...]]
+
+
+class SignatureShelf(QObject):
+    """Follows the store.
+
+    ``sessions_changed`` says that ``sessions`` are others; ``shown`` gives a Result; ``failed`` an
+    error; ``told`` a sentence on what was done.
+
+    Args:
+        store: of sessions and signatures.
+        undo_stack: gets a command for each deletion.
+        known: devices and models of the window, of which a signature tells something.
+        parent: owner.
+    """
+
+    sessions_changed = Signal()
+    shown = Signal(object)
+    failed = Signal(object)
+    told = Signal(str)
+
+    def __init__(
+        self,
+        store: ProbingStore,
+        undo_stack: QUndoStack,
+        known: Known | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._store, self._known = store, known or Known()
+        self._undo_stack = undo_stack
+        self.sessions: tuple[Unfinished, ...] = ()
+        self.signatures: tuple[StoredSignature, ...] = ()
+        self.result: Result | None = None
+
+    def refresh(self) -> None:
+        """Read sessions and signatures again."""
+        self._store.run(_overview, on_result=self._on_overview, on_error=self.failed.emit)
+
+    def show_session(self, session_id: str) -> None:
+        """Show what came of a session."""
+        self._show(partial(of_session, session_id))
+
+    def show_signature(self, signature_id: str, other_id: str = "") -> None:
+        """Show a signature, beside another one of its target where that is asked."""
+        self._show(partial(of_signature, signature_id, other_id))
+
+    def activate(self, signature_id: str) -> None:
+        """Make a signature the active one of its target."""
+
+        def work(probing: Probing) -> Result:
+            probing.signatures.activate(signature_id)
+            return of_signature(signature_id, "", probing)
+
+        self._show(work)
+
+    def exclude(self, signature_id: str, row: ResultRow, reason: str) -> None:
+        """Leave a network out of a signature; a new one without it takes its place."""
+        self.change(
+            lambda signatures: signatures.exclude(signature_id, row.measurement_id, reason),
+            f"Left out {row.name}: {shown(reason)}",
+        )
+
+    def leave(self, session_id: str) -> None:
+        """End a session that will not go on; what was measured becomes its signature."""
+        self._store.run(
+            lambda probing: probing.give_up(session_id),
+            on_result=lambda _: self.refresh(),
+            on_error=self.failed.emit,
+        )
+
+    def delete(self, stored: StoredSignature) -> None:
+        """Delete a signature; undo brings it back."""
+        self._undo_stack.push(Deletion(self, stored))
+
+    def change(self, work: Callable[[Signatures], str], told: str) -> None:
+        """Change signatures, show the one whose id comes of it, and say what was done."""
+        self._show(lambda probing: of_signature(work(probing.signatures), "", probing), told)
+
+    def put_away(self, stored: StoredSignature, told: str) -> None:
+        """Delete a signature, show what is left of its target, and say what was done."""
+
+        def work(probing: Probing) -> Result:
+            probing.signatures.delete(stored.signature.id)
+            return after_deletion(stored, probing)
+
+        self._show(work, told)
+
+    def _show(self, work: Any, told: str = "") -> None:
+        def done(found: tuple[Result, _Overview]) -> None:
+            self.result = found[0]
+            self._on_overview(found[1])
+            self.shown.emit(self.result)
+            if told:
+                self.told.emit(told)
+            self._assess(self.result)
+
+        self._store.run(
+            lambda probing: (work(probing), _overview(probing)),
+            on_result=done,
+            on_error=self.failed.emit,
+        )
+
+    def _assess(self, result: Result) -> None:
+        """Predict networks from one another, and the models; which takes a second or two."""
+        device = self._known.device(result.device_id)
+        if result.signature is None or device is None:
+            return
+        stored, models = result.signature, list(self._known.models())
+
+        def done(found: tuple[tuple[LeftOut, ...], tuple[BeforeAfter, ...]]) -> None:
+            if self.result is result:
+                self.result = assessed(result, *found)
+                self.shown.emit(self.result)
+
+        self._store.run(
+            lambda probing: (
+                probing.left_out(stored, device),
+                probing.before_and_after(stored, device, models),
+            ),
+            on_result=done,
+            on_error=self.failed.emit,
+        )
+
+    def _on_overview(self, found: _Overview) -> None:
+        self.sessions, self.signatures = found
+        self.sessions_changed.emit()
+
+
+def _overview(probing: Probing) -> _Overview:
+    left = [
+        found
+        for session in probing.sessions()
+        if session.finished_ns is None
+        and (found := unfinished(session, probing.measurements(session.id)))
+    ]
+    return tuple(reversed(left)), tuple(reversed(probing.signatures.every()))

@@ -1,0 +1,89 @@
+"""What the result page says of signatures, in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctm_gui.presenters.probing_choice import Way
+from ctm_gui.presenters.probing_results import Result
+from predictor.core.units import significant
+from predictor.core.wording import NOTHING, local_time, shown
+from predictor.services.probing import SessionState, StoredSignature
+from predictor.services.signature_fit import errors_in_words
+from predictor.services.signatures import excluded_words
+
+
+def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
+    """Return what is known of a signature beside its numbers, as label and words."""
+    facts = json.loads(stored.facts)
+    host: Mapping[str, Any] = facts.get("host") or {}
+    configuration: Mapping[str, Any] = facts.get("configuration") or {}
+    drift = facts.get("drift")
+    found = [
+        ("Protocol", str(facts.get("protocol") or "imported")),
+        ("Machine", _joined(host, ("node", "processor", "system"))),
+        ("Runtime", _runtime(host, configuration)),
+        ("Power", _joined(host, ("power_source", "governor"))),
+        ("Drift", "" if drift is None else f"{drift:.1%}"),
+        ("Left out", ", ".join(excluded_words(facts))),
+    ]
+    return [(label, shown(words)) for label, words in found if words]
+
+
+def fit_words(result: Result) -> str:
+    """Say how well the networks of a signature tell of one another."""
+    if result.signature is None:
+        return ""
+    if not result.assessed:
+        return "Working out how well the networks tell of one another…"
+    words, odd = errors_in_words(result.fits), result.odd
+    if odd:
+        plural = "networks disagree" if odd > 1 else "network disagrees"
+        words += f" {odd} {plural} with the others: repeat, or exclude with a reason."
+    return words
+
+
+def result_words(result: Result) -> str:
+    """Say in a sentence or two what came out."""
+    session = result.session
+    measured = sum(row.median_ms is not None for row in result.rows)
+    if result.signature is None:
+        if session is None:
+            return "No signature of this target is left."
+        if session.state is SessionState.RUNNING and result.way is Way.KIT:
+            return (
+                "The kit is written. Unpack it on the machine, run python3 ctm_runner.pyz in its "
+                "folder, and import its results here."
+            )
+        return "No network could be measured, so there is no signature; the reasons are below."
+    active = result.signature.signature.active
+    use = (
+        " Predictions for this target use it: the network as it ships, with a Bayesian posterior "
+        "of how this target deviates."
+        if active
+        else ""
+    )
+    missing = len(result.rows) - measured
+    counted = f"{measured} network{'' if measured == 1 else 's'}"
+    without = f", {missing} {'has' if missing == 1 else 'have'} no number" if missing else ""
+    return (
+        f"Signature of {local_time(result.signature.created_ns)}, "
+        f"{'active' if active else 'not active'}: {counted} measured{without}.{use}"
+    )
+
+
+def ratio_text(share: float | None) -> str:
+    """Write a relative difference with its sign: ``+3.1 %``; a dash where there is none."""
+    if share is None:
+        return NOTHING
+    return f"{'+' if share >= 0 else '−'}{significant(abs(share) * 100, 2)} %"
+
+
+def _joined(facts: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return ", ".join(str(facts[key]) for key in keys if facts.get(key))
+
+
+def _runtime(host: Mapping[str, Any], configuration: Mapping[str, Any]) -> str:
+    return ", ".join(filter(None, (_joined(host, ("onnxruntime",)), configuration.get("provider"))))
