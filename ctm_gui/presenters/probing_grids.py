@@ -122,6 +122,8 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
 
 
 def _verdict(row: ResultRow) -> str:
+    if row.excluded:
+        return f"left out: {row.excluded}"
     return f"disagrees with the others; {row.words}" if row.disagrees else row.words
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ctm_gui.presenters.probing_choice import Way, way_of
@@ -14,6 +14,7 @@ from predictor.core.wording import shown
 from predictor.services.probing import Probing, StoredProbe, StoredSession, StoredSignature
 from predictor.services.signature_fit import LeftOut
 from predictor.services.signature_use import BeforeAfter
+from predictor.services.signatures import excluded_reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class ResultRow:
         other_ms: the median in the signature that it is compared with.
         measurement_id: of its measurement; empty where it has no number.
         fit: what the other networks tell of it; None where they tell nothing, or not yet.
+        excluded: why the user left it out of the signature; empty where it is in it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class ResultRow:
     other_ms: float | None = None
     measurement_id: str = ""
     fit: LeftOut | None = None
+    excluded: str = ""
 
     @property
     def disagrees(self) -> bool:
@@ -84,6 +87,11 @@ class Result:
     way: Way | None = None
     assessed: bool = False
     changes: tuple[BeforeAfter, ...] = ()
+
+    @property
+    def used(self) -> tuple[ResultRow, ...]:
+        """Those that are measured and not left out."""
+        return tuple(row for row in self.rows if row.measurement_id and not row.excluded)
 
     @property
     def odd(self) -> int:
@@ -133,6 +141,18 @@ def result_rows(
     return (*rows, *missing)
 
 
+def excluded_rows(
+    measurements: Sequence[Measurement], reasons: Mapping[str, str]
+) -> tuple[ResultRow, ...]:
+    """Return a row for each network that was left out of a signature.
+
+    Args:
+        measurements: that were left out.
+        reasons: why, by the measurements' ids.
+    """
+    return tuple(replace(_row(m), excluded=shown(reasons[m.id])) for m in measurements)
+
+
 def compared(rows: Sequence[ResultRow], others: Sequence[Measurement]) -> tuple[ResultRow, ...]:
     """Return the rows with the medians that the same networks have in another signature."""
     known = {measurement.fingerprint: measurement.value_ms for measurement in others}
@@ -177,7 +197,9 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
     session = probing.session(stored.session_id) if stored.session_id else None
     probes = session.probes if session else ()
     measured = probing.signatures.measurements(signature_id)
-    rows = result_rows(measured, probes)
+    rows = result_rows(measured, probes) + excluded_rows(
+        probing.signatures.excluded(signature_id), excluded_reasons(json.loads(stored.facts))
+    )
     if other_id:
         rows = compared(rows, probing.signatures.measurements(other_id))
     signature = stored.signature

@@ -1,4 +1,4 @@
-"""Sessions and signatures of the store: shown, compared, chosen, deleted with undo."""
+"""Sessions and signatures of the store: shown, compared, chosen; changes can be undone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctm_gui.presenters.probing_results import (
     of_signature,
 )
 from ctm_gui.presenters.probing_store import ProbingStore
-from ctm_gui.presenters.probing_undo import Deletion
+from ctm_gui.presenters.probing_undo import Deletion, Replacement
 from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.ingestion import Model
@@ -55,7 +55,7 @@ class SignatureShelf(QObject):
 
     Args:
         store: of sessions and signatures.
-        undo_stack: gets a command for each deletion.
+        undo_stack: gets a command for each deletion, and for each network left out or taken in.
         known: devices and models of the window, of which a signature tells something.
         parent: owner.
     """
@@ -102,9 +102,20 @@ class SignatureShelf(QObject):
 
     def exclude(self, signature_id: str, row: ResultRow, reason: str) -> None:
         """Leave a network out of a signature; a new one without it takes its place."""
-        self.change(
+        self._replace(
+            f"Exclude {row.name}",
+            signature_id,
             lambda signatures: signatures.exclude(signature_id, row.measurement_id, reason),
-            f"Left out {row.name}: {shown(reason)}",
+            f"Left out {row.name}: {shown(reason)}; undo takes it in again",
+        )
+
+    def include(self, signature_id: str, row: ResultRow) -> None:
+        """Take a network in again; a new signature with it takes the place of this one."""
+        self._replace(
+            f"Include {row.name}",
+            signature_id,
+            lambda signatures: signatures.include(signature_id, row.measurement_id),
+            f"Took in {row.name} again; that it was left out is kept",
         )
 
     def leave(self, session_id: str) -> None:
@@ -131,6 +142,11 @@ class SignatureShelf(QObject):
             return after_deletion(stored, probing)
 
         self._show(work, told)
+
+    def _replace(
+        self, text: str, before: str, make: Callable[[Signatures], str], told: str
+    ) -> None:
+        self._undo_stack.push(Replacement(self, text, before, make, told))
 
     def _show(self, work: Any, told: str = "") -> None:
         def done(found: tuple[Result, _Overview]) -> None:

@@ -1,4 +1,4 @@
-"""What can be undone of signatures: deletions."""
+"""What can be undone of signatures: deletions, networks that were left out or taken in again."""
 
 from __future__ import annotations
 
@@ -42,3 +42,45 @@ class Deletion(QUndoCommand):
         signature = self._stored.signature
         signatures.restore(signature.id, active=signature.active)
         return signature.id
+
+
+class Replacement(QUndoCommand):
+    """Makes a signature that takes another one's place, and gives the place back.
+
+    The signature that was made stays in the store, with the reason that it keeps.
+
+    Args:
+        desk: of the signatures.
+        text: what is done, for the menu.
+        before: id of the signature whose place is taken.
+        make: returns the id of the new one.
+        told: what is said when it is done.
+    """
+
+    def __init__(
+        self, desk: Desk, text: str, before: str, make: Callable[[Signatures], str], told: str
+    ) -> None:
+        super().__init__(text)
+        self._desk, self._before, self._make, self._told = desk, before, make, told
+        self._made = ""
+        self._active = False
+
+    def redo(self) -> None:
+        """Let the new one take the place."""
+        self._desk.change(self._take_place, self._told)
+
+    def undo(self) -> None:
+        """Give the place back."""
+        self._desk.change(self._give_back, f"Undone: {self.text()}")
+
+    def _take_place(self, signatures: Signatures) -> str:
+        if self._made:
+            signatures.restore(self._made, active=self._active)
+        else:
+            self._made = self._make(signatures)
+        return self._made
+
+    def _give_back(self, signatures: Signatures) -> str:
+        if self._made:  # else nothing came of it
+            self._active = signatures.give_back(self._made, self._before)
+        return self._before

@@ -12,7 +12,7 @@ from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, shown
 from predictor.services.probing import SessionState, StoredSignature
 from predictor.services.signature_fit import errors_in_words
-from predictor.services.signatures import excluded_words
+from predictor.services.signatures import excluded_words, included_again_words
 
 
 def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
@@ -28,6 +28,7 @@ def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
         ("Power", _joined(host, ("power_source", "governor"))),
         ("Drift", "" if drift is None else f"{drift:.1%}"),
         ("Left out", ", ".join(excluded_words(facts))),
+        ("Taken in again", ", ".join(included_again_words(facts))),
     ]
     return [(label, shown(words)) for label, words in found if words]
 
@@ -48,7 +49,6 @@ def fit_words(result: Result) -> str:
 def result_words(result: Result) -> str:
     """Say in a sentence or two what came out."""
     session = result.session
-    measured = sum(row.median_ms is not None for row in result.rows)
     if result.signature is None:
         if session is None:
             return "No signature of this target is left."
@@ -65,13 +65,20 @@ def result_words(result: Result) -> str:
         if active
         else ""
     )
-    missing = len(result.rows) - measured
-    counted = f"{measured} network{'' if measured == 1 else 's'}"
-    without = f", {missing} {'has' if missing == 1 else 'have'} no number" if missing else ""
     return (
         f"Signature of {local_time(result.signature.created_ns)}, "
-        f"{'active' if active else 'not active'}: {counted} measured{without}.{use}"
+        f"{'active' if active else 'not active'}: {_counted(result)}.{use}"
     )
+
+
+def _counted(result: Result) -> str:
+    measured = len(result.used)
+    missing = sum(row.median_ms is None for row in result.rows)
+    excluded = sum(bool(row.excluded) for row in result.rows)
+    words = f"{measured} network{'' if measured == 1 else 's'} measured"
+    if missing:
+        words += f", {missing} {'has' if missing == 1 else 'have'} no number"
+    return f"{words}, {excluded} left out" if excluded else words
 
 
 def ratio_text(share: float | None) -> str:

@@ -50,10 +50,17 @@ class ResultPage(QWidget):
         self.changes = Table("Open models before and after")
         self.signatures = Table("Signatures of all targets")
         self.compare_box = QComboBox()
+        self.compare_box.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.compare_box.setMinimumContentsLength(len("2026-01-01 00:00"))
         self.compare_box.setAccessibleName("Compare with another signature of the target")
         self.repeat_button = _button("&Repeat", "")
         self.exclude_button = _button(
             "E&xclude…", "Leave the selected network out of the signature, with a reason"
+        )
+        self.include_button = _button(
+            "&Include", "Take the selected network in again, which was left out"
         )
         self.activate_button = _button("&Activate", "Make it the active signature of its target")
         self.delete_button = _button("&Delete", "Ctrl+Z brings it back")
@@ -87,6 +94,7 @@ class ResultPage(QWidget):
         row.addWidget(self.compare_box)
         row.addWidget(self.repeat_button)
         row.addWidget(self.exclude_button)
+        row.addWidget(self.include_button)
         row.addStretch(1)
         row.addWidget(copy_button(self.table))
         layout.addLayout(row)
@@ -122,6 +130,7 @@ class ResultPage(QWidget):
         self.delete_button.clicked.connect(self._delete)
         self.repeat_button.clicked.connect(self._repeat)
         self.exclude_button.clicked.connect(self._ask_reason)
+        self.include_button.clicked.connect(self._include)
         self.table.rows_selected.connect(lambda _rows, _current: self._show_buttons())
         self._show_buttons()
 
@@ -183,6 +192,7 @@ class ResultPage(QWidget):
             else "Select networks; none is noisy, inconclusive, without a number or disagrees"
         )
         self.exclude_button.setEnabled(self._excludable() is not None)
+        self.include_button.setEnabled(self._includable() is not None)
 
     def _again(self) -> tuple[str, ...]:
         """Return what is repeated: the selected networks, else the doubtful ones."""
@@ -198,26 +208,41 @@ class ResultPage(QWidget):
 
     def _excludable(self) -> ResultRow | None:
         """Return the selected network if it can be left out of the signature that is shown."""
+        row = self._one()
+        used = self._result.used if self._result else ()
+        return row if row in used and len(used) > 1 else None
+
+    def _includable(self) -> ResultRow | None:
+        """Return the selected network if it was left out of the signature that is shown."""
+        row = self._one()
+        return row if row is not None and row.excluded else None
+
+    def _one(self) -> ResultRow | None:
+        """Return the selected network of a signature; None where none or several are selected."""
         chosen = self._selected()
-        measured = [row for row in self._result.rows if row.measurement_id] if self._result else []
-        alone = len(chosen) != 1 or len(measured) < 2 or not self._shown_id()
-        return None if alone or not chosen[0].measurement_id else chosen[0]
+        return chosen[0] if len(chosen) == 1 and self._shown_id() else None
 
     def _ask_reason(self) -> None:
         row, signature_id = self._excludable(), self._shown_id()
         if row is None:
             return
         dialog = QInputDialog(self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle("Exclude a Network")
         dialog.setLabelText(
             f"Why {row.name} is left out. A new signature without it takes the place of this one, "
-            "which stays; the reason is kept."
+            "which stays; the reason is kept. Undo, or Include, takes it in again."
         )
         dialog.setOkButtonText("Exclude")
         dialog.textValueSelected.connect(
             lambda reason: self._shelf.exclude(signature_id, row, reason.strip() or "no reason")
         )
         dialog.open()
+
+    def _include(self) -> None:
+        row = self._includable()
+        if row is not None:
+            self._shelf.include(self._shown_id(), row)
 
     def _current(self) -> StoredSignature | None:
         row = self.signatures.current_row()

@@ -45,12 +45,20 @@ def add_probe(commands: argparse._SubParsersAction[Parser], shared: Parser) -> N
         parents=[shared],
         help="leave a network out of a signature",
         description="Leave a network out of a signature. A new signature without it takes its "
-        "place; the old one stays, and the reason is kept.",
+        "place; the old one stays, and the reason is kept. `ctm probe include` undoes it.",
     )
-    leaving.add_argument("id", metavar="ID", help="of the signature, or the beginning of it")
-    leaving.add_argument("network", metavar="NETWORK")
+    again = actions.add_parser(
+        "include",
+        parents=[shared],
+        help="take a network in again that was left out",
+        description="Take a network in again that was left out of a signature. A new signature "
+        "with it takes its place; the old one stays, and why the network was left out is kept.",
+    )
+    for action in (leaving, again):
+        action.add_argument("id", metavar="ID", help="of the signature, or the beginning of it")
+        action.add_argument("network", metavar="NETWORK")
     leaving.add_argument("--reason", required=True, metavar="TEXT")
-    for action in (plan, kit, taking, listing, show, leaving):
+    for action in (plan, kit, taking, listing, show, leaving, again):
         json_option(action)
     for name, text in (
         ("use", "let predictions use a signature"),

@@ -1,4 +1,4 @@
-"""``ctm probe show|exclude|use|delete|restore``: the signatures of the store."""
+"""``ctm probe show|exclude|include|use|delete|restore``: the signatures of the store."""
 
 from __future__ import annotations
 
@@ -62,6 +62,13 @@ def _exclude(options: argparse.Namespace, console: Console, probing: Probing) ->
     return _tell(options, console, made, f"takes its place, without {options.network}")
 
 
+def _include(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    signature_id = _find(probing.signatures.every(), options.id)
+    measurement = _named(probing.signatures.excluded(signature_id), options.network)
+    made = probing.signatures.include(signature_id, measurement.id)
+    return _tell(options, console, made, f"takes its place, with {options.network} again")
+
+
 def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
     for measurement in measurements:
         facts: Mapping[str, object] = json.loads(measurement.provenance)
@@ -98,6 +105,7 @@ def _tell(options: argparse.Namespace, console: Console, signature_id: str, what
 
 SIGNATURE_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, Console, Probing], int]]] = {
     "exclude": _exclude,
+    "include": _include,
     "use": _use,
     "delete": _delete,
     "restore": _restore,

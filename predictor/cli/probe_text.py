@@ -17,7 +17,7 @@ from predictor.services.probing_expectation import ExpectedInterval, interval_wo
 from predictor.services.probing_plan import ProbePlan
 from predictor.services.signature_fit import LeftOut, errors_in_words
 from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import excluded_words
+from predictor.services.signatures import excluded_words, included_again_words
 
 ID_DIGITS = 8
 
@@ -124,6 +124,7 @@ def signature_text(
     words = errors_in_words(fits)
     told = ["", words] if words else []
     told += [f"Left out: {printable(text)}" for text in excluded_words(facts)]
+    told += [f"Taken in again: {printable(text)}" for text in included_again_words(facts)]
     models = ["", _changed_table(changed)] if changed else []
     return "\n".join([head, *([machine] if machine else []), "", table, *told, *models])
 

@@ -15,14 +15,43 @@ from predictor.store import signatures as records
 from predictor.store.database import Database
 from predictor.store.signatures import StoredSignature
 
-__all__ = ["Signatures", "StoredSignature", "excluded_words"]
+__all__ = [
+    "Signatures",
+    "StoredSignature",
+    "excluded_reasons",
+    "excluded_words",
+    "included_again_words",
+]
+
+
+def excluded_reasons(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return why measurements were left out of a signature, by their ids."""
+    return {key: str(reason) for key, reason in _object(facts, "excluded").items()}
 
 
 def excluded_words(facts: Mapping[str, Any]) -> list[str]:
     """Return the networks that were left out of a signature, each with the user's reason."""
-    names = facts.get("excluded_names") or {}
-    left_out: Mapping[str, str] = facts.get("excluded") or {}
-    return [f"{names.get(key, key[:8])} ({reason})" for key, reason in left_out.items()]
+    names = _object(facts, "excluded_names")
+    return [f"{names.get(key, key[:8])} ({why})" for key, why in excluded_reasons(facts).items()]
+
+
+def included_again_words(facts: Mapping[str, Any]) -> list[str]:
+    """Return the networks that are in a signature again, each with why it was left out once."""
+    return [
+        f"{each.get('network')} (was left out: {each.get('reason')})"
+        for each in _included_again(facts)
+    ]
+
+
+def _included_again(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = facts.get("included_again")
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _object(facts: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a fact; empty where there is none, or another program wrote something else."""
+    found = facts.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 class Signatures:
@@ -81,23 +110,88 @@ class Signatures:
         Raises:
             InputError: there is no such signature or measurement, or it is its only one.
         """
-        found = [s for s in self.every() if s.signature.id == signature_id]
-        ids = found[0].signature.measurement_ids if found else ()
+        stored = self._stored(signature_id)
+        ids = stored.signature.measurement_ids
         rest = tuple(name for name in ids if name != measurement_id)
         if measurement_id not in ids or not rest:
-            what = "it is its only measurement" if ids and not rest else "it has none of this id"
+            what = "it has none of this id" if rest else "it is its only measurement"
             raise InputError(f"signature {signature_id}", what, "choose another one")
-        facts = json.loads(found[0].facts)
-        facts["excluded"] = {**facts.get("excluded", {}), measurement_id: reason}
+        facts = json.loads(stored.facts)
+        facts["excluded"] = {**excluded_reasons(facts), measurement_id: reason}
         facts["excluded_names"] = {
-            **facts.get("excluded_names", {}),
-            measurement_id: self._network_name(signature_id, measurement_id),
+            **_object(facts, "excluded_names"),
+            measurement_id: self._network_name(measurement_id),
         }
-        made = replace(found[0].signature, id=uuid.uuid4().hex, measurement_ids=rest)
-        records.add(self._database, made, json.dumps(facts), found[0].session_id)
+        return self._replace(stored, rest, facts)
+
+    def include(self, signature_id: str, measurement_id: str) -> str:
+        """Take in again what was left out: a new signature with it takes the place of this one.
+
+        The new signature keeps that it was left out once, and why.
+
+        Args:
+            signature_id: of the signature, which stays stored.
+            measurement_id: that was left out of it.
+
+        Returns:
+            The id of the new signature, active where the old one was.
+
+        Raises:
+            InputError: there is no such signature, or it does not leave out this measurement.
+        """
+        stored = self._stored(signature_id)
+        facts = json.loads(stored.facts)
+        reasons = excluded_reasons(facts)
+        if measurement_id not in {m.id for m in self.excluded(signature_id)}:
+            what = f"no measurement {measurement_id} was left out of it"
+            raise InputError(f"signature {signature_id}", what, "see `ctm probe show`")
+        again = {
+            "measurement": measurement_id,
+            "network": self._network_name(measurement_id),
+            "reason": reasons.pop(measurement_id),
+        }
+        facts["excluded"] = reasons
+        facts["included_again"] = [*_included_again(facts), again]
+        ids = (*stored.signature.measurement_ids, measurement_id)
+        return self._replace(stored, ids, facts)
+
+    def excluded(self, signature_id: str) -> list[Measurement]:
+        """Return what was left out of a signature, the oldest first.
+
+        Raises:
+            InputError: there is no signature of this id.
+        """
+        facts = json.loads(self._stored(signature_id).facts)
+        return measurement_records.of_ids(self._database, excluded_reasons(facts))
+
+    def give_back(self, signature_id: str, before_id: str) -> bool:
+        """Delete a signature that took another one's place, which the other one has again.
+
+        Returns:
+            What ``restore`` needs to undo it.
+
+        Raises:
+            InputError: one of the two is not there; nothing is changed then.
+        """
+        return records.give_back(self._database, signature_id, before_id)
+
+    def _stored(self, signature_id: str) -> StoredSignature:
+        found = [s for s in self.every() if s.signature.id == signature_id]
+        if not found:
+            raise InputError(
+                f"signature {signature_id}", "there is none of this id", "run `ctm probe list`"
+            )
+        return found[0]
+
+    def _replace(
+        self, stored: StoredSignature, ids: tuple[str, ...], facts: Mapping[str, Any]
+    ) -> str:
+        """Store a signature of other measurements in the place of one; returns its id."""
+        made = replace(stored.signature, id=uuid.uuid4().hex, measurement_ids=ids)
+        records.add(self._database, made, json.dumps(facts), stored.session_id)
         return made.id
 
-    def _network_name(self, signature_id: str, measurement_id: str) -> str:
-        found = [m for m in self.measurements(signature_id) if m.id == measurement_id]
+    def _network_name(self, measurement_id: str) -> str:
+        found = measurement_records.of_ids(self._database, [measurement_id])
         name = json.loads(found[0].provenance).get("network") if found else None
         return str(name or measurement_id[:8])

@@ -103,6 +103,12 @@ def of_signature(database: Database, signature_id: str) -> list[Measurement]:
     return _records(database, condition, signature_id)
 
 
+def of_ids(database: Database, ids: Iterable[str]) -> list[Measurement]:
+    """Return the measurements of these ids that there are, the oldest first."""
+    wanted = json.dumps(sorted(set(ids)))
+    return _records(database, "measurements.id IN (SELECT value FROM json_each(?))", wanted)
+
+
 def of_no_signature(database: Database) -> list[Measurement]:
     """Return the measurements of no signature and no probe session, the oldest first."""
     condition = (

@@ -138,15 +138,29 @@ def delete(database: Database, signature_id: str) -> bool:
         InputError: there is no such signature, or it was deleted before.
     """
     with database.transaction() as connection:
-        _target_of(connection, signature_id)
-        (active,) = connection.execute(
-            "SELECT active FROM signatures WHERE id = ?", (signature_id,)
-        ).fetchone()
-        connection.execute(
-            "UPDATE signatures SET active = 0, deleted_ns = ? WHERE id = ?",
-            (time.time_ns(), signature_id),
-        )
-    return bool(active)
+        return _put_away(connection, signature_id)
+
+
+def give_back(database: Database, signature_id: str, before_id: str) -> bool:
+    """Delete a signature that took another one's place; the other one has its place again.
+
+    Args:
+        database: open.
+        signature_id: of the one to delete, which ``restore`` undoes.
+        before_id: of the other one, active from now on where the deleted one was.
+
+    Returns:
+        Whether the deleted one was active; ``restore`` wants to know.
+
+    Raises:
+        InputError: one of them is not there, or was deleted before; nothing is changed then.
+    """
+    with database.transaction() as connection:
+        _target_of(connection, before_id)
+        active = _put_away(connection, signature_id)
+        if active:
+            make_active(connection, before_id)
+    return active
 
 
 def restore(database: Database, signature_id: str, *, active: bool) -> None:
@@ -161,6 +175,19 @@ def restore(database: Database, signature_id: str, *, active: bool) -> None:
 def undelete(connection: sqlite3.Connection, signature_id: str) -> None:
     """Undo a deletion, the signature not active; inside a transaction."""
     connection.execute("UPDATE signatures SET deleted_ns = NULL WHERE id = ?", (signature_id,))
+
+
+def _put_away(connection: sqlite3.Connection, signature_id: str) -> bool:
+    """Delete a signature; returns whether it was active."""
+    _target_of(connection, signature_id)
+    (active,) = connection.execute(
+        "SELECT active FROM signatures WHERE id = ?", (signature_id,)
+    ).fetchone()
+    connection.execute(
+        "UPDATE signatures SET active = 0, deleted_ns = ? WHERE id = ?",
+        (time.time_ns(), signature_id),
+    )
+    return bool(active)
 
 
 def _deactivate(connection: sqlite3.Connection, target_id: int) -> None:

@@ -21,9 +21,10 @@ from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.wizard.host_key import HostKeyDialog
+from ctm_gui.wizard.result_page import ResultPage
 from ctm_gui.wizard.window import MEASURE, NAMES, PLAN, RESULT, TARGET, ProbingWizard
 from predictor.core.progress import CancelToken
-from predictor.core.records import Basis, Measurement, Prediction, Signature
+from predictor.core.records import Basis, Configuration, Measurement, Signature
 from predictor.probing.networks.pool import load_pool
 from predictor.services.probing import LocalRunner, ProbeState, Probing, open_probing
 from predictor.services.probing_events import NetworkDone
@@ -354,7 +355,7 @@ def test_a_network_is_excluded_with_a_reason_and_predictions_follow_the_signatur
     settle(workspace)
     qtbot.waitUntil(lambda: bool(workspace.comparison.rows), timeout=WAIT_MS)
     before = workspace.comparison.rows[0].prediction
-    signed(store, before, [50.0, 60.0, 70.0])
+    signed(store, before.device_id, before.configuration, [50.0, 60.0, 70.0])
     desk.shelf.refresh()
 
     def changed() -> bool:
@@ -370,14 +371,11 @@ def test_a_network_is_excluded_with_a_reason_and_predictions_follow_the_signatur
     assert cells(page.changes, 1) != cells(page.changes, 3)
     assert not page.exclude_button.isEnabled()
 
-    page.table.select_rows([0], 0)
-    click(qtbot, page.exclude_button)
-    dialog = page.findChild(QInputDialog)
-    dialog.setTextValue("a backup ran")
-    dialog.accept()
+    exclude_first(qtbot, page)
 
-    qtbot.waitUntil(lambda: len(cells(page.table, 0)) == 2, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: verdicts(page)[-1] == "left out: a backup ran", timeout=WAIT_MS)
     assert "Left out: net0 (a backup ran)" in page.facts.text()
+    assert "2 networks measured, 1 left out" in page.words.text()
     assert cells(page.signatures, 4) == ["active", ""]
     qtbot.waitUntil(
         lambda: workspace.comparison.rows[0].prediction.latency_ms != probed.latency_ms,
@@ -385,9 +383,62 @@ def test_a_network_is_excluded_with_a_reason_and_predictions_follow_the_signatur
     )
 
 
-def signed(store: Path, prediction: Prediction, latency_ms: list[float]) -> None:
-    """Store an active signature of a prediction's target over networks of the pool."""
-    device_id, configuration = prediction.device_id, prediction.configuration
+def exclude_first(qtbot: QtBot, page: ResultPage) -> None:
+    page.table.select_rows([0], 0)
+    click(qtbot, page.exclude_button)
+    (dialog,) = page.findChildren(QInputDialog)
+    dialog.setTextValue("a backup ran")
+    dialog.accept()
+
+
+def verdicts(page: ResultPage) -> list[str]:
+    return cells(page.table, titles(page.table).index("Verdict"))
+
+
+def test_what_was_excluded_is_included_again_by_a_button_and_by_undo(
+    wizard: ProbingWizard, desk: ProbingDesk, store: Path, workspace: Workspace, qtbot: QtBot
+) -> None:
+    target = probe_target(workspace.library.entries[0].device, 1)
+    signed(store, target.device.id, target.configuration, [50.0, 60.0, 70.0])
+    desk.shelf.refresh()
+    page = wizard.result_page
+    qtbot.waitUntil(wizard.stored_button.isEnabled, timeout=WAIT_MS)
+    click(qtbot, wizard.stored_button)
+    qtbot.waitUntil(lambda: len(cells(page.table, 0)) == 3, timeout=WAIT_MS)
+    exclude_first(qtbot, page)
+    left_out = ["imported: median", "imported: median", "left out: a backup ran"]
+    qtbot.waitUntil(lambda: verdicts(page) == left_out, timeout=WAIT_MS)
+    assert not page.include_button.isEnabled()
+    page.table.select_rows([1], 1)
+    assert not page.include_button.isEnabled()
+    page.table.select_rows([2], 2)
+    assert not page.exclude_button.isEnabled()
+
+    click(qtbot, page.include_button)
+
+    told = "Taken in again: net0 (was left out: a backup ran)"
+    qtbot.waitUntil(lambda: told in page.facts.text(), timeout=WAIT_MS)
+    assert verdicts(page) == ["imported: median"] * 3
+    assert cells(page.signatures, 4) == ["active", "", ""]
+    undo = Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier
+    with qtbot.waitActive(wizard):  # no window manager does it when the dialog goes
+        wizard.activateWindow()
+    for rows, active in ((left_out, ["active", ""]), (["imported: median"] * 3, ["active"])):
+        qtbot.keyClick(wizard, *undo)
+        qtbot.waitUntil(lambda a=active: cells(page.signatures, 4) == a, timeout=WAIT_MS)
+        assert verdicts(page) == rows
+    assert told not in page.facts.text()
+    desk.undo_stack.redo()
+    qtbot.waitUntil(lambda: verdicts(page) == left_out, timeout=WAIT_MS)
+    assert cells(page.signatures, 4) == ["active", ""]
+    with open_probing(store) as probing:
+        assert len(probing.signatures.deleted()) == 1  # nothing is lost
+
+
+def signed(
+    store: Path, device_id: str, configuration: Configuration, latency_ms: list[float]
+) -> None:
+    """Store an active signature of a target over networks of the pool."""
     database = open_database(store)
     made = [
         Measurement(

@@ -209,6 +209,18 @@ def test_a_network_is_left_out_with_a_reason_that_is_shown(
     assert main(["probe", "show", made]) == 0
     assert "(a backup ran)" in capsys.readouterr().out
     assert main(["probe", "exclude", made, "resnet50", "--reason", "x"]) == 2
+    assert main(["probe", "include", made, "resnet50"]) == 2
+    assert "the signature has none" in capsys.readouterr().err
+
+    again = document(capsys, "include", made, gone["measurement"])["signature"]
+    found = document(capsys, "show", again)
+    assert {m["measurement"] for m in found["measurements"]} == {
+        m["measurement"] for m in shown["measurements"]
+    }
+    assert (found["active"], found["excluded"]) == (True, {})
+    assert [each["reason"] for each in found["included_again"]] == ["a backup ran"]
+    assert main(["probe", "show", again]) == 0
+    assert "(was left out: a backup ran)" in capsys.readouterr().out
 
 
 def test_a_signature_tells_what_it_changes_for_a_model(

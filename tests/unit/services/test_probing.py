@@ -48,6 +48,11 @@ from predictor.services.probing_plan import (
     plan_probes,
     probe_target,
 )
+from predictor.services.signatures import (
+    excluded_reasons,
+    excluded_words,
+    included_again_words,
+)
 from tests.unit.probing.plans import QUICK
 
 BOARD = Device(
@@ -315,6 +320,59 @@ def test_a_measurement_is_excluded_with_a_reason_that_is_kept(probing: Probing) 
     for name, words in ((kept, "its only measurement"), (odd, "it has none of this id")):
         with pytest.raises(InputError, match=words):
             probing.signatures.exclude(made, name, "no reason")
+
+
+def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Probing) -> None:
+    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    (first,) = probing.signatures.every()
+    odd, kept = first.signature.measurement_ids
+    without = probing.signatures.exclude(first.signature.id, odd, "the fan had stopped")
+    assert [m.id for m in probing.signatures.excluded(without)] == [odd]
+
+    again = probing.signatures.include(without, odd)
+
+    *_, before, after = probing.signatures.every()
+    assert (after.signature.id, set(after.signature.measurement_ids)) == (again, {odd, kept})
+    assert [s.signature.active for s in (before, after)] == [False, True]
+    assert json.loads(before.facts)["excluded"] == {odd: "the fan had stopped"}
+    assert after.session_id == first.session_id
+    facts = json.loads(after.facts)
+    assert facts["excluded"] == {}
+    (once,) = included_again_words(facts)
+    assert once.endswith("(was left out: the fan had stopped)")
+    assert probing.signatures.excluded(again) == []
+    for name in (odd, kept, "unknown"):
+        with pytest.raises(InputError, match="was left out of it"):
+            probing.signatures.include(again, name)
+
+    third = probing.signatures.exclude(again, odd, "a backup ran")
+    facts = json.loads(probing.signatures.every()[-1].facts)
+    assert (excluded_reasons(facts), included_again_words(facts)) == ({odd: "a backup ran"}, [once])
+    assert probing.signatures.include(third, odd)
+    facts = json.loads(probing.signatures.every()[-1].facts)
+    assert len(included_again_words(facts)) == 2
+
+
+def test_a_signature_that_took_a_place_gives_it_back_or_nothing_changes(probing: Probing) -> None:
+    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    (old,) = probing.signatures.every()
+    made = probing.signatures.exclude(old.signature.id, old.signature.measurement_ids[0], "odd")
+    assert probing.signatures.give_back(made, old.signature.id)
+    assert probing.signatures.every() == [old]
+    probing.signatures.restore(made, active=True)
+
+    probing.signatures.delete(old.signature.id)
+    with pytest.raises(InputError, match="there is none of this id"):
+        probing.signatures.give_back(made, old.signature.id)
+    (left,) = probing.signatures.every()
+    assert (left.signature.id, left.signature.active) == (made, True)
+
+
+@pytest.mark.parametrize("odd", [[], "text", 3, None, {"a": None}, [None, 3, {}]])
+def test_facts_that_another_program_wrote_are_words_too(odd: object) -> None:
+    facts = {"excluded": odd, "excluded_names": odd, "included_again": odd}
+    words = [*excluded_words(facts), *included_again_words(facts)]
+    assert all(isinstance(word, str) for word in words)
 
 
 APP = """
