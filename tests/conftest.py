@@ -17,9 +17,12 @@ from predictor.core.libraries import settle_libraries
 hypothesis.settings.register_profile("ctm", deadline=None)
 hypothesis.settings.load_profile("ctm")
 
-# Before the first import of Qt or onnxruntime, here and in every process that a test starts.
+# Before the first import of Qt, onnxruntime or torch, here and in every process that a test starts.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 settle_libraries()
+# Torch's threads spin while they wait for each other: networks as small as these are trained sooner
+# on one, above all where another worker has the second processor.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A shell that runs the tests in the background has them ignore it, and so would every process that
 # they start and interrupt.

@@ -72,7 +72,7 @@ def zipped():
             "it is a Git LFS pointer, not the file itself",
         ),
         (zipped(), "it is a zip archive or a PyTorch checkpoint, not an ONNX file"),
-        (gzip.compress(b"model"), "it is a gzip archive, not an ONNX file"),
+        (gzip.compress(b"model", mtime=0), "it is a gzip archive, not an ONNX file"),
         (pickle.dumps({}, 2), "it is a Python pickle, perhaps an old PyTorch checkpoint"),
         (pickle.dumps({}), "it is a Python pickle, not an ONNX file"),
         (b"\x1c\x00\x00\x00TFL3" + bytes(64), "it is a TensorFlow Lite model"),
