@@ -64,6 +64,12 @@ TEST_PROGRAMS = (
     ("objdump", "binutils"),
     ("pdftotext", "poppler-utils"),
 )
+# The tests that want the processors to themselves, and then the others, shared out over two
+# processes. The larger part comes last, so that its closing line is the last output.
+TEST_PARTS = (
+    ("pytest, the tests of timing", ("-m", "timing")),
+    ("pytest, all other tests", ("-m", "not timing", "-n", "2", "--dist", "worksteal")),
+)
 PROGRAM_FOLDERS = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 FONT_PACKAGE = "fonts-dejavu-core"
@@ -168,7 +174,7 @@ def run_tour(options):
 
 
 def run_tests(options):
-    """Run every check; pytest comes last so that its closing line is the last output."""
+    """Run every check and then the tests, or those alone that the words and options choose."""
     prepare_environment(("dev", "train"))
     require_libraries(options, QT_LIBRARIES + X_LIBRARIES)
     offer_programs(options)
@@ -182,8 +188,10 @@ def run_tests(options):
     failed = [name for name, command in checks if not passes(name, command)]
     if failed:
         say("Failed so far: {}. The tests follow.".format(", ".join(failed)))
-    tests_pass = passes("pytest", [python, "-m", "pytest", *options.words, *options.for_pytest])
-    return 0 if tests_pass and not failed else 1
+    chosen = [*options.words, *options.for_pytest]
+    parts = (("pytest", chosen),) if chosen else TEST_PARTS
+    failed += [name for name, words in parts if not passes(name, [python, "-m", "pytest", *words])]
+    return 1 if failed else 0
 
 
 def passes(name, command):

@@ -207,6 +207,61 @@ def test_words_after_test_go_to_pytest(run: ModuleType) -> None:
     assert [*parsed.words, *parsed.for_pytest] == ["tests/unit", "-k", "name"]
 
 
+def commands_of_tests(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, line: list[str], *, failing: str = ""
+) -> tuple[list[str], int]:
+    """Return what ``run.py test`` starts, and its exit code if the command ``failing`` fails."""
+    started: list[str] = []
+
+    def call(command: list[str], **_: object) -> int:
+        started.append(" ".join([Path(command[0]).stem, *command[1:]]))
+        return int(started[-1] == failing)
+
+    monkeypatch.setattr(run, "loads", lambda _: True)
+    monkeypatch.setattr(run, "TEST_PROGRAMS", ())
+    monkeypatch.setattr(run.subprocess, "call", call)
+    options = run.parse(["test", *line])
+    return started, options.action(options)
+
+
+TIMING = "python -m pytest -m timing"
+OTHERS = "python -m pytest -m not timing -n 2 --dist worksteal"
+
+
+def test_the_whole_is_all_checks_the_timings_alone_and_the_rest_on_two_processes(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, code = commands_of_tests(run, monkeypatch, [])
+
+    assert started == [
+        "python -m ruff check .",
+        "python -m ruff format --check .",
+        "python -m mypy",
+        "lint-imports",
+        TIMING,
+        OTHERS,
+    ]
+    assert code == 0
+
+
+@pytest.mark.parametrize("failing", ["python -m mypy", TIMING, OTHERS])
+def test_a_part_that_fails_fails_the_whole_and_the_rest_still_runs(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    started, code = commands_of_tests(run, monkeypatch, [], failing=failing)
+
+    assert len(started) == 6
+    assert code == 1
+
+
+def test_chosen_tests_run_as_they_are_asked_for(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, _ = commands_of_tests(run, monkeypatch, ["tests/gui", "-k", "stall"])
+
+    assert started[4:] == ["python -m pytest tests/gui -k stall"]
+
+
 @pytest.mark.parametrize("line", [["--fast"], ["tour"], ["tour", "a", "b"]])
 def test_a_wrong_command_line_is_refused(run: ModuleType, line: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
