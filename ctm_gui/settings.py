@@ -33,6 +33,7 @@ class Setting(Generic[T]):
         choices: the values that a text may have, each with its words.
         largest: of a number; the smallest is 0.
         unit: of a number.
+        none: what a number of 0 is called, where it means none.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Setting(Generic[T]):
     choices: tuple[tuple[str, str], ...] = ()
     largest: float = 0.0
     unit: str = ""
+    none: str = ""
 
 
 THEME = Setting(
@@ -73,6 +75,7 @@ BUDGET_MS = Setting(
     asked=True,
     largest=1e6,
     unit="ms",
+    none="no budget",
 )
 COMPARE_MODE = Setting("compare/mode", 0, "Compare mode", "Index of the page of Compare.")
 SCORES: Setting[list[str]] = Setting(

@@ -113,6 +113,7 @@ DARK = Theme(
 # and boxes, which Fusion darkens until they vanish on a dark background. It is the one style sheet
 # of the program: one more on a widget makes Qt polish all its children again, 30 ms for a page.
 _SHEET = """
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QToolTip {{ color: {text}; background: {surface}; border: 1px solid {grid}; padding: 4px; }}
 QMainWindow::separator {{ background: {grid}; width: 1px; height: 1px; }}
 QSplitter::handle {{ background: {grid}; }}
@@ -129,6 +130,13 @@ QLineEdit:focus, QAbstractSpinBox:focus {{ border-color: {accent}; }}
 QAbstractSpinBox {{ min-height: 16px; }}
 QAbstractSpinBox > QLineEdit {{ border: none; padding: 0 2px; min-height: 0; }}
 QComboBox > QLineEdit {{ border: none; padding: 0 2px; min-height: 0; }}
+QComboBox[editable="true"] {{
+    border: 1px solid {outline}; border-radius: 3px; background: {surface};
+    padding: 1px 4px; min-height: 20px; }}
+QComboBox[editable="true"]:focus {{ border-color: {accent}; }}
+QComboBox[editable="true"]::drop-down {{ width: 18px; border: none; }}
+QComboBox[editable="true"]::down-arrow {{
+    image: url("{icons}/down-{name}.svg"); width: 9px; height: 9px; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{
     subcontrol-origin: border; width: 18px; border: none; }}
 QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}

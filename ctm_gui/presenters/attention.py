@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_texts
-from ctm_gui.presenters.operators import percent
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.presenters.percentages import percent
+from ctm_gui.translation import tr
 from predictor.core.records import Device
 from predictor.core.wording import NOTHING, shown
 from predictor.services.attention import AttentionMaps, Gaze, gaze, token_label, token_text
@@ -98,6 +100,13 @@ def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
         values[np.argsort(row_of, kind="stable")], np.cumsum(counts) - counts, axis=0
     )
     return sums
+
+
+def looked_at(found: Gaze, row: int, labels: Sequence[str]) -> str:
+    """Return what a row looks at most, where it looks at anything more than at the rest."""
+    if not found.share[row]:
+        return NOTHING
+    return tr("all alike") if found.even[row] else labels[int(found.at[row])]
 
 
 class AttentionSummary:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ctm_gui.presenters.attention import AttentionRows, AttentionSummary, Map
+from ctm_gui.presenters.attention import AttentionRows, AttentionSummary, Map, looked_at
 from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.operators import percent
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
+from ctm_gui.presenters.percentages import percent
 from predictor.core.text import printable
 from predictor.core.wording import plain_number, shown
 from predictor.services.attention import Gaze, gaze
@@ -84,7 +84,7 @@ def _metric(key: str, title: str, found: Gaze, labels: Sequence[str]) -> Column:
         key,
         title,
         numeric=False,
-        text=lambda row: labels[int(found.at[row])],
+        text=lambda row: looked_at(found, row, labels),
         sort_keys=lambda: ranks[found.at],
     )
 

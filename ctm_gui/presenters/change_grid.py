@@ -8,8 +8,8 @@ import numpy as np
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.presenters.past_grid import percent
 from ctm_gui.presenters.past_rows import PastRow
+from ctm_gui.presenters.percentages import percent
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_mask, search_texts
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.presenters.percentages import percent
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import NOTHING, latency_text, number, shown
+from predictor.core.wording import latency_text, shown
 from predictor.services.prediction import OperatorTable
 
 BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")
@@ -163,11 +164,6 @@ def cumulative_share(share: FloatArray, order: IndexArray) -> FloatArray:
     sums = np.full(share.size, np.nan)
     sums[order] = np.cumsum(share[order])
     return sums
-
-
-def percent(share: float) -> str:
-    """Write a share with three significant digits: ``12.3 %``."""
-    return f"{number(share * 100)} %" if np.isfinite(share) else NOTHING
 
 
 def totals(table: OperatorTable, order: IndexArray, unit: LatencyUnit) -> str:

@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ctm_gui.presenters.attention import looked_at
 from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.operators import cumulative_share, operator_unit, percent
+from ctm_gui.presenters.operators import cumulative_share, operator_unit
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
+from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
@@ -101,7 +103,8 @@ class OperatorsGrid(Grid):
         ranks = text_ranks(labels)
 
         def text(row: int) -> str:
-            return f"{labels[int(gaze.at[row])]} ({percent(float(gaze.share[row]))})"
+            at = looked_at(gaze, row, labels)
+            return at if gaze.even[row] else f"{at} ({percent(float(gaze.share[row]))})"
 
         return [
             Column(

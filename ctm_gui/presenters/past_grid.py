@@ -9,7 +9,8 @@ import numpy as np
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
-from predictor.core.records import Configuration
+from ctm_gui.presenters.percentages import percent
+from predictor.core.records import Basis, Configuration
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -68,14 +69,6 @@ _BIAS = "The middle error with its sign: over zero where predictions are too slo
 _COVERAGE = "How many measured latencies lie in their interval; of five, four should."
 
 
-def percent(part: float | None, *, signed: bool = False) -> str:
-    """Write a part as a percentage: ``12 %``, ``+4.1 %``."""
-    if part is None or not np.isfinite(part):
-        return NOTHING
-    sign = "+" if signed and part > 0 else ""
-    return f"{sign}{number(part * 100)} %"
-
-
 class _Columns:
     """Builds the columns; each reads one fact of a row."""
 
@@ -97,7 +90,8 @@ class _Columns:
             self._text(
                 "interval",
                 f"80 % interval ({self._unit})",
-                lambda row: interval_text(row.stored.prediction, self._unit),
+                lambda row: _interval(row, self._unit),
+                "Of what was predicted; a measured latency has its own.",
             ),
             self._latency("measured", "Measured", lambda row: row.measured_ms),
             Column(
@@ -166,6 +160,11 @@ _EDIT = "F2 or a double click edits it."
 
 def _configuration(row: PastRow) -> Configuration:
     return row.stored.prediction.configuration
+
+
+def _interval(row: PastRow, unit: LatencyUnit) -> str:
+    prediction = row.stored.prediction
+    return NOTHING if prediction.basis is Basis.MEASURED else interval_text(prediction, unit)
 
 
 def _target(errors: TargetErrors, data: PastRows) -> str:

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 
-from ctm_gui.presenters.past_grid import percent
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
+from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (

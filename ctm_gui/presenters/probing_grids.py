@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
+from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.probing_choice import Unfinished
 from ctm_gui.presenters.probing_import import ReadFile
 from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
@@ -29,7 +30,7 @@ def plan_grid(plan: ProbePlan | None) -> Grid:
             _numbers("macs", "MACs", [float(p.network.macs) for p in probes], format_count),
             _numbers(
                 "expected",
-                "Expected ms",
+                "Expected (ms)",
                 [probe.expected_ms for probe in probes],
                 milliseconds,
                 "Roofline estimate, before anything is measured.",
@@ -57,8 +58,8 @@ def progress_grid(rows: Sequence[NetworkRow], current: str, again: Sequence[str]
         len(rows),
         [
             _words("network", "Network", [row.name for row in rows]),
-            _numbers("expected", "Expected ms", [row.expected_ms for row in rows], milliseconds),
-            _numbers("median", "Median ms", [row.median_ms for row in rows], milliseconds),
+            _numbers("expected", "Expected (ms)", [row.expected_ms for row in rows], milliseconds),
+            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
             _words("state", "State", [state(row) for row in rows]),
         ],
     )
@@ -73,13 +74,13 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
     """
     columns = [
         _words("network", "Network", [row.name for row in rows]),
-        _numbers("median", "Median ms", [row.median_ms for row in rows], milliseconds),
-        _numbers("least", "Least ms", [row.least_ms for row in rows], milliseconds),
+        _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
+        _numbers("least", "Least (ms)", [row.least_ms for row in rows], milliseconds),
         _numbers(
             "variation",
             "CV",
             [row.variation for row in rows],
-            lambda share: NOTHING if share is None else f"{share:.1%}",
+            percent,
             "Standard deviation of the single runs over their mean.",
         ),
         _numbers(
@@ -91,7 +92,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
     ]
     if other:
         columns += [
-            _numbers("other", f"{other}, ms", [row.other_ms for row in rows], milliseconds),
+            _numbers("other", f"{other} (ms)", [row.other_ms for row in rows], milliseconds),
             _numbers(
                 "ratio",
                 "Change",
@@ -104,7 +105,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
     columns += [
         _numbers(
             "others",
-            "From the others, ms",
+            "From the others (ms)",
             [fit.predicted_ms if fit else None for fit in fits],
             milliseconds,
             "What the other networks of the signature tell of this one.",
@@ -133,8 +134,8 @@ def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
     columns = [_words("model", "Model", [shown(p.model) for p in after])]
     for key, title, predictions in (("before", "Before", before), ("after", "After", after)):
         columns += [
-            _numbers(key, f"{title}, ms", [p.latency_ms for p in predictions], milliseconds),
-            _words(f"{key}80", f"{title}, 80 % interval", [_interval(p) for p in predictions]),
+            _numbers(key, f"{title} (ms)", [p.latency_ms for p in predictions], milliseconds),
+            _words(f"{key}80", f"{title}, 80 % interval (ms)", [_interval(p) for p in predictions]),
         ]
     return Grid(len(changes), columns)
 
@@ -146,14 +147,14 @@ def _interval(prediction: Prediction) -> str:
     return f"{milliseconds(low)} to {milliseconds(high)}"
 
 
-def sessions_grid(sessions: Sequence[Unfinished]) -> Grid:
-    """Return a row for each unfinished session."""
+def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str]) -> Grid:
+    """Return a row for each unfinished session; ``name_of`` a device's id."""
     records = [left.session for left in sessions]
     return Grid(
         len(records),
         [
             _words("begun", "Begun", [local_time(record.created_ns) for record in records]),
-            _words("device", "Device", [shown(record.device_id) for record in records]),
+            _words("device", "Device", [name_of(record.device_id) for record in records]),
             _words("how", "How", [_how(left) for left in sessions]),
             _words(
                 "configuration",
@@ -167,14 +168,14 @@ def sessions_grid(sessions: Sequence[Unfinished]) -> Grid:
     )
 
 
-def signatures_grid(signatures: Sequence[StoredSignature]) -> Grid:
-    """Return a row for each signature, of any target."""
+def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[str], str]) -> Grid:
+    """Return a row for each signature, of any target; ``name_of`` a device's id."""
     records = [stored.signature for stored in signatures]
     return Grid(
         len(records),
         [
             _words("measured", "Measured", [local_time(s.created_ns) for s in signatures]),
-            _words("device", "Device", [shown(record.device_id) for record in records]),
+            _words("device", "Device", [name_of(record.device_id) for record in records]),
             _words(
                 "configuration",
                 "Configuration",
@@ -199,16 +200,17 @@ def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -
         meant: what each name means.
         left_out: the words for one that means nothing.
     """
-    values = {latency.network: latency.value_ms for latency in read.file.latencies}
+    known_ms = {latency.network: latency.value_ms for latency in read.file.latencies}
+    values_ms = [known_ms.get(match.name) for match in read.names]
     alike = [
-        ", ".join(f"{shown(p.candidate)} ({p.score:.0%})" for p in match.proposals)
+        ", ".join(f"{shown(p.candidate)} ({percent(p.score)})" for p in match.proposals)
         for match in read.names
     ]
     return Grid(
         len(read.names),
         [
             _words("name", "Name in the file", [shown(m.name) or "(no name)" for m in read.names]),
-            _numbers("value", "ms", [values.get(m.name) for m in read.names], milliseconds),
+            _numbers("value", "Latency (ms)", values_ms, milliseconds),
             _words("means", "Means", [shown(meant[m.name] or left_out) for m in read.names]),
             _words("alike", "Alike", alike),
         ],

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Measurement
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, shown
@@ -189,11 +190,12 @@ class RunProgress:
         if self.drift is None or len(self.drift.medians_ms) < 2:
             return "Drift is not known yet: the sentinel is measured first, in the middle and last."
         drifted = self.drift.drift
+        drift, limit = percent(drifted), percent(DRIFT_LIMIT)
         medians = ", ".join(significant(value) for value in self.drift.medians_ms)
         if drifted <= DRIFT_LIMIT:
-            return f"No drift: the sentinel took {medians} ms, within {drifted:.1%}."
+            return f"No drift: the sentinel took {medians} ms, within {drift}."
         return (
-            f"The sentinel took {medians} ms: a drift of {drifted:.1%}, over {DRIFT_LIMIT:.0%}. "
+            f"The sentinel took {medians} ms: a drift of {drift}, over {limit}. "
             "The machine gets warm or other programs are at work. Pause to let it cool down."
         )
 

@@ -83,6 +83,11 @@ class SignatureShelf(QObject):
         """Read sessions and signatures again."""
         self._store.run(_overview, on_result=self._on_overview, on_error=self.failed.emit)
 
+    def device_name(self, device_id: str) -> str:
+        """Return the name of a device; its id where there is no such device any more."""
+        device = self._known.device(device_id)
+        return shown(device.name if device is not None else device_id)
+
     def show_session(self, session_id: str) -> None:
         """Show what came of a session."""
         self._show(partial(of_session, session_id))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_results import Result
 from predictor.core.units import significant
@@ -26,7 +27,7 @@ def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
         ("Machine", _joined(host, ("node", "processor", "system"))),
         ("Runtime", _runtime(host, configuration)),
         ("Power", _joined(host, ("power_source", "governor"))),
-        ("Drift", "" if drift is None else f"{drift:.1%}"),
+        ("Drift", "" if drift is None else percent(drift)),
         ("Left out", ", ".join(excluded_words(facts))),
         ("Taken in again", ", ".join(included_again_words(facts))),
     ]

@@ -12,19 +12,21 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QLinearGradient, QPainte
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.attention_map import Cell, MapLayout
-from ctm_gui.presenters.operators import percent
+from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import LIGHT, Theme
 from predictor.core.wording import shown
 
 _TITLE_PX = 22
 _LABELS_PX = (40, 150)
-_BAR_PX = 46
+_BAR_PX = 54
 _SELECTED = 44  # alpha of the stripe behind a selected row's name
 _END = Qt.TextElideMode.ElideRight
 _MIDDLE = Qt.TextElideMode.ElideMiddle
 _TITLES = ("Operators look at metrics", "Metrics look at operators")
 _UNITS = ("share of attention, each row 100 %", "share of attention, each column 100 %")
+_COLOURS = 1024
+_BAR_STEPS = 4
 
 
 @dataclass(slots=True)
@@ -39,11 +41,14 @@ class MapState:
 
 
 def heat_table(theme: Theme) -> npt.NDArray[np.uint8]:
-    """Return the theme's colours of maps from the least to the most, uint8 [256, 3]."""
+    """Return the theme's colours of maps from the least to the most share, uint8 [C, 3].
+
+    They follow the square root: beside one large share, small ones would all look like none.
+    """
     stops = np.linspace(0, 1, len(theme.heat))
     named = [QColor(name) for name in theme.heat]
     colours = np.array([(c.red(), c.green(), c.blue()) for c in named], dtype=np.float64)
-    places = np.linspace(0, 1, 256)
+    places = np.sqrt(np.linspace(0, 1, _COLOURS))
     channels = [np.interp(places, stops, colours[:, channel]) for channel in range(3)]
     return np.stack(channels, axis=1).round().astype(np.uint8)
 
@@ -200,7 +205,6 @@ class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
 
     def _bar(self, painter: QPainter, room: QRectF, scale: tuple[float, float], unit: str) -> None:
         theme = self._state.theme
-        low, high = (percent(end) for end in scale)
         bar = QRectF(room.left(), room.top(), room.width(), 10)
         gradient = QLinearGradient(bar.topLeft(), bar.topRight())
         for place, colour in enumerate(theme.heat):
@@ -210,13 +214,22 @@ class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(bar)
         painter.setPen(QColor(theme.muted))
-        words = room.adjusted(0, 12, 0, 0)
         metrics = QFontMetricsF(self._state.font)
-        ends = metrics.horizontalAdvance(low) + metrics.horizontalAdvance(high) + 24
-        short = metrics.elidedText(unit, _END, room.width() - ends)
-        for text, side in (
-            (low, Qt.AlignmentFlag.AlignLeft),
-            (short, Qt.AlignmentFlag.AlignHCenter),
-            (high, Qt.AlignmentFlag.AlignRight),
-        ):
-            painter.drawText(words, side | Qt.AlignmentFlag.AlignTop, text)
+        below = QRectF(bar.left(), bar.bottom() + 2, bar.width(), metrics.height())
+        for step in range(_BAR_STEPS + 1):
+            _mark(painter, below, step / _BAR_STEPS, scale)
+        unit = metrics.elidedText(unit, _END, room.width())
+        below.translate(0, metrics.height())
+        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, unit)
+
+
+def _mark(painter: QPainter, line: QRectF, place: float, scale: tuple[float, float]) -> None:
+    """Write the share whose colour is at a place of the bar, 0 to 1, under it."""
+    low, high = scale
+    x = line.left() + place * line.width()
+    room = QRectF(x - line.width() / 2, line.top(), line.width(), line.height())
+    side = Qt.AlignmentFlag.AlignHCenter
+    if place in {0.0, 1.0}:
+        room, side = line, (Qt.AlignmentFlag.AlignRight if place else Qt.AlignmentFlag.AlignLeft)
+    text = percent(low + (high - low) * place**2)
+    painter.drawText(room, side | Qt.AlignmentFlag.AlignTop, text)

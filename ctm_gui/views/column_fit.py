@@ -50,6 +50,8 @@ class ColumnFit(QObject):
         columns = self._model.grid.columns
         if self.is_users or not columns:
             return
+        # A last column of text takes what is left over; numbers stay beside the others.
+        self._table.horizontalHeader().setStretchLastSection(not columns[-1].numeric)
         self._natural_px = self._measured(columns[:_COLUMNS_A_TURN])
         self.share()
         if len(columns) > _COLUMNS_A_TURN:
@@ -65,8 +67,7 @@ class ColumnFit(QObject):
     def share(self) -> None:
         """Set the widths that were measured, in the room that there is."""
         columns, natural = self._model.grid.columns, list(self._natural_px)
-        # The last one takes what is left over.
-        known = range(min(len(natural), len(columns) - 1))
+        known = range(min(len(natural), len(columns) - (not columns[-1].numeric)))
         texts = [number for number in known if not columns[number].numeric]
         numbers = sum(natural) - sum(natural[number] for number in texts)
         pressed = shared_widths(

@@ -125,7 +125,7 @@ class DifferenceView(QWidget):
 
     def _arrange(self) -> None:
         choices, controls = QHBoxLayout(), QHBoxLayout()
-        for text, box in (("Fro&m", self.first_box), ("T&o", self.second_box)):
+        for text, box in ((tr("Fi&rst"), self.first_box), (tr("Seco&nd"), self.second_box)):
             label = QLabel(text)
             label.setBuddy(box)
             choices.addWidget(label)

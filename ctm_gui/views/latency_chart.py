@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal, SignalInstance
-from PySide6.QtGui import QFontMetricsF, QKeyEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ctm_gui.presenters.comparison import details
@@ -40,6 +40,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import number
 
 _NAME_PX = (160, 370)
+_NAMES_SHARE = 0.4  # of a wide chart
 _EXPORT_WIDTH_PX = 1100
 
 
@@ -85,6 +86,10 @@ class LatencyChart(QWidget):
         self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)
         self._set_range()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_names()
 
     def set_log(self, log: bool) -> None:
         """Use a logarithmic axis, or a linear one."""
@@ -203,6 +208,7 @@ class LatencyChart(QWidget):
         gap = metrics.horizontalAdvance("mm")
         single = len(layout.models) < 2
         least, most = _NAME_PX
+        most = max(most, round(_NAMES_SHARE * self.width()))
         widest = float(least)
         for group in layout.wordiest_groups():
             words = [metrics.horizontalAdvance(text) for text in (group.name, group.detail)]

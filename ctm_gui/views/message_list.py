@@ -33,6 +33,10 @@ class MessageList(QWidget):
         self._list.setAccessibleName(tr("Messages"))
         self._list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         self._list.setWordWrap(True)
+        self._follows = True
+        bar = self._list.verticalScrollBar()
+        bar.valueChanged.connect(self._follow)
+        bar.rangeChanged.connect(self._keep_at_end)
         add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
         copy = QPushButton(tr("Copy"))
         copy.setToolTip(tr("Copy the selected messages, or all"))
@@ -82,6 +86,14 @@ class MessageList(QWidget):
         # It lays all the lines out.
         if self.isVisible():
             self._list.scrollToBottom()
+
+    def _follow(self, value: int) -> None:
+        self._follows = value >= self._list.verticalScrollBar().maximum()
+
+    def _keep_at_end(self, _least: int, most: int) -> None:
+        """Keep the newest in view where it was, when the window gets lower."""
+        if self._follows:
+            self._list.verticalScrollBar().setValue(most)
 
     def _colour(self, item: QListWidgetItem, message: Message) -> None:
         error = message.level is Level.ERROR

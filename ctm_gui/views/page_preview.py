@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
@@ -75,6 +75,12 @@ class PagePreview(QAbstractScrollArea):
             self._set_zoom(self._zoom * _STEP ** (event.angleDelta().y() / 120))
         else:
             super().wheelEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Paint the pages anew for a screen of other density."""
+        if event.type() is QEvent.Type.DevicePixelRatioChange:
+            self._refresh()
+        return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -143,7 +143,7 @@ class ParetoView(QWidget):
         parts.setChildrenCollapsible(False)
         parts.setStretchFactor(0, 3)
         parts.setStretchFactor(1, 2)
-        parts.setSizes([520, 440])
+        parts.setSizes([440, 480])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.summary)

@@ -49,6 +49,7 @@ class SettingsDialog(QDialog):
             "Restore Defaults", QDialogButtonBox.ButtonRole.ResetRole
         )
         self.defaults_button.clicked.connect(self.restore_defaults)
+        self.defaults_button.setAutoDefault(False)  # Enter in a field is not meant for it
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.addLayout(form)
@@ -98,6 +99,7 @@ def make_editor(setting: AnySetting) -> QWidget:
     number = QSpinBox() if isinstance(setting.default, int) else QDoubleSpinBox()
     number.setRange(0, setting.largest)  # type: ignore[arg-type]  # whole where it counts
     number.setSuffix(f" {setting.unit}" if setting.unit else "")
+    number.setSpecialValueText(tr(setting.none))
     return number
 
 

@@ -26,6 +26,7 @@ from predictor.services.past_predictions import (
     StoredPrediction,
     latency_in_ms,
 )
+from predictor.services.truth import engine_ms
 
 
 class TruthDialog(QDialog):
@@ -93,7 +94,7 @@ class TruthDialog(QDialog):
             f"{shown(prediction.model)} on {shown(device_name)}\n"
             f"{configuration_text(prediction.configuration)}, batch "
             f"{batch_of(prediction.configuration)}\n"
-            f"Predicted: {self._text(prediction.latency_ms)}"
+            f"Predicted: {self._text(engine_ms(prediction))}"
         )
         value = QHBoxLayout()
         value.addWidget(self.value_box, 1)
@@ -123,8 +124,9 @@ class TruthDialog(QDialog):
                 words = f"{error.reason}; {error.action}."
         else:
             good = True
-            if prediction.latency_ms:
-                words = f"The prediction is {prediction.latency_ms / value_ms:.3g} × this."
+            predicted_ms = engine_ms(prediction)
+            if predicted_ms:
+                words = f"The prediction is {predicted_ms / value_ms:.3g} × this."
         self.problem.setText(words[:1].upper() + words[1:])
         self.buttons.button(QDialogButtonBox.StandardButton.Save).setEnabled(good)
 

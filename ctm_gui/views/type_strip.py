@@ -13,9 +13,9 @@ from ctm_gui.presenters.operators import (
     BOUND_TYPES,
     TypeTime,
     operator_unit,
-    percent,
     type_details,
 )
+from ctm_gui.presenters.percentages import percent
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import paint_bar

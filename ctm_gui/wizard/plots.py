@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.probing_progress import SampleTrace
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.latency_items import ValueAxis
 from predictor.services.probing_plan import Coverage
 
 MOST_POINTS = 800
@@ -20,7 +21,7 @@ class _Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     """A plot that is looked at: no zooming, no menus, in the theme's colours."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent, enableMenu=False)
+        super().__init__(parent, enableMenu=False, axisItems={"left": ValueAxis("left")})
         self.theme = LIGHT
         self.setAccessibleName(name)
         self.setMinimumHeight(_LEAST_HEIGHT_PX)
@@ -51,7 +52,7 @@ class CoveragePlot(_Plot):
         super().__init__("Coverage of the plan")
         self._coverage: Coverage | None = None
         self.plotItem.setLogMode(y=True)
-        self.plotItem.setLabel("left", "Estimated ms")
+        self.plotItem.setLabel("left", "Estimated latency (ms)")
         self.plotItem.setLabel("bottom", "Reference networks by estimated latency")
 
     def show_coverage(self, coverage: Coverage | None) -> None:
@@ -101,7 +102,7 @@ class SamplesPlot(_Plot):
     def __init__(self) -> None:
         super().__init__("Samples of the network that is measured")
         self._trace = SampleTrace()
-        self.plotItem.setLabel("left", "One run, ms")
+        self.plotItem.setLabel("left", "One run (ms)")
         self.plotItem.setLabel("bottom", "Run (block 1 circles, 2 triangles, 3 squares)")
         self._curves = [
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)

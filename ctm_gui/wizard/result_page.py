@@ -136,9 +136,8 @@ class ResultPage(QWidget):
 
     def _show(self, result: Result) -> None:
         self._result = result
-        self.heading.setText(
-            f"{shown(result.device_id)}, {configuration_text(result.configuration)}"
-        )
+        device = self._shelf.device_name(result.device_id)
+        self.heading.setText(f"{device}, {configuration_text(result.configuration)}")
         show_words(self.words, result_words(result))
         other = next((s for s in result.signatures if s.signature.id == result.other_id), None)
         self.table.show_grid(
@@ -168,7 +167,7 @@ class ResultPage(QWidget):
     def _show_signatures(self) -> None:
         self._following = True
         self._listed = self._shelf.signatures
-        self.signatures.show_grid(signatures_grid(self._listed))
+        self.signatures.show_grid(signatures_grid(self._listed, self._shelf.device_name))
         ids = [stored.signature.id for stored in self._listed]
         shown_id = self._shown_id()
         row = ids.index(shown_id) if shown_id in ids else None

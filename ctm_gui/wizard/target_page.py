@@ -133,7 +133,7 @@ class TargetPage(QWidget):
     def _show_sessions(self) -> None:
         busy = self._desk.run.session_id if self._desk.run.active else ""
         self._sessions = tuple(s for s in self._desk.shelf.sessions if s.session.id != busy)
-        self.sessions.show_grid(sessions_grid(self._sessions))
+        self.sessions.show_grid(sessions_grid(self._sessions, self._desk.shelf.device_name))
         self._unfinished.setVisible(bool(self._sessions))
         if self._sessions and self._current() is None:
             self.sessions.select_rows([0], 0)

@@ -16,6 +16,17 @@ from predictor.cost.engine import AttentionMaps
 __all__ = ["AttentionMaps", "Gaze", "gaze", "operators_gaze", "token_label", "token_text"]
 
 
+_SAME = 1e-4
+# What a configuration can use of its device, beside the metrics of the device itself.
+_OF_CONFIGURATION = {
+    "matrix_rate": "Usable matrix rate",
+    "vector_rate": "Usable vector rate",
+    "bandwidth": "Usable bandwidth",
+    "on_chip_bytes": "On-chip memory in all",
+    "family": "Kind of device",
+}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaze:
     """What each of L lookers attended to most.
@@ -23,10 +34,12 @@ class Gaze:
     Attributes:
         at: intp [L], index of what it attended to most, the first of equals.
         share: float64 [L], the part of its attention that went there, 0 to 1.
+        even: bool [L], whether all got the same.
     """
 
     at: NDArray[np.intp]
     share: NDArray[np.float64]
+    even: NDArray[np.bool_]
 
 
 def operators_gaze(attention: AttentionMaps | None) -> Gaze | None:
@@ -39,7 +52,8 @@ def operators_gaze(attention: AttentionMaps | None) -> Gaze | None:
 def gaze(shares: NDArray[np.floating]) -> Gaze:
     """Return where each row of ``shares`` [L, K], K > 0, is largest."""
     at = shares.argmax(axis=1)
-    return Gaze(at, np.take_along_axis(shares, at[:, None], axis=1)[:, 0].astype(np.float64))
+    share = np.take_along_axis(shares, at[:, None], axis=1)[:, 0].astype(np.float64)
+    return Gaze(at, share, np.isclose(shares.min(axis=1), share, rtol=_SAME, atol=0.0))
 
 
 def token_label(name: str, device: Device) -> str:
@@ -49,7 +63,7 @@ def token_label(name: str, device: Device) -> str:
     """
     if name in METRIC_BY_NAME:
         return metric_label(name, device.family)
-    return name.replace("_", " ").capitalize()
+    return _OF_CONFIGURATION.get(name) or name.replace("_", " ").capitalize()
 
 
 def token_text(name: str, device: Device) -> str:

@@ -100,7 +100,7 @@ def test_widgets_are_in_views_and_where_the_window_is_put_together_only() -> Non
     importers |= importers_of("pyqtgraph", ROOT / "ctm_gui")
 
     rooms = {path.split("/")[0] for path in importers}
-    assert rooms <= {"views", "wizard", "app.py", "application.py", "tour.py"}
+    assert rooms <= {"views", "wizard", "app.py", "application.py", "tour"}
 
 
 def test_onnx_is_imported_where_model_files_are_read_or_written_only() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QWhatsThis
 from pytestqt.qtbot import QtBot
 
@@ -121,9 +122,16 @@ def test_the_dialog_has_each_setting_that_is_asked_and_changes_the_window_at_onc
     kept = Settings(tmp_path / "window.ini")
     assert kept.get(table.RESTORE) is False
     assert kept.get(table.BUDGET_MS) == 12.5
+    QTest.keyClick(budget, Qt.Key.Key_Return)
+    assert budget.value() == 12.5  # Enter ends the typing and restores nothing
+    assert window.what_if_bar.unit.currentText() == "FPS"
+    dialog = window.assistance.show_settings()
     dialog.defaults_button.click()
     assert window.what_if_bar.unit.currentText() == "ms"
-    assert restore.isChecked()
+    assert window.central.compare_view.budget_box.text() == "no budget"
+    again = dialog.editors[table.BUDGET_MS.key]
+    assert isinstance(again, QDoubleSpinBox)
+    assert again.text() == "no budget"
     dialog.close()
 
 

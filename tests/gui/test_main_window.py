@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QApplication, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QListWidget, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.actions import ACTIONS
+from ctm_gui.presenters.messages import MessageLog
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.status_line import time_left
 from ctm_gui.views.tab_places import COMPARE_TAB, OPERATORS_TAB
 from predictor.core.units import LatencyUnit
@@ -294,6 +296,24 @@ def test_errors_are_in_the_status_bar_and_the_list(
     assert window.actions_by_id["messages"].isChecked()
     window.message_list.copy()  # all of them, as none is selected
     assert sentence in QGuiApplication.clipboard().text()
+
+
+def test_the_newest_message_stays_in_view_when_the_list_gets_lower(qtbot: QtBot) -> None:
+    words = MessageLog()
+    for number in range(40):
+        words.info(f"message {number}")
+    messages = MessageList(words)
+    qtbot.addWidget(messages)
+    messages.resize(400, 300)
+    messages.show()
+    bar = messages.findChild(QListWidget).verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum() > 0)
+    messages.resize(400, 150)
+    qtbot.waitUntil(lambda: bar.pageStep() < 150)
+    assert bar.value() == bar.maximum()
+    bar.setValue(0)
+    messages.resize(400, 120)
+    assert bar.value() == 0
 
 
 def test_stopping_takes_everything_unread_off_the_list(

@@ -44,6 +44,15 @@ def table(qtbot) -> GridView:
     return view
 
 
+def test_a_last_column_of_numbers_stays_beside_the_others_and_one_of_text_takes_the_rest(table):
+    table.resize(900, 300)
+    table.fit_columns()
+    assert sum(map(table.columnWidth, range(3))) < table.viewport().width() // 2
+    table.model().replace(make_grid(50, columns=2))
+    table.fit_columns()
+    assert sum(map(table.columnWidth, range(2))) == table.viewport().width()
+
+
 def test_the_model_passes_qts_own_checks(qtmodeltester, table):
     qtmodeltester.check(table.model())
 

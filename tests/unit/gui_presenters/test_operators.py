@@ -13,11 +13,11 @@ from ctm_gui.presenters.operators import (
     OperatorSummary,
     cumulative_share,
     operator_unit,
-    percent,
     totals,
     type_details,
 )
 from ctm_gui.presenters.operators_grid import OperatorsGrid
+from ctm_gui.presenters.percentages import percent
 from predictor.core.units import LatencyUnit
 
 

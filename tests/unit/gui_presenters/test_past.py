@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ctm_gui.presenters.past_grid import ErrorsGrid, PastGrid, percent
+from ctm_gui.presenters.past_grid import ErrorsGrid, PastGrid
 from ctm_gui.presenters.past_rows import PastFilter, PastRows, past_rows
 from ctm_gui.presenters.past_wording import change_summary, row_details, summary, warnings
+from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.truth_chart import TruthChart
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.core.units import LatencyUnit
@@ -102,10 +103,10 @@ def test_cells_tell_the_engines_own_number_and_its_error(data: PastRows) -> None
     first, second, third, fourth = (cells(data, row) for row in range(4))
     assert (first["latency"], first["measured"], first["error"]) == ("10", "8", "+25 %")
     assert (first["tags"], first["note"], first["batch"]) == ("board", "cold", "2")
-    assert (second["interval"], second["error"]) == ("15 – 30", "-50 %")
+    assert (second["interval"], second["error"]) == ("15 – 30", "−50 %")
     assert (third["latency"], third["error"], third["basis"]) == ("—", "—", "—")
     # A published latency stood in the place of the engine's 6 ms.
-    assert (fourth["latency"], fourth["measured"], fourth["error"]) == ("6", "8", "-25 %")
+    assert (fourth["latency"], fourth["measured"], fourth["error"]) == ("6", "8", "−25 %")
 
 
 def test_rates_count_the_batch(data: PastRows) -> None:
@@ -131,7 +132,7 @@ def test_the_summary_counts_and_judges(data: PastRows) -> None:
 def test_the_errors_by_target(data: PastRows) -> None:
     grid = ErrorsGrid(data)
     assert [column.text(0) for column in grid.columns] == [
-        "rpi5, ncnn, fp16, 4 threads", "2", "37.5 %", "-12.5 %", "0 of 1", "0 of 1", "zero-shot",
+        "rpi5, ncnn, fp16, 4 threads", "2", "37.5 %", "−12.5 %", "0 of 1", "0 of 1", "zero-shot",
         "closertome/1",
     ]  # fmt: skip
 
@@ -199,7 +200,7 @@ def test_the_nearest_point_is_found_within_reach(data: PastRows) -> None:
 
 @pytest.mark.parametrize(
     ("part", "signed", "text"),
-    [(0.123, False, "12.3 %"), (0.1, True, "+10 %"), (-0.5, True, "-50 %"), (None, True, "—")],
+    [(0.123, False, "12.3 %"), (0.1, True, "+10 %"), (-0.5, True, "−50 %"), (None, True, "—")],
 )
 def test_percentages(part: float | None, signed: bool, text: str) -> None:
     assert percent(part, signed=signed) == text

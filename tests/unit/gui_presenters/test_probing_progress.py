@@ -128,11 +128,11 @@ def test_drift_is_told_in_words_with_its_limit() -> None:
     progress.take(Told(Drift((1.0,), 0.0)))
     assert "not known yet" in progress.drift_words()
     progress.take(Told(Drift((1.0, 1.04), 0.04)))
-    assert progress.drift_words() == "No drift: the sentinel took 1, 1.04 ms, within 4.0%."
+    assert progress.drift_words() == "No drift: the sentinel took 1, 1.04 ms, within 4 %."
     assert not progress.drifted
     progress.take(Told(Drift((1.0, 1.04, 1.08), 0.08)))
     assert progress.drifted
-    assert "a drift of 8.0%, over 5%" in progress.drift_words()
+    assert "a drift of 8 %, over 5 %" in progress.drift_words()
 
 
 def test_samples_belong_to_the_network_that_is_measured() -> None:

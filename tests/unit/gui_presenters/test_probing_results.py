@@ -60,7 +60,7 @@ def test_signatures_are_compared_network_by_network() -> None:
     assert rows[1].ratio is None
     grid = result_grid(rows, "yesterday")
     titles = [column.title for column in grid.columns]
-    assert titles[5:7] == ["yesterday, ms", "Change"]
+    assert titles[5:7] == ["yesterday (ms)", "Change"]
     assert [grid.columns[6].text(row) for row in (0, 1)] == ["+10 %", "—"]
     assert "Change" not in [column.title for column in result_grid(rows).columns]
 
@@ -92,5 +92,5 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         "Protocol": "ctm-probe/1",
         "Machine": "bench, A76",
         "Runtime": "onnxruntime 1.31.0, CPUExecutionProvider",
-        "Drift": "1.2%",
+        "Drift": "1.23 %",
     }

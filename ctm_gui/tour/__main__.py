@@ -1,0 +1,99 @@
+"""Drives the real application through every view with real models and saves pictures of it.
+
+``python3 run.py tour DIR`` runs it. Each scene is taken in the light and the dark theme and in two
+sizes, so that a person can look at what the program shows before it ships.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+from ctm_gui.application import Application
+from ctm_gui.theme import ThemeChoice
+from ctm_gui.tour.scenes import SCENES, Scene
+from ctm_gui.tour.waiting import REPAINT_MS, settle, turn, wait
+from predictor.core.errors import HostError
+from predictor.core.libraries import settle_libraries
+
+SIZES = ((1280, 800), (1920, 1080))
+THEMES = (ThemeChoice.LIGHT, ThemeChoice.DARK)
+
+
+def take(directory: Path) -> list[Path]:
+    """Play every scene and save its pictures.
+
+    Args:
+        directory: where the PNG files go; made if missing.
+
+    Returns:
+        The files, in the order of the scenes.
+
+    Raises:
+        HostError: the application did not settle, or a picture cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="ctm-tour-") as name:
+        folder = Path(name)
+        app = Application(folder / "store.sqlite", folder / "settings.ini")
+        app.start()
+        wait(lambda: app.window.central.is_built)
+        try:
+            return [path for scene in SCENES for path in _pictures(app, scene, folder, directory)]
+        finally:
+            app.window.close()
+            app.close()
+
+
+def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> list[Path]:
+    scene.play(app, folder)
+    settle(app, scene.name)
+    files = []
+    for theme in THEMES:
+        app.use_theme(theme)
+        for width, height in SIZES if scene.sized else SIZES[:1]:
+            shown = _window_of(app, scene)
+            if scene.sized:
+                shown.resize(width, height)
+            turn(REPAINT_MS)
+            path = directory / f"{scene.name}-{theme.value}-{shown.width()}x{shown.height()}.png"
+            if not shown.grab().save(str(path)):
+                raise HostError(str(path), "the picture cannot be written", "choose another folder")
+            files.append(path)
+    return files
+
+
+def _window_of(app: Application, scene: Scene) -> QWidget:
+    """Return the last window of a scene's class that is open."""
+    found = [part for part in app.window.findChildren(scene.of) if part.isVisible()]
+    return found[-1] if found else app.window
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Take the tour; without a display Qt draws offscreen."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if len(arguments) != 1:
+        print("usage: python3 run.py tour DIR", file=sys.stderr)  # noqa: T201 - a command
+        return 2
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    settle_libraries()
+    try:
+        files = take(Path(arguments[0]))
+    except HostError as error:
+        print(f"tour: {error}", file=sys.stderr)  # noqa: T201 - a command
+        return error.exit_code
+    print(f"{len(files)} pictures in {arguments[0]}")  # noqa: T201 - a command
+    QApplication.quit()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
