@@ -40,7 +40,8 @@ class LocalRunner:
     """Measures plans on this machine; see :class:`ProbeRunner`.
 
     The runner and its blocks end when this process does, however it ends: they see their standard
-    input close.
+    input close. What they need is written beside the networks of the plan: whoever made that folder
+    clears it, also where this process was killed before it could.
     """
 
     def __init__(self) -> None:
@@ -48,7 +49,7 @@ class LocalRunner:
 
     def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
         """Measure; see :class:`ProbeRunner`."""
-        with tempfile.TemporaryDirectory(prefix="ctm-probe-") as folder:
+        with _folder(plan) as folder:
             child = self._child = _Child(_prepared(Path(folder), plan))
             try:
                 yield from _events(child, cancel or CancelToken())
@@ -63,6 +64,18 @@ class LocalRunner:
             child.send({"command": command.value})
 
 
+def _folder(plan: MeasuringPlan) -> tempfile.TemporaryDirectory[str]:
+    beside = plan.networks[0].path.parent
+    try:
+        return tempfile.TemporaryDirectory(prefix="ctm-probe-", dir=beside)
+    except OSError as error:
+        raise _not_written(beside, error) from error
+
+
+def _not_written(folder: Path, error: OSError) -> HostError:
+    return HostError(str(folder), f"it cannot be written ({error.strerror})", "free some space")
+
+
 def _prepared(folder: Path, plan: MeasuringPlan) -> list[str]:
     """Write what the runner needs and return its command line."""
     try:
@@ -72,9 +85,7 @@ def _prepared(folder: Path, plan: MeasuringPlan) -> list[str]:
             (folder / RUNNER_FILE).write_bytes(runner_bytes())
             program = [sys.executable, str(folder / RUNNER_FILE)]
     except OSError as error:
-        raise HostError(
-            str(folder), f"it cannot be written ({error.strerror})", "free some space"
-        ) from error
+        raise _not_written(folder, error) from error
     return [*program, "run", "--plan", str(folder / PLAN_FILE), "--lines", "--attached"]
 
 

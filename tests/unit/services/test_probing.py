@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import zipfile
@@ -34,7 +32,6 @@ from predictor.probing.networks.pool import load_pool
 from predictor.probing.runner.medians import percentile, summary
 from predictor.probing.runner.results import digest
 from predictor.services.probing import (
-    LocalRunner,
     ProbeState,
     Probing,
     SessionState,
@@ -373,53 +370,6 @@ def test_facts_that_another_program_wrote_are_words_too(odd: object) -> None:
     facts = {"excluded": odd, "excluded_names": odd, "included_again": odd}
     words = [*excluded_words(facts), *included_again_words(facts)]
     assert all(isinstance(word, str) for word in words)
-
-
-APP = """
-import sys
-from pathlib import Path
-from predictor.probing.measuring.interface import BlockStarted, NetworkDone
-from predictor.services.probing import LocalRunner, open_probing
-from tests.unit.services.test_probing import small_plan
-with open_probing(Path(sys.argv[1])) as probing:
-    session = probing.start(small_plan(2))
-    done = 0
-    for event in probing.run(session.id, LocalRunner()):
-        done += isinstance(event, NetworkDone)
-        if done == 1 and isinstance(event, BlockStarted) and not event.sentinel:
-            print("in the second network", flush=True)
-            sys.stdin.read()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_kill_9_of_the_program_loses_at_most_the_network_being_measured(path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", APP, str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[3],
-    ) as app:
-        assert app.stdout is not None
-        assert app.stdout.readline() == "in the second network\n"
-        os.kill(app.pid, signal.SIGKILL)
-
-    with open_probing(path) as probing:
-        (session,) = probing.sessions()
-        assert session.state is SessionState.RUNNING
-        assert states(session)[0] is ProbeState.MEASURED
-        first = probing.measurements(session.id)
-        assert len(first) == 1
-
-        events = list(probing.run(session.id, LocalRunner()))
-
-        assert len([event for event in events if isinstance(event, NetworkDone)]) == 1
-        done = probing.session(session.id)
-        assert states(done) == [ProbeState.MEASURED] * 2
-        assert first.items() <= probing.measurements(session.id).items()
-        assert len(probing.signatures.every()[0].signature.measurement_ids) == 2
-    assert not path.with_name(f"{path.name}.probes").exists()
 
 
 @pytest.fixture(scope="module")
