@@ -178,6 +178,8 @@ def run_tests(options):
     prepare_environment(("dev", "train"))
     require_libraries(options, QT_LIBRARIES + X_LIBRARIES)
     offer_programs(options)
+    # The tests start hundreds of processes: without bytecode each would compile the program anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     python = venv_program("python")
     checks = (
         ("ruff check", [python, "-m", "ruff", "check", "."]),

@@ -219,6 +219,7 @@ def commands_of_tests(
 
     monkeypatch.setattr(run, "loads", lambda _: True)
     monkeypatch.setattr(run, "TEST_PROGRAMS", ())
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setattr(run.subprocess, "call", call)
     options = run.parse(["test", *line])
     return started, options.action(options)
@@ -242,6 +243,7 @@ def test_the_whole_is_all_checks_the_timings_alone_and_the_rest_on_two_processes
         OTHERS,
     ]
     assert code == 0
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
 
 
 @pytest.mark.parametrize("failing", ["python -m mypy", TIMING, OTHERS])
