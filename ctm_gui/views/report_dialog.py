@@ -154,7 +154,7 @@ class ReportDialog(QDialog):
         self.bar.setAccessibleName(tr("Progress"))
         self.bar.setTextVisible(False)
         self.cancel_button = _button("Cancel", self.desk.cancel)
-        self.save_button = _button("Sa&ve…", self.save, QKeySequence.StandardKey.Save)
+        self.save_button = _button("Sav&e…", self.save, QKeySequence.StandardKey.Save)
         self.save_button.setDefault(True)
         self.print_button = _button("&Print…", self.print, QKeySequence.StandardKey.Print)
         self.close_button = _button("Close", self.close)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QAction, QKeySequence
+from PySide6.QtGui import QAccessible, QAction
 from PySide6.QtWidgets import (
-    QAbstractButton,
+    QApplication,
     QDialog,
-    QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
@@ -24,95 +19,14 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.actions import ACTIONS
-from ctm_gui.presenters.probing import ProbingDesk
 from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.theme import DARK, LIGHT, apply_theme
 from ctm_gui.views.about import show_about
 from ctm_gui.views.crash import CrashDialog
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.tab_places import DEVICES_TAB
-from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.resources import resources_dir
-
-SLACK_PX = 4  # baselines of one row differ by a little
-
-
-def takes_tab(widget: QWidget) -> bool:
-    """Whether Tab reaches a widget that is ours; Qt's own parts of a widget count as that one."""
-    inner = widget.objectName().startswith("qt_") or widget.focusProxy() is not None
-    parent = widget.parentWidget()
-    of_box = parent is not None and parent.focusProxy() is widget
-    of_editor = (
-        isinstance(widget, QLineEdit) and parent is not None and parent.inherits("QComboBox")
-    )
-    reached = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
-    return reached and not inner and not (of_box or of_editor)
-
-
-def controls(root: QWidget) -> list[QWidget]:
-    """Return what Tab reaches in a window; the list of a combo box is a window of its own."""
-    parts = root.findChildren(QWidget)
-    return [part for part in parts if takes_tab(part) and part.window() is root.window()]
-
-
-def name_of(widget: QWidget) -> str:
-    interface = QAccessible.queryAccessibleInterface(widget)
-    return interface.text(QAccessible.Text.Name).strip() if interface is not None else ""
-
-
-def nameless(root: QWidget) -> list[str]:
-    return [
-        f"{type(part).__name__} in {path(part)}" for part in controls(root) if not name_of(part)
-    ]
-
-
-def path(widget: QWidget) -> str:
-    names: list[str] = []
-    parent = widget.parentWidget()
-    while parent is not None:
-        names.append(type(parent).__name__)
-        parent = parent.parentWidget()
-    return " < ".join(names[:4])
-
-
-def out_of_order(root: QWidget) -> list[str]:
-    """Return the steps of Tab between children of one widget that go up, or back in a row."""
-    wrong = []
-    for one, other in steps(root):
-        a, b = one.geometry(), other.geometry()
-        above = b.bottom() <= a.top() + SLACK_PX
-        same_row = abs(a.center().y() - b.center().y()) <= max(a.height(), b.height()) / 2
-        if above or (same_row and b.right() <= a.left() + SLACK_PX):
-            wrong.append(f"{name_of(one)} -> {name_of(other)} in {path(other)}")
-    return wrong
-
-
-def steps(root: QWidget) -> Iterator[tuple[QWidget, QWidget]]:
-    """Yield neighbours in the order of Tab that are shown and have the same parent."""
-    chain: list[QWidget] = []
-    widget = root.nextInFocusChain()
-    while widget is not None and widget is not root:
-        if root.isAncestorOf(widget) and takes_tab(widget) and widget.isVisible():
-            chain.append(widget)
-        widget = widget.nextInFocusChain()
-    for one, other in pairwise(chain):
-        if one.parentWidget() is other.parentWidget():
-            yield one, other
-
-
-def same_keys(root: QWidget) -> dict[str, list[str]]:
-    """Return the Alt keys that more than one shown widget or menu answers to."""
-    owners: dict[str, list[str]] = {}
-    for part in root.findChildren(QWidget):
-        text = part.text() if isinstance(part, QAbstractButton | QLabel) else ""
-        if isinstance(part, QLabel) and part.buddy() is None:
-            continue
-        if part.isVisible() and (keys := QKeySequence.mnemonic(text).toString()):
-            owners.setdefault(keys, []).append(text)
-    if isinstance(root, MainWindow):
-        for action in root.menuBar().actions():
-            keys = QKeySequence.mnemonic(action.text()).toString()
-            owners.setdefault(keys, []).append(action.text())
-    return {keys: texts for keys, texts in owners.items() if len(texts) > 1}
+from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
 
 
 @pytest.fixture
@@ -140,6 +54,9 @@ def test_the_checks_see_what_is_wrong(qtbot: QtBot) -> None:
     assert nameless(dialog) == ["QLineEdit in QDialog"]
     assert out_of_order(dialog) == ["Lower -> Lift in QDialog"]
     assert list(same_keys(dialog)) == ["Alt+L"]
+    assert not faint(dialog)
+    upper.setStyleSheet("color: #999999; background: #ffffff")
+    assert faint(dialog) == ["'&Lift': #999999 on #ffffff in QDialog"]
 
 
 def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
@@ -153,11 +70,35 @@ def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
             qtbot.waitUntil(lambda: window.central.devices_view.is_built)
             window.central.devices_view.pages.setCurrentIndex(1)
             window.central.devices_view.pages.setCurrentIndex(2)
+        qtbot.waitUntil(lambda: window.central.explanation.settled)
         wrong[f"{window.tabs.tabText(index)}: order"] = out_of_order(window)
         wrong[f"{window.tabs.tabText(index)}: keys"] = same_keys(window)
     wrong["names"] = nameless(window)
     assert len(controls(window)) > 50
     assert not {what: found for what, found in wrong.items() if found}
+
+
+def test_every_view_is_readable_in_both_themes_and_maps_are_said_in_words(
+    qtbot: QtBot, qapp: QApplication, full_window: MainWindow
+) -> None:
+    window = full_window
+    found: set[str] = set()
+    for theme in (DARK, LIGHT):
+        apply_theme(qapp, theme)
+        window.set_theme(theme)
+        for index in range(window.tabs.count()):
+            window.show_tab(index)
+            qtbot.waitUntil(lambda: window.central.explanation.settled)
+            if index == DEVICES_TAB:
+                qtbot.waitUntil(lambda: window.central.devices_view.is_built)
+            found |= set(faint(window))
+    assert not found
+    view = window.central.attention_view
+    interface = QAccessible.queryAccessibleInterface(view.map)
+    assert interface.text(QAccessible.Text.Name) == "Maps of attention"
+    said = interface.text(QAccessible.Text.Description)
+    assert view.table.model().rowCount() > 0
+    assert said.startswith(f"{view.table.model().rowCount()} rows, ")
 
 
 def test_the_start_page_is_named_and_in_order(qtbot: QtBot, window: MainWindow) -> None:
@@ -187,24 +128,6 @@ def test_dialogs_name_their_controls_and_are_read_in_order(
     for dialog in dialogs:
         dialog.close()
     assert not {name: wrong for name, wrong in found.items() if any(wrong)}
-
-
-def test_the_wizard_names_its_controls_and_is_read_in_order(
-    qtbot: QtBot, workspace: Workspace, tmp_path: Path
-) -> None:
-    desk = ProbingDesk(tmp_path / "store" / "store.db", workspace)
-    wizard = ProbingWizard(desk)
-    qtbot.addWidget(wizard)
-    wizard.show()
-    qtbot.waitUntil(lambda: wizard.is_built)
-    wrong: dict[str, object] = {"names": nameless(wizard)}
-    for page in range(wizard.pages.count()):
-        wizard.show_page(page)
-        wrong[f"page {page}: order"] = out_of_order(wizard)
-        wrong[f"page {page}: keys"] = same_keys(wizard)
-    wizard.close()
-    desk.close()
-    assert not {what: found for what, found in wrong.items() if found}
 
 
 def test_every_action_is_in_a_menu_with_a_letter_of_its_own(window: MainWindow) -> None:

@@ -14,20 +14,7 @@ from ctm_gui.theme import (
     palette_of,
 )
 from predictor.core.resources import resources_dir
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance after WCAG 2.2."""
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
+from tests.gui.accessible import contrast
 
 
 def test_the_formula_knows_black_on_white() -> None:

@@ -1,0 +1,112 @@
+"""The wizard and the dialogs that ask: names, order, keys and contrast of their controls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtWidgets import QApplication, QDialog, QInputDialog
+from pytestqt.qtbot import QtBot
+
+from ctm_gui.presenters.probing import ProbingDesk
+from ctm_gui.presenters.probing_choice import Way
+from ctm_gui.presenters.probing_results import ResultRow
+from ctm_gui.presenters.probing_run import HostKeyQuestion
+from ctm_gui.presenters.report import ReportDesk
+from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
+from ctm_gui.views.change_dialog import ChangeDialog
+from ctm_gui.views.conflicts_dialog import ConflictsDialog
+from ctm_gui.views.main_window import MainWindow
+from ctm_gui.views.report_dialog import ReportDialog
+from ctm_gui.views.truth_dialog import TruthDialog
+from ctm_gui.wizard.host_key import HostKeyDialog
+from ctm_gui.wizard.window import RESULT, TARGET, ProbingWizard
+from predictor.core.units import LatencyUnit
+from predictor.services.past_predictions import StoredPrediction
+from predictor.services.project_import import Choice, Conflict, Subject
+from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
+from tests.unit.services.past import predictions_of, small_model
+
+THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+
+
+def wrong_with(window: QDialog) -> list[object]:
+    checks = (nameless, out_of_order, same_keys, faint)
+    return [found for check in checks if (found := check(window))]
+
+
+@pytest.fixture
+def wizard(qtbot: QtBot, workspace: Workspace, tmp_path: Path) -> Iterator[ProbingWizard]:
+    desk = ProbingDesk(tmp_path / "store" / "store.db", workspace)
+    wizard = ProbingWizard(desk)
+    qtbot.addWidget(wizard)
+    wizard.show()
+    qtbot.waitUntil(lambda: wizard.is_built)
+    yield wizard
+    wizard.close()
+    desk.close()
+
+
+@THEMES
+def test_every_page_of_the_wizard_is_named_in_order_and_readable(
+    qapp: QApplication, wizard: ProbingWizard, theme: Theme
+) -> None:
+    apply_theme(qapp, theme)
+    wizard.set_theme(theme)
+    wizard.result_page.of_models.show()  # as it is with models in the window
+    wrong: dict[str, object] = {}
+    for page in range(wizard.pages.count()):
+        wizard.show_page(page)
+        wrong[f"page {page}"] = wrong_with(wizard)
+    wizard.show_page(TARGET)
+    for way in Way:
+        wizard.target_page.choose(way)
+        wrong[way.name] = wrong_with(wizard)
+    assert len(controls(wizard)) > 30
+    assert not {what: found for what, found in wrong.items() if found}
+
+
+def test_the_reason_why_a_network_is_left_out_is_asked_by_name(
+    wizard: ProbingWizard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = wizard.result_page
+    wizard.show_page(RESULT)
+    monkeypatch.setattr(page, "_excludable", lambda: ResultRow("net", "print", 1.0))
+    page._ask_reason()
+    dialog = page.findChild(QInputDialog)
+    assert controls(dialog)
+    assert not wrong_with(dialog)
+    dialog.reject()
+
+
+def make_dialogs(workspace: Workspace, folder: Path, window: MainWindow) -> list[QDialog]:
+    net = small_model()
+    stored = StoredPrediction("id", 0, "", "", predictions_of(net)[0])
+    conflict = Conflict(Subject.MARKS, "id", "net on Board", "mine", "theirs", tuple(Choice))
+    opened = SimpleNamespace(path="team.ctmproject", plan=SimpleNamespace(conflicts=(conflict,)))
+    return [
+        TruthDialog(stored, "Board", LatencyUnit.MS, window),
+        ConflictsDialog(opened, window),  # type: ignore[arg-type]
+        ChangeDialog((), (), LatencyUnit.MS, window),
+        HostKeyDialog(HostKeyQuestion("board", 22, "ed25519", "SHA256:abc"), window),
+        ReportDialog(ReportDesk(workspace.recorder), str(folder), window),
+    ]
+
+
+@THEMES
+def test_dialogs_that_ask_are_named_in_order_and_readable(
+    qapp: QApplication, workspace: Workspace, window: MainWindow, tmp_path: Path, theme: Theme
+) -> None:
+    apply_theme(qapp, theme)
+    wrong = {}
+    for dialog in make_dialogs(workspace, tmp_path, window):
+        dialog.show()
+        assert controls(dialog)
+        wrong[type(dialog).__name__] = wrong_with(dialog)
+        if isinstance(dialog, ReportDialog):
+            dialog.stop()
+        dialog.close()
+    assert not {name: found for name, found in wrong.items() if found}
