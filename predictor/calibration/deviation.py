@@ -32,6 +32,7 @@ _SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of b and w, times what is usu
 _SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
 _NOISES: Final = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # of the noise, times what is usual
 _NOISE_SPREAD: Final = 0.7
+_LEAST_MS: Final = 1e-300
 _APART: Final = 4.0  # of the tilt of a part from the median of its graph's
 
 
@@ -67,9 +68,9 @@ class Expectation:
 
     def latency_ms(self, weights: Vector) -> float:
         """Return the latency at deviation ``weights`` [F], but for the factor exp(b)."""
-        total = self.expected_ms
-        tilt = float((self.parts_ms * part_tilts(self.responses, weights)).sum()) / total
-        return total * float(np.exp(tilt))
+        tilts = part_tilts(self.responses, weights)
+        tilted = tilted_ms(self.parts_ms[..., None], np.array([self.run_ms]), tilts[..., None])
+        return float(tilted[0])
 
     @property
     def response(self) -> Vector:
@@ -88,6 +89,33 @@ def part_tilts(responses: Vector, weights: Vector) -> Vector:
     tilts: Vector = responses @ weights
     usual = np.median(tilts, axis=(0, 1))
     return np.clip(tilts, usual - _APART, usual + _APART)
+
+
+def tilted_ms(parts_ms: Vector, run_ms: Vector, tilts: Vector) -> Vector:
+    """Return the latencies of one graph on T targets, float64 [T], its parts tilted.
+
+    A sum of parts, times exp of the mean of their tilts by their shares, falls where a part grows
+    that is tilted far below the others: a larger batch would be faster. So the latency is the
+    highest of all that the graph's launches have with no more arithmetic and traffic than its own;
+    that of a larger batch is the highest of more. In each part the latency falls first and rises
+    then, so its highest has each part whole or not at all, and those are whole that are tilted
+    most.
+
+    Args:
+        parts_ms: float64 [R, 3, T], arithmetic, traffic and launches of each operator.
+        run_ms: float64 [T].
+        tilts: float64 [R, 3, T].
+    """
+    amounts = parts_ms[:, :2].reshape(-1, len(run_ms))
+    falling = tilts[:, :2].reshape(-1, len(run_ms))
+    order = np.argsort(-falling, axis=0)
+    amounts = np.take_along_axis(amounts, order, axis=0)
+    tilted = amounts * np.take_along_axis(falling, order, axis=0)
+    launches = parts_ms[:, 2].sum(axis=0) + run_ms
+    whole = np.cumsum(np.concatenate([launches[None], amounts]), axis=0)
+    moved = np.cumsum(np.concatenate([(parts_ms[:, 2] * tilts[:, 2]).sum(axis=0)[None], tilted]), 0)
+    highest: Vector = (whole * np.exp(moved / np.maximum(whole, _LEAST_MS))).max(axis=0)
+    return highest
 
 
 @dataclass(frozen=True, eq=False)

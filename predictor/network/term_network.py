@@ -14,6 +14,18 @@ from predictor.network.config import NetworkConfig
 from predictor.network.encoder import Encoding, GraphEncoder
 from predictor.network.head import Conversation
 from predictor.network.hodm import ConfigurationTokens, Dialogue
+from predictor.network.kinds import (
+    CONVOLUTION,
+    DEPTHWISE,
+    DEPTHWISE_FEATURE,
+    GROUPED,
+    GROUPED_FEATURE,
+    KIND_RESPONSE,
+    OPERATOR_KINDS,
+    POINTWISE,
+    WINDOW_FEATURE,
+    kind_of_operators,
+)
 from predictor.network.pooling import segment_sum
 from predictor.network.repeatable import repeatable
 from predictor.network.scaling import Scaling
@@ -25,6 +37,7 @@ _START: Final = (0.3, 0.0, 0.0, -2.0, -2.0, -2.0, -3.0)
 _RANGE: Final = 6.0  # of the logarithm of a factor
 _RUN_MS: Final = 1e-2
 _PARTS: Final = max(KINDS) + 1
+_POINT: Final = 0.9  # of log(1 + window height): a window of 1 has 0.69, one of 2 has 1.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +106,34 @@ class TermOutput:
         return torch.log(total), responses
 
 
+class OperatorKinds(nn.Module):
+    """Responses by kind of operator: of arithmetic and traffic, not of launches.
+
+    Args:
+        operators: rows of the operator vocabulary.
+    """
+
+    kind: Tensor
+    parts: Tensor
+
+    def __init__(self, operators: int) -> None:
+        super().__init__()
+        self.register_buffer("kind", torch.from_numpy(kind_of_operators(operators)), False)
+        parts = torch.tensor([KIND_RESPONSE, KIND_RESPONSE, 0.0])
+        self.register_buffer("parts", parts[:, None], False)
+
+    def forward(self, graphs: GraphBatch, running: Tensor) -> Tensor:
+        """Return [R, 3, K] of the running operators, features scale-free."""
+        code, features = graphs.op_code[running], graphs.features[running]
+        kind = self.kind[torch.where(code < len(self.kind), code, 0)]
+        finer = torch.where(features[:, WINDOW_FEATURE] > _POINT, CONVOLUTION, POINTWISE)
+        finer = torch.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
+        finer = torch.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)
+        kind = torch.where(kind == CONVOLUTION, finer, kind)
+        one_hot = (kind[:, None] == torch.arange(len(OPERATOR_KINDS))).to(features.dtype)
+        return one_hot[:, None, :] * self.parts
+
+
 class TargetSummary(nn.Module):
     """A few numbers that say what a target is like, blurred while learning.
 
@@ -126,7 +167,7 @@ class TermNetwork(nn.Module):
     Args:
         config: metrics are what the dialogue attends to; features are the scale-free ones.
         choices: of each of C choices the kind that it is of, by number.
-        responses: F.
+        responses: how many are learned, beside those of kinds of operators.
         scaling: statistics of the node features.
         summary: numbers that describe a target.
         blur: of these, while learning.
@@ -152,10 +193,11 @@ class TermNetwork(nn.Module):
                 f"they are of {len(scaling.names)} columns, the network reads {config.features}",
                 "fit them on graphs of this version",
             )
-        self.config, self.choices, self.response_count = config, len(choices), responses
+        self.config, self.choices, self._learned = config, len(choices), responses
         width = config.width
         with repeatable(config.seed):
             self.encoder = GraphEncoder(config, scaling)
+            self.kinds = OperatorKinds(config.operators)
             self.response = nn.Linear(width, _PARTS * responses)
             self.response_scale = nn.Parameter(torch.full((responses,), -1.0))
             self.meeting = nn.Linear(width, width)
@@ -173,6 +215,11 @@ class TermNetwork(nn.Module):
         with torch.no_grad():
             self.log_factor.bias.copy_(torch.tensor(_START))
 
+    @property
+    def response_count(self) -> int:
+        """F, learned ones and one for each kind of operators."""
+        return self._learned + len(OPERATOR_KINDS)
+
     def encode(self, graphs: GraphBatch, running: Tensor) -> RunningOperators:
         """Run the graph layers over all operators, and return those that run.
 
@@ -184,7 +231,8 @@ class TermNetwork(nn.Module):
         states, graph = encoding.states[running], graphs.graph[running]
         scale = torch.exp(self.response_scale)
         raw = self.response(torch.tanh(states.squeeze(1)))
-        responses = raw.reshape(-1, _PARTS, self.response_count) * scale
+        learned = raw.reshape(-1, _PARTS, self._learned) * scale
+        responses = torch.cat([learned, self.kinds(graphs, running)], dim=-1)
         ones = torch.ones_like(graph)
         counts = torch.zeros_like(graphs.node_counts).index_add_(0, graph, ones).clamp(min=1)
         return RunningOperators(states, responses, graph, counts)

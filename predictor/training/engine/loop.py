@@ -54,7 +54,7 @@ class Recipe:
         steps: blocks that are learned from.
         width: d.
         layers: graph layers.
-        responses: F.
+        responses: that are learned, beside those of kinds of operators.
         summary: numbers that describe a target.
         blur: of these, standard deviation while learning.
         rate: highest learning rate.

@@ -12,6 +12,7 @@ from predictor.calibration.deviation import (
     DeviationPrior,
     Expectation,
     part_tilts,
+    tilted_ms,
 )
 from predictor.core.errors import InputError
 
@@ -48,6 +49,42 @@ def test_slower_arithmetic_by_hand() -> None:
     np.testing.assert_allclose(
         graph.shares(slower), [[stretched / (stretched + 1.0), 1.0 / (stretched + 1.0), 0.0]]
     )
+
+
+def test_a_part_far_below_the_others_does_not_pull_them_down_by_hand() -> None:
+    launches = np.array([[2.0, 1.0, 1.0]])
+    tilts = np.array([[-3.0, 0.5, 0.0]])
+
+    # Of 4 ms the mean tilt is (-6 + 0.5) / 4; without the arithmetic it is 0.25 of 2 ms.
+    assert 4.0 * np.exp(-1.375) < 2.0 * np.exp(0.25)
+    found = tilted_ms(launches[..., None], np.zeros(1), tilts[..., None])
+    np.testing.assert_allclose(found, [2.0 * np.exp(0.25)])
+    assert tilted_ms(np.zeros((1, 3, 1)), np.zeros(1), tilts[..., None]) == [0.0]
+
+
+@given(seed=st.integers(0, 10**6), size=st.floats(0.1, 30.0), more=st.floats(1.0, 50.0))
+def test_more_arithmetic_or_traffic_in_any_part_is_never_faster(
+    seed: int, size: float, more: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    graph, weights = mixed(1, seed)[0], size * rng.standard_normal(3)
+    grown = graph.parts_ms.copy()
+    grown[:, :2] *= np.where(rng.random((len(grown), 2)) < 0.3, more, 1.0)
+
+    larger = Expectation(grown, graph.responses, graph.run_ms)
+
+    assert larger.latency_ms(weights) >= graph.latency_ms(weights) * (1 - 1e-12) > 0
+
+
+@given(seed=st.integers(0, 10**6))
+def test_a_small_deviation_is_the_mean_tilt_of_the_parts(seed: int) -> None:
+    graph = mixed(1, seed)[0]
+    weights = 0.1 * np.random.default_rng(seed).standard_normal(3)
+    tilts = part_tilts(graph.responses, weights)
+
+    mean = (graph.parts_ms * tilts).sum() / graph.expected_ms
+
+    assert graph.latency_ms(weights) == pytest.approx(graph.expected_ms * np.exp(mean))
 
 
 def test_shares_of_a_graph_that_takes_no_time_are_alike() -> None:

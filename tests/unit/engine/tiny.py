@@ -28,6 +28,7 @@ from predictor.engine.related import Place
 from predictor.graph.operators import OPERATORS
 from predictor.network.config import NetworkConfig
 from predictor.network.features import exact_features
+from predictor.network.kinds import OPERATOR_KINDS
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
@@ -70,7 +71,7 @@ def tiny_card(network: TermNetwork) -> EngineCard:
     """Return the card of a network."""
     return EngineCard(
         name="closertome/1",
-        responses=RESPONSES,
+        responses=network.response_count,
         operators=network.config.operators,
         facts=FACTS,
         typical=TYPICAL,
@@ -89,12 +90,13 @@ def tiny_card(network: TermNetwork) -> EngineCard:
 
 def tiny_signatures() -> ShippedSignatures:
     """Return what is known of ``PROBED``: half as fast as expected, and surely so."""
-    size = 1 + RESPONSES
-    covariance = np.diag([0.01, 0.02, 0.02])[np.tril_indices(size)]
+    learned, kinds = [np.log(2.0), 0.3, -0.2], np.zeros(len(OPERATOR_KINDS))
+    spread = np.concatenate([[0.01, 0.02, 0.02], kinds + 0.02])
+    covariance = np.diag(spread)[np.tril_indices(len(spread))]
     c = PROBED.configuration
     return ShippedSignatures(
         (signature_key(Place(PROBED.device.id, c.runtime, str(c.precision), 0)),),
-        np.array([[np.log(2.0), 0.3, -0.2]], np.float32),
+        np.concatenate([learned, kinds])[None].astype(np.float32),
         covariance[None].astype(np.float32),
         np.array([0.05], np.float32),
         np.array([12], np.int32),

@@ -53,7 +53,7 @@ def trained() -> Trained:
 def error(found: Trained) -> float:
     expected, m = found.expected(small_corpus(), rows()), small_corpus().measurements
     off = [
-        np.log(expected[graph, target].latency_ms(np.zeros(2)) / latency_ms)
+        np.log(expected[graph, target].expected_ms / latency_ms)
         for graph, target, latency_ms in zip(
             m.graph.tolist(), m.target.tolist(), m.latency_ms.tolist(), strict=True
         )
@@ -110,7 +110,7 @@ def test_what_is_written_predicts_what_was_trained(tmp_path: Path) -> None:
     )
     graph = corpus.graphs.operator_graph(int(m.graph[row]))
     table = engine.predict([graph], [targets()[m.target[row]]], {})
-    own = expected[int(m.graph[row]), int(m.target[row])].latency_ms(np.zeros(2))
+    own = expected[int(m.graph[row]), int(m.target[row])].expected_ms
     assert table.latency_ms[0, 0] == pytest.approx(max(own, table.bound_ms[0, 0]), rel=1e-3)
 
 
