@@ -6,10 +6,12 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from functools import partialmethod
 from pathlib import Path
 
 import hypothesis
 import pytest
+from pytestqt.qtbot import QtBot
 
 from predictor.core.libraries import settle_libraries
 
@@ -30,6 +32,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FAIL_ON_SKIP = os.environ.get("CTM_FAIL_ON_SKIP") == "1"
+PATIENCE_MS = 30_000
+
+
+class PatientBot(QtBot):
+    """Waits up to 30 s instead of 5: other processes can have the processors that long."""
+
+    waitActive = partialmethod(QtBot.waitActive, timeout=PATIENCE_MS)  # noqa: N815  # Qt's names
+    waitExposed = partialmethod(QtBot.waitExposed, timeout=PATIENCE_MS)  # noqa: N815
+    waitSignal = partialmethod(QtBot.waitSignal, timeout=PATIENCE_MS)  # noqa: N815
+    waitSignals = partialmethod(QtBot.waitSignals, timeout=PATIENCE_MS)  # noqa: N815
+    waitUntil = partialmethod(QtBot.waitUntil, timeout=PATIENCE_MS)  # noqa: N815
+
+
+@pytest.fixture
+def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
+    """Return pytest-qt's robot, but a patient one."""
+    return PatientBot(request)
 
 
 @pytest.fixture(autouse=True)
