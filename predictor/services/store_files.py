@@ -15,7 +15,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.store import maintenance
 from predictor.store import models as model_records
 from predictor.store.copies import keep_aside, put_back, write_copy
-from predictor.store.database import Database, open_read_only, store_path
+from predictor.store.database import Database, has_store, open_read_only, store_path
 from predictor.store.failures import explained
 from predictor.store.recognition import refuse_other_program
 
@@ -39,7 +39,7 @@ def store_info(path: Path | None = None) -> dict[str, object]:
         InputError: the file is not a store, or a newer program's.
         HostError: it cannot be read.
     """
-    if not _is_there(path):
+    if not has_store(path):
         return maintenance.info_of_none(store_path(path))
     with closing(open_read_only(path)) as database:
         return maintenance.info(database)
@@ -52,7 +52,7 @@ def store_problems(path: Path | None = None) -> list[str]:
         InputError: the file is not a store, or a newer program's.
         HostError: it cannot be read.
     """
-    if not _is_there(path):
+    if not has_store(path):
         return []
     with closing(open_read_only(path)) as database:
         return problems(database)
@@ -84,7 +84,7 @@ def back_up(target: Path, path: Path | None = None, *, replacing: bool = False) 
         HostError: the store is damaged, or the copy cannot be written.
     """
     location = store_path(path)
-    if not _is_there(location):
+    if not has_store(location):
         raise InputError(str(location), "there is no store yet", "name its file with --store")
     _check_target(target, location, replacing=replacing)
     open_read_only(location).close()
@@ -122,10 +122,6 @@ def restore(source: Path, path: Path | None = None) -> Restored:
     finally:
         staged.unlink(missing_ok=True)
     return Restored(location, kept)
-
-
-def _is_there(path: Path | None) -> bool:
-    return os.path.exists(store_path(path))  # noqa: PTH110  # Path's raises where a name is too long
 
 
 def _same(one: Path, other: Path) -> bool:

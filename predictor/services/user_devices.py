@@ -22,7 +22,7 @@ from predictor.devices.schema import (
     read_device,
 )
 from predictor.store import devices as device_records
-from predictor.store.database import Database, open_database, store_path
+from predictor.store.database import Database, has_store, open_database
 
 __all__ = [
     "DeviceFile",
@@ -93,11 +93,9 @@ def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
         InputError: the file is not a store, or a newer program's.
         HostError: the store cannot be read.
     """
-    location = store_path(path)
-    if not os.path.exists(location):  # noqa: PTH110  # Path's raises where a name is too long
+    if not has_store(path):
         return ()
-    database = open_database(location)
-    with closing(database):
+    with closing(open_database(path)) as database:
         return tuple(device_records.every(database))
 
 

@@ -70,6 +70,11 @@ def store_path(path: Path | None = None) -> Path:
     return Path(platformdirs.user_data_dir("CloserToMe", appauthor=False)) / "store.sqlite"
 
 
+def has_store(path: Path | None = None) -> bool:
+    """Whether there is a file where :func:`store_path` says; opening would make one."""
+    return os.path.exists(store_path(path))  # noqa: PTH110  # Path's raises where a name is too long
+
+
 def open_database(path: Path | None = None, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Database:
     """Open the store, making its folder and its tables where they are missing.
 
