@@ -21,7 +21,7 @@ def show_about(parent: QWidget) -> QMessageBox:
         tr("Predicts how fast an ONNX model will run on hardware that is not on your desk.")
     )
     box.setInformativeText(versions())
-    copy = box.addButton("Copy Versions", QMessageBox.ButtonRole.ActionRole)
+    copy = box.addButton(tr("Copy Versions"), QMessageBox.ButtonRole.ActionRole)
     copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(versions()))
     box.setStandardButtons(QMessageBox.StandardButton.Close)
     box.open()

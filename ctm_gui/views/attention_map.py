@@ -155,7 +155,9 @@ class AttentionMap(QWidget):
         self.rows_plot.set_content_height(layout.height_px)
         self._show_images()
         self.setAccessibleDescription(
-            f"{layout.order.size} rows, {layout.metrics} metrics; the table below says the same."
+            tr("{size} rows, {metrics} metrics; the table below says the same.").format(
+                size=layout.order.size, metrics=layout.metrics
+            )
         )
         self._repaint()
 

@@ -27,7 +27,7 @@ from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.attention_map import AttentionMap
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
@@ -36,8 +36,8 @@ from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.prediction import OperatorTable
 
-_NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."
-_NO_ATTENTION = (
+_NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick a target to see what its operators look at.")
+_NO_ATTENTION = QT_TR_NOOP(
     "This prediction is analytic: it adds up arithmetic and traffic, and nothing attends to "
     "anything. Attention is shown for predictions of the CloserToMe network, whose basis in "
     "Compare is zero-shot, probed or measured."
@@ -61,7 +61,7 @@ class AttentionView(QWidget):
         self._make_controls()
         self.map = AttentionMap()
         self._model = GridModel(Grid(0, ()), self)
-        self.table = GridView(self._model, "Attention")
+        self.table = GridView(self._model, tr("Attention"))
         self._arrange()
         self._connect()
         self.show_table(None)
@@ -78,8 +78,8 @@ class AttentionView(QWidget):
         """
         has_attention = table is not None and table.attention and table.attention.metrics
         if table is None or device is None or not table.names or not has_attention:
-            reason = shown(message) if message else _NOTHING_YET
-            self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
+            reason = shown(message) if message else tr(_NOTHING_YET)
+            self._show_nothing(reason if table is None or not table.names else tr(_NO_ATTENTION))
             return
         self._summary = AttentionSummary(table, device)
         sentences = (self._summary.blend_sentence(), self._summary.residual_sentence())
@@ -123,15 +123,15 @@ class AttentionView(QWidget):
         self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
         self.search_box.setClearButtonEnabled(True)
         self.search_box.setAccessibleName(tr("Search operators"))
-        self.matches = _muted_label("Matches")
+        self.matches = _muted_label(tr("Matches"))
         self.group_box = QCheckBox(tr("&Group by type"))
         self.group_box.setToolTip(tr("One row a type of operator: the mean of what they look at."))
         self.save_button = QPushButton(tr("S&ave…"))
         self.save_button.setToolTip(tr("Save the maps as a picture, or their numbers as CSV."))
-        self.pairs = _muted_label("What operators look mostly at", role="heading")
-        self.weights = _muted_label("Blend and residual weight")
-        self.cell = _muted_label("Cell under the cursor")
-        self._message = _muted_label("Message", role="empty")
+        self.pairs = _muted_label(tr("What operators look mostly at"), role="heading")
+        self.weights = _muted_label(tr("Blend and residual weight"))
+        self.cell = _muted_label(tr("Cell under the cursor"))
+        self._message = _muted_label(tr("Message"), role="empty")
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
 
     def _arrange(self) -> None:
@@ -221,7 +221,11 @@ class AttentionView(QWidget):
             return np.ones(len(rows), dtype=np.bool_)
         mask = search_mask(rows.search_texts, search)
         count = int(mask.sum())
-        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
+        self.matches.setText(
+            ""
+            if count == mask.size
+            else tr("{count} of {size}").format(count=count, size=mask.size)
+        )
         return mask
 
     def _show_map(self, *_: object) -> None:

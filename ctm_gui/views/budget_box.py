@@ -24,7 +24,7 @@ class BudgetBox(QDoubleSpinBox):
         super().__init__(parent)
         self.setRange(0.0, _LARGEST_MS)
         self.setDecimals(4)
-        self.setSuffix(" ms")
+        self.setSuffix(tr(" ms"))
         self.setSpecialValueText(tr("no budget"))
         self.setKeyboardTracking(False)
         self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)

@@ -38,7 +38,7 @@ class ChangeDialog(QDialog):
         self.heading.setProperty("role", "heading")
         self.heading.setWordWrap(True)
         self._model = GridModel(ChangeGrid(entries, rows, unit), self)
-        self.table = GridView(self._model, "Then and now")
+        self.table = GridView(self._model, tr("Then and now"))
         for key, width_px in _LEAST_PX.items():
             self.table.set_least_width(key, width_px)
         self.table.fit_columns()

@@ -8,17 +8,17 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.metric_field import note_label, show_note
 from predictor.services.device_form import CLUSTERS, ClusterFields
 
 # Field, title, width.
 _CELLS = (
-    ("name", "Core", 180),
-    ("cores", "Cores", 70),
-    ("clock_mhz", "Clock, MHz", 96),
-    ("fp32_au_per_core", "FP32 FMA lanes", 110),
+    ("name", QT_TR_NOOP("Core"), 180),
+    ("cores", QT_TR_NOOP("Cores"), 70),
+    ("clock_mhz", QT_TR_NOOP("Clock, MHz"), 96),
+    ("fp32_au_per_core", QT_TR_NOOP("FP32 FMA lanes"), 110),
 )
 
 
@@ -81,7 +81,7 @@ class ClustersEditor(QWidget):
         self.cells = []
         for column, (_name, title, _width) in enumerate(_CELLS):
             if count:
-                label = QLabel(title)
+                label = QLabel(tr(title))
                 label.setProperty("role", "muted")
                 self._grid.addWidget(label, 0, column)
         for row in range(count):
@@ -95,7 +95,7 @@ class ClustersEditor(QWidget):
             cell = FormLineEdit()
             cell.setFixedWidth(width)
             cell.setReadOnly(not editable)
-            cell.setAccessibleName(f"{title} of row {row + 1}")
+            cell.setAccessibleName(tr("{title} of row {row}").format(title=tr(title), row=row + 1))
             cell.setAcceptDrops(False)
             cell.textEdited.connect(
                 lambda text, row=row, name=name: self._on_edited(row, name, text)
@@ -105,7 +105,7 @@ class ClustersEditor(QWidget):
         self.cells.append(cells)
         if editable:
             remove = QPushButton(tr("Remove"))
-            remove.setAccessibleName(f"Remove row {row + 1}")
+            remove.setAccessibleName(tr("Remove row {row}").format(row=row + 1))
             remove.clicked.connect(lambda _=False, row=row: self._remove(row))
             self._grid.addWidget(remove, row + 1, len(_CELLS))
 

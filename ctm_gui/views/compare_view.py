@@ -30,7 +30,7 @@ from ctm_gui.presenters.comparison_groups import GroupOrder, target_groups
 from ctm_gui.presenters.comparison_summary import summary
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
 from ctm_gui.views.save_plot import ask_and_save
@@ -38,7 +38,7 @@ from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.turns import NextTurn
 from predictor.core.units import LatencyUnit
 
-_NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
+_NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick targets to compare their latency here.")
 
 
 # Names tell the rows apart: they stay readable, and the table scrolls instead.
@@ -67,7 +67,7 @@ class CompareView(QWidget):
         self._make_controls()
         self.chart = LatencyChart()
         self._model = ComparisonModel(self)
-        self.table = GridView(self._model, "Predictions")
+        self.table = GridView(self._model, tr("Predictions"))
         self.table.details_of = self._model.details
         for key, width_px in _NAME_WIDTHS_PX.items():
             self.table.set_least_width(key, width_px)
@@ -151,7 +151,7 @@ class CompareView(QWidget):
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
-        for text, box in (("&Budget", self.budget_box), ("So&rt bars", self.order_box)):
+        for text, box in ((tr("&Budget"), self.budget_box), (tr("So&rt bars"), self.order_box)):
             label = QLabel(text)
             label.setBuddy(box)
             controls.addWidget(label)
@@ -170,7 +170,7 @@ class CompareView(QWidget):
         self._parts.setStretchFactor(0, 3)
         self._parts.setStretchFactor(1, 2)
         self._parts.setSizes([600, 400])
-        self._empty = QLabel(_NOTHING_YET)
+        self._empty = QLabel(tr(_NOTHING_YET))
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setProperty("role", "empty")
         self._stack = QStackedWidget()
@@ -229,7 +229,9 @@ class CompareView(QWidget):
 
     def _show_matches(self) -> None:
         shown, count = self._model.rowCount(), len(self._data)
-        self.matches.setText("" if shown == count else f"{shown} of {count}")
+        self.matches.setText(
+            "" if shown == count else tr("{shown} of {count}").format(shown=shown, count=count)
+        )
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._mask())

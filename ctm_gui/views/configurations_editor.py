@@ -37,8 +37,8 @@ class ConfigurationsEditor(QWidget):
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Configurations"))
         self.list.setFixedHeight(_LIST_PX)
-        self.runtime = _combo("Runtime", sorted(RUNTIMES))
-        self.precision = _combo("Precision", [PRECISION_NAMES[p] for p in Precision])
+        self.runtime = _combo(tr("Runtime"), sorted(RUNTIMES))
+        self.precision = _combo(tr("Precision"), [PRECISION_NAMES[p] for p in Precision])
         self.threads = QSpinBox(minimum=0, maximum=_MAX_THREADS)
         self.threads.setSpecialValueText(tr("all threads"))
         self.threads.setAccessibleName(tr("Threads"))
@@ -67,7 +67,7 @@ class ConfigurationsEditor(QWidget):
                 text = configuration_text(configuration)
                 if configuration.runtime == "unknown":
                     text = f"runtime not known, {text}"
-                self.list.addItem(f"{text}  (usual)" if number == 0 else text)
+                self.list.addItem(tr("{text}  (usual)").format(text=text) if number == 0 else text)
             self.list.setCurrentRow(min(row, len(configurations) - 1))
         for widget in self._controls:
             widget.setVisible(editable)
@@ -108,7 +108,7 @@ class ConfigurationsEditor(QWidget):
             self.threads.value(),
         )
         if new in self._configurations:
-            self.show_problem("This runtime and precision is in the list already.")
+            self.show_problem(tr("This runtime and precision is in the list already."))
         else:
             self.edited.emit((*self._configurations, new))
 

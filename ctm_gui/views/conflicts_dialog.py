@@ -20,14 +20,18 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.projects import OpenedProject
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.wording import shown
 from predictor.services.project_import import Choice, Conflict, Subject, always
 
-_WORDS = {Choice.KEEP: "Keep mine", Choice.TAKE: "Take theirs", Choice.BOTH: "Keep both"}
-_MARKS_BOTH = "Join both"
+_WORDS = {
+    Choice.KEEP: QT_TR_NOOP("Keep mine"),
+    Choice.TAKE: QT_TR_NOOP("Take theirs"),
+    Choice.BOTH: QT_TR_NOOP("Keep both"),
+}
+_MARKS_BOTH = QT_TR_NOOP("Join both")
 _SIZE_PX = (900, 420)
-_TITLES = ("What", "Which", "Mine", "Theirs", "Do")
+_TITLES = (QT_TR_NOOP("What"), QT_TR_NOOP("Which"), QT_TR_NOOP("Mine"), QT_TR_NOOP("Theirs"), "Do")
 _ANSWER = len(_TITLES) - 1
 
 
@@ -45,16 +49,19 @@ class ConflictsDialog(QDialog):
         self._conflicts = opened.plan.conflicts
         self.setWindowTitle(tr("Conflicts"))
         self.resize(*_SIZE_PX)
-        count = len(self._conflicts)
         self.heading = QLabel(
-            f"{shown(Path(opened.path).name)} and this store differ in {count} "
-            f"{'thing' if count == 1 else 'things'}. Everything else is new or the same. "
-            "Nothing is written before you choose."
+            tr(
+                "Things in which {project} and this store differ: {count}. Everything else is new "
+                "or the same. Nothing is written before you choose."
+            ).format(project=shown(Path(opened.path).name), count=len(self._conflicts))
         )
         self.heading.setWordWrap(True)
         self.boxes: list[QComboBox] = []
         self.table = self._make_table()
-        self.all_buttons = {choice: QPushButton(f"{_WORDS[choice]}: all") for choice in Choice}
+        self.all_buttons = {
+            choice: QPushButton(tr("{what}: all").format(what=tr(_WORDS[choice])))
+            for choice in Choice
+        }
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
         self.buttons.button(kinds.Ok).setText(tr("Import"))
@@ -82,7 +89,7 @@ class ConflictsDialog(QDialog):
 
     def _make_table(self) -> QTableWidget:
         table = QTableWidget(len(self._conflicts), len(_TITLES))
-        table.setHorizontalHeaderLabels(list(_TITLES))
+        table.setHorizontalHeaderLabels([tr(title) for title in _TITLES])
         table.setAccessibleName(tr("Conflicts"))
         table.verticalHeader().hide()
         table.horizontalHeader().setStretchLastSection(True)
@@ -114,8 +121,12 @@ class ConflictsDialog(QDialog):
 
 def _answer_box(conflict: Conflict) -> QComboBox:
     box = QComboBox()
-    box.setAccessibleName(f"What to do about {conflict.subject} {shown(conflict.name)}")
+    box.setAccessibleName(
+        tr("What to do about {subject} {name}").format(
+            subject=conflict.subject, name=shown(conflict.name)
+        )
+    )
     for choice in conflict.choices:
         joins = conflict.subject is Subject.MARKS and choice is Choice.BOTH
-        box.addItem(_MARKS_BOTH if joins else _WORDS[choice])
+        box.addItem(tr(_MARKS_BOTH if joins else _WORDS[choice]))
     return box

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.device_wording import applies
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.clusters_editor import ClustersEditor
 from ctm_gui.views.configurations_editor import ConfigurationsEditor
 from ctm_gui.views.fields import FormLineEdit, FormTextEdit
@@ -26,17 +26,22 @@ from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
 from predictor.services.device_form import CLUSTERS, CONFIGURATIONS
 
 _GROUPS = {
-    MetricGroup.COMPUTE: "Compute",
-    MetricGroup.MEMORY: "Memory",
-    MetricGroup.POWER: "Power",
+    MetricGroup.COMPUTE: QT_TR_NOOP("Compute"),
+    MetricGroup.MEMORY: QT_TR_NOOP("Memory"),
+    MetricGroup.POWER: QT_TR_NOOP("Power"),
 }
-_TEXTS = {"name": "Name", "id": "Id", "vendor": "Vendor", "system": "System"}
+_TEXTS = {
+    "name": QT_TR_NOOP("Name"),
+    "id": "Id",
+    "vendor": QT_TR_NOOP("Vendor"),
+    "system": QT_TR_NOOP("System"),
+}
 _TIPS = {
-    "name": "What people call the device.",
-    "id": "Short name for --device: lower-case letters and digits joined by -, _ or .",
-    "vendor": "Maker of the chip.",
-    "system": "What joins the units of one chip or board; empty where there is one.",
-    "notes": "Anything worth knowing.",
+    "name": QT_TR_NOOP("What people call the device."),
+    "id": QT_TR_NOOP("Short name for --device: lower-case letters and digits joined by -, _ or ."),
+    "vendor": QT_TR_NOOP("Maker of the chip."),
+    "system": QT_TR_NOOP("What joins the units of one chip or board; empty where there is one."),
+    "notes": QT_TR_NOOP("Anything worth knowing."),
 }
 _CLUSTER_FAMILIES = {Family.CPU, Family.MOBILE_CPU, Family.MCU}
 _FIELDS_AT_ONCE = 2
@@ -72,7 +77,7 @@ class DeviceFormView(QScrollArea):
         self._build_texts()
         yield
         for group, title in _GROUPS.items():
-            self._add_heading(title)
+            self._add_heading(tr(title))
             metrics = [metric for metric in METRICS if metric.group is group]
             for start in range(0, len(metrics), _FIELDS_AT_ONCE):
                 self._build_metrics(metrics[start : start + _FIELDS_AT_ONCE])
@@ -175,14 +180,14 @@ class DeviceFormView(QScrollArea):
             )
 
     def _build_configurations(self) -> None:
-        self._add_heading("Runs")
+        self._add_heading(tr("Runs"))
         self.configurations = ConfigurationsEditor(self.widget())
         self._layout.addWidget(self.configurations)
         self._show_configurations()
         self.configurations.edited.connect(self._form.set_configurations)
 
     def _build_clusters(self) -> None:
-        self._clusters_title = self._add_heading("Kinds of cores")
+        self._clusters_title = self._add_heading(tr("Kinds of cores"))
         self.clusters = ClustersEditor(self.widget())
         self._layout.addWidget(self.clusters)
         self._show_clusters()
@@ -194,9 +199,9 @@ class DeviceFormView(QScrollArea):
         grid.setVerticalSpacing(4)
         places = (("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0))
         for name, row, column in places:
-            self._place(grid, name, _TEXTS[name], self.texts[name], (row, column))
-        self._label(grid, "Family", self.family, (2, 2))
-        self._place(grid, "notes", "Notes", self.notes, (6, 0), span=3)
+            self._place(grid, name, tr(_TEXTS[name]), self.texts[name], (row, column))
+        self._label(grid, tr("Family"), self.family, (2, 2))
+        self._place(grid, "notes", tr("Notes"), self.notes, (6, 0), span=3)
         for column in (1, 3):
             grid.setColumnStretch(column, 1)
         return grid
@@ -210,8 +215,8 @@ class DeviceFormView(QScrollArea):
         place: tuple[int, int],
         span: int = 1,
     ) -> None:
-        field.setToolTip(_TIPS[name])
-        field.setWhatsThis(_TIPS[name])
+        field.setToolTip(tr(_TIPS[name]))
+        field.setWhatsThis(tr(_TIPS[name]))
         field.setAccessibleName(title)
         self._label(grid, title, field, place, span)
         grid.addWidget(self.text_notes[name], place[0] + 1, place[1] + 1, 1, span)

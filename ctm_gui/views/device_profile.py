@@ -84,8 +84,10 @@ class DeviceProfile(QWidget):
         if device is not None:
             peers = sum(d.family is device.family and d.id != device.id for d in devices)
             self.title.setText(
-                f"Each value among those of the other {peers} devices of the kind "
-                f"{FAMILY_WORDS[device.family]} that state it."
+                tr(
+                    "Each value among those of the other {peers} devices of the kind "
+                    "{kind} that state it."
+                ).format(peers=peers, kind=FAMILY_WORDS[device.family])
             )
         self.setAccessibleDescription("; ".join(_describe(row) for row in self.rows))
         self._repaint()

@@ -26,10 +26,10 @@ class DevicesList(QWidget):
         self._library, self._form = library, form
         self.grid = self._new_grid()
         self._model = GridModel(self.grid, self)
-        self.search_box = QLineEdit(placeholderText="Search devices (Ctrl+F)")
+        self.search_box = QLineEdit(placeholderText=tr("Search devices (Ctrl+F)"))
         self.search_box.setClearButtonEnabled(True)
         self.search_box.setAccessibleName(tr("Search devices"))
-        self.table = GridView(self._model, "Devices")
+        self.table = GridView(self._model, tr("Devices"))
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._nothing = QLabel(tr("No device matches."))
         self._nothing.setProperty("role", "muted")

@@ -22,7 +22,7 @@ from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.device_comparison import DeviceComparisonView
 from ctm_gui.views.device_form import DeviceFormView
 from ctm_gui.views.device_header import DeviceHeader
@@ -32,7 +32,7 @@ from ctm_gui.views.drop_overlay import refuse_drops
 from ctm_gui.views.turns import in_turns
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
-_LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
+_LATER_PAGES = {PROFILE_PAGE: QT_TR_NOOP("In its family"), COMPARISON_PAGE: QT_TR_NOOP("Compare")}
 _FILES = "Device files (*.json);;All (*)"
 _LIST_PX, _FORM_PX = 330, 610
 
@@ -120,7 +120,7 @@ class DevicesView(QWidget):
 
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
-        paths, _ = QFileDialog.getOpenFileNames(self, "Import devices", "", _FILES)
+        paths, _ = QFileDialog.getOpenFileNames(self, tr("Import devices"), "", _FILES)
         self.library.import_files(paths)
 
     def export_file(self) -> None:
@@ -129,7 +129,7 @@ class DevicesView(QWidget):
         if entry is None:
             return
         path, _ = QFileDialog.getSaveFileName(
-            self, "Export device", f"{entry.device.id}.json", _FILES
+            self, tr("Export device"), tr("{id}.json").format(id=entry.device.id), _FILES
         )
         if path:
             self.library.export(entry.key, path)
@@ -171,7 +171,7 @@ class DevicesView(QWidget):
             place = QWidget()
             self._places[page] = QVBoxLayout(place)
             self._places[page].setContentsMargins(0, 0, 0, 0)
-            self.pages.addTab(place, title)
+            self.pages.addTab(place, tr(title))
         column.addWidget(self.header)
         column.addWidget(self.pages, 1)
         return right

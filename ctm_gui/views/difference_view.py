@@ -51,10 +51,10 @@ class DifferenceView(QWidget):
         self._unit = LatencyUnit.MS
         self._target_id = ""
         self._targets_model = GridModel(Grid(0, ()), self)
-        self.targets = GridView(self._targets_model, "Time moved by target")
+        self.targets = GridView(self._targets_model, tr("Time moved by target"))
         self.targets.set_least_width("device", _DEVICE_PX)
         self._model = GridModel(Grid(0, ()), self)
-        self.table = GridView(self._model, "Operators of both models")
+        self.table = GridView(self._model, tr("Operators of both models"))
         self.table.set_least_width("name", _NAME_PX)
         self._make_controls()
         self._arrange()
@@ -98,12 +98,15 @@ class DifferenceView(QWidget):
         self.search_box.selectAll()
 
     def _make_controls(self) -> None:
-        self.first_box, self.second_box = _model_box("First model"), _model_box("Second model")
+        self.first_box, self.second_box = (
+            _model_box(tr("First model")),
+            _model_box(tr("Second model")),
+        )
         self.exchange_button = QPushButton(tr("E&xchange"))
         self.exchange_button.setToolTip(tr("Compare the other way round."))
         self.change_box = QComboBox()
         for change in _CHANGES:
-            self.change_box.addItem("All operators" if change is None else change.capitalize())
+            self.change_box.addItem(tr("All operators") if change is None else change.capitalize())
         self.change_box.setAccessibleName(tr("Operators shown"))
         self.search_box = QLineEdit()
         self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
@@ -195,7 +198,9 @@ class DifferenceView(QWidget):
             return
         target = self._target_of(found)
         if found.targets:
-            self.target_label.setText(f"Times on {shown(found.targets[target].device.name)}")
+            self.target_label.setText(
+                tr("Times on {name}").format(name=shown(found.targets[target].device.name))
+            )
         grid, old = DifferenceGrid(found, target, self._unit), self._model.grid
         if isinstance(old, DifferenceGrid):
             grid.sort(old.sort_column, descending=old.descending)

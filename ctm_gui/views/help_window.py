@@ -80,9 +80,9 @@ class HelpWindow(QDialog):
             item.setData(Qt.ItemDataRole.UserRole, name)
             self.list.addItem(item)
         self.browser = HelpBrowser()
-        self.back_button = _button("&Back", QKeySequence.StandardKey.Back)
-        self.forward_button = _button("&Forward", QKeySequence.StandardKey.Forward)
-        self.close_button = _button("Close", QKeySequence.StandardKey.Close)
+        self.back_button = _button(tr("&Back"), QKeySequence.StandardKey.Back)
+        self.forward_button = _button(tr("&Forward"), QKeySequence.StandardKey.Forward)
+        self.close_button = _button(tr("Close"), QKeySequence.StandardKey.Close)
         self._arrange()
         self._connect()
 
@@ -129,7 +129,7 @@ class HelpWindow(QDialog):
             item = self.list.item(row)
             if item.data(Qt.ItemDataRole.UserRole) == name:
                 self.list.setCurrentItem(item)
-                self.setWindowTitle(f"Help: {item.text()}")
+                self.setWindowTitle(tr("Help: {text}").format(text=item.text()))
 
 
 def _button(text: str, keys: QKeySequence.StandardKey) -> QPushButton:

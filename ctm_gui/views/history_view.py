@@ -168,19 +168,23 @@ class HistoryView(QWidget):
     def _make_truth(self) -> None:
         self.plot = TruthPlot()
         self._errors = GridModel(ErrorsGrid(PastRows()), self)
-        self.errors = GridView(self._errors, "Errors by target")
+        self.errors = GridView(self._errors, tr("Errors by target"))
         self.errors.set_least_width("target", _TARGET_PX)
 
     def _make_buttons(self) -> None:
-        self.open_button = _button("&Open Again", "Open the model with its dimensions again")
+        self.open_button = _button(
+            tr("&Open Again"), tr("Open the model with its dimensions again")
+        )
         self.compare_button = _button(
-            "Compare with &Now", "Predict the selected rows again with the present engine"
+            tr("Compare with &Now"), tr("Predict the selected rows again with the present engine")
         )
         self.record_button = _button(
-            "&Record Measured…", "Type a latency that was measured for this prediction"
+            tr("&Record Measured…"), tr("Type a latency that was measured for this prediction")
         )
-        self.delete_button = _button("&Delete", "Delete the selected rows; undo brings them back")
-        self.save_button = _button("Sa&ve plot…", "Save the plot as SVG or PNG")
+        self.delete_button = _button(
+            tr("&Delete"), tr("Delete the selected rows; undo brings them back")
+        )
+        self.save_button = _button(tr("Sa&ve plot…"), tr("Save the plot as SVG or PNG"))
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
         self.progress = ProjectProgress(self.projects)
 

@@ -82,7 +82,9 @@ class LatencyChart(QWidget):
         self._state.layout, self._budget_ms = layout, budget_ms
         self._state.ruler = LabelRuler(self._state.font)
         self._value_axis.setLabel(_axis_label(layout.unit))
-        self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
+        self.setAccessibleDescription(
+            tr("{count} bars; the table below says the same.").format(count=len(layout))
+        )
         self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)
         self._set_range()
@@ -241,4 +243,8 @@ class LatencyChart(QWidget):
 
 
 def _axis_label(unit: LatencyUnit) -> str:
-    return "Frames per second" if unit is LatencyUnit.FPS else f"Latency ({unit})"
+    return (
+        tr("Frames per second")
+        if unit is LatencyUnit.FPS
+        else tr("Latency ({unit})").format(unit=unit)
+    )

@@ -21,7 +21,7 @@ from ctm_gui.actions import build_actions
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import LIGHT, Theme, ThemeChoice
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
 from ctm_gui.views.drop_overlay import DropOverlay
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _LEFT_WIDTH = 340
 # A folder of models changes the list once a model.
 _REMEMBER_DELAY_MS = 200
-_STANDS_IN = "All numbers are estimates of the roofline engine."
+_STANDS_IN = QT_TR_NOOP("All numbers are estimates of the roofline engine.")
 
 
 class MainWindow(QMainWindow):
@@ -119,14 +119,17 @@ class MainWindow(QMainWindow):
     def open_files(self) -> None:
         """Ask for model files."""
         paths, _ = QFileDialog.getOpenFileNames(
-            self, "Open models", self._settings.get(table.FOLDER), "ONNX models (*.onnx);;All (*)"
+            self,
+            tr("Open models"),
+            self._settings.get(table.FOLDER),
+            tr("ONNX models (*.onnx);;All (*)"),
         )
         self.open_paths(paths)
 
     def open_folder(self) -> None:
         """Ask for a folder of models."""
         folder = QFileDialog.getExistingDirectory(
-            self, "Open a folder of models", self._settings.get(table.FOLDER)
+            self, tr("Open a folder of models"), self._settings.get(table.FOLDER)
         )
         if folder:
             self.open_paths([folder])
@@ -313,7 +316,7 @@ class MainWindow(QMainWindow):
 
     def _show_engine(self) -> None:
         problem = self.workspace.comparison.engine_problem
-        self.noticed.say(f"{problem} {_STANDS_IN}" if problem else "")
+        self.noticed.say(f"{problem} {tr(_STANDS_IN)}" if problem else "")
 
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)

@@ -51,12 +51,12 @@ class MatrixView(QWidget):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._model = VariantsModel(self)
-        self.table = GridView(self._model, "Models by targets")
+        self.table = GridView(self._model, tr("Models by targets"))
         self.table.set_least_width(MODEL, _MODEL_PX)
         self._delegate = VariantDelegate(self)
         self.table.setItemDelegate(self._delegate)
         self._fastest_model = GridModel(Grid(0, ()), self)
-        self.fastest = GridView(self._fastest_model, "Fastest within the budget")
+        self.fastest = GridView(self._fastest_model, tr("Fastest within the budget"))
         self._make_controls()
         self._arrange()
         self._connect()

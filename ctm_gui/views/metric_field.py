@@ -58,9 +58,9 @@ class MetricField(QWidget):
         self._family = family
         label, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
         self.available.setText(label.replace("&", "&&"))
-        self.available.setAccessibleName(f"{label} is known")
+        self.available.setAccessibleName(tr("{label} is known").format(label=label))
         self.value.setAccessibleName(f"{label} {self._metric.unit}".strip())
-        self.source.setAccessibleName(f"Source of {label}")
+        self.source.setAccessibleName(tr("Source of {label}").format(label=label))
         for widget in (self.available, self.value, self.unit):
             widget.setToolTip(text)
             widget.setWhatsThis(text)

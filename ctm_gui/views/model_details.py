@@ -23,8 +23,8 @@ class ModelDetails(QWidget):
         super().__init__(parent)
         self._shelf = shelf
         self._entry: ModelEntry | None = None
-        self._error = _text_label("bad", "Why the model could not be read")
-        self._facts = _text_label("muted", "About the model")
+        self._error = _text_label("bad", tr("Why the model could not be read"))
+        self._facts = _text_label("muted", tr("About the model"))
         self._progress = QProgressBar(minimum=0, maximum=0, textVisible=False)
         self._progress.setMaximumHeight(8)
         self._progress.setAccessibleName(tr("Reading the model"))
@@ -46,9 +46,11 @@ class ModelDetails(QWidget):
 
     def _build_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        self._cancel = self._button("Cancel", "Stop reading this model", self._shelf.cancel)
-        self._retry = self._button("Try Again", "Read the file again", self._shelf.read_again)
-        self._dismiss = self._button("Dismiss", "Take it off the list", self._remove)
+        self._cancel = self._button(tr("Cancel"), tr("Stop reading this model"), self._shelf.cancel)
+        self._retry = self._button(
+            tr("Try Again"), tr("Read the file again"), self._shelf.read_again
+        )
+        self._dismiss = self._button(tr("Dismiss"), tr("Take it off the list"), self._remove)
         for button in (self._cancel, self._retry, self._dismiss):
             row.addWidget(button)
         row.addStretch(1)

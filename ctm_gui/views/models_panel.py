@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
 from ctm_gui.models.models_list import ModelsListModel, facts
 from ctm_gui.presenters.shelf import ModelShelf
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.keys import add_keys
 from ctm_gui.views.model_delegate import ModelDelegate
 from ctm_gui.views.model_details import ModelDetails
 
-EMPTY_TEXT = "Drop .onnx files or folders here,\nor press Ctrl+O"
+EMPTY_TEXT = QT_TR_NOOP("Drop .onnx files or folders here,\nor press Ctrl+O")
 
 
 class ModelsPanel(QWidget):
@@ -104,7 +104,7 @@ class ModelsPanel(QWidget):
         return row
 
     def _build_empty(self) -> QLabel:
-        label = QLabel(EMPTY_TEXT)
+        label = QLabel(tr(EMPTY_TEXT))
         label.setProperty("role", "empty")
         label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         label.setWordWrap(True)
@@ -140,7 +140,7 @@ class ModelsPanel(QWidget):
 
     def _on_rows_changed(self) -> None:
         count = len(self._shelf.entries)
-        self._heading.setText(f"Models ({count})" if count else "Models")
+        self._heading.setText(tr("Models ({count})").format(count=count) if count else tr("Models"))
         self._stack.setCurrentWidget(self._list if count else self._empty)
         self._show_details()
 
@@ -175,9 +175,9 @@ class ModelsPanel(QWidget):
         entry = self._shelf.entries[row]
         menu = QMenu(self)
         actions: list[tuple[str, bool, object]] = [
-            ("Read Again", not entry.pending, lambda: self._shelf.read_again(row)),
-            ("Cancel", entry.pending, lambda: self._shelf.cancel(row)),
-            ("Remove", not entry.pending, self.remove_selected),
+            (tr("Read Again"), not entry.pending, lambda: self._shelf.read_again(row)),
+            (tr("Cancel"), entry.pending, lambda: self._shelf.cancel(row)),
+            (tr("Remove"), not entry.pending, self.remove_selected),
         ]
         for text, enabled, callback in actions:
             action = QAction(text, menu, enabled=enabled)

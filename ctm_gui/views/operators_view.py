@@ -23,7 +23,7 @@ from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
 from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import ask_and_save, save_plot
 from ctm_gui.views.share_delegate import LEAST_PX, ShareDelegate
@@ -34,7 +34,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction import OperatorTable
 
-_NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
+_NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick a target to see where its time goes.")
 
 
 class OperatorsView(QWidget):
@@ -54,7 +54,7 @@ class OperatorsView(QWidget):
         self._type: int | None = None
         self._make_controls()
         self._model = OperatorsModel(self)
-        self.table = GridView(self._model, "Operators")
+        self.table = GridView(self._model, tr("Operators"))
         self.table.set_least_width(SHARE, LEAST_PX)
         self._shares = ShareDelegate(self)
         self.strip = TypeStrip()
@@ -75,7 +75,7 @@ class OperatorsView(QWidget):
         self._device = device
         if table is None or not table.names:
             self._summary = None
-            self._message.setText(shown(message) if message else _NOTHING_YET)
+            self._message.setText(shown(message) if message else tr(_NOTHING_YET))
             self._stack.setCurrentWidget(self._message)
             self._set_filter_enabled(enabled=False)
             return
@@ -222,9 +222,13 @@ class OperatorsView(QWidget):
         self.type_button.setVisible(self._type is not None)
         if self._type is not None:
             label = times[self._type].label.replace("&", "&&")
-            self.type_button.setText(f"Type: {label} ✕")
+            self.type_button.setText(tr("Type: {label} ✕").format(label=label))
         count = int(mask.sum())
-        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
+        self.matches.setText(
+            ""
+            if count == mask.size
+            else tr("{count} of {size}").format(count=count, size=mask.size)
+        )
         self._show_totals()
 
     def _show_totals(self, *_: object) -> None:
@@ -237,7 +241,9 @@ class OperatorsView(QWidget):
 
     def _ask_for_node_data(self) -> None:
         name = f"{Path(self.pair.model_box.currentText()).stem or 'operators'}.json"
-        chosen, _ = QFileDialog.getSaveFileName(self, "Save node data", name, "JSON (*.json)")
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, tr("Save node data"), name, tr("JSON (*.json)")
+        )
         if chosen:
             path = Path(chosen)
             self.node_data_asked.emit(path if path.suffix else path.with_suffix(".json"))

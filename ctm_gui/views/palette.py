@@ -41,7 +41,7 @@ class CommandPalette(QDialog):
         self.setWindowTitle(tr("Commands"))
         self._commands = commands
         self._run = run
-        self.edit = QLineEdit(placeholderText="Type what you want to do")
+        self.edit = QLineEdit(placeholderText=tr("Type what you want to do"))
         self.edit.setAccessibleName(tr("Command"))
         self.edit.setClearButtonEnabled(True)
         self.list = _list()

@@ -58,12 +58,17 @@ class ParetoPlot(QWidget):
         self._found = found
         plot = self.canvas.getPlotItem()
         rate = found.unit is LatencyUnit.FPS
-        plot.setLabel("bottom", "Frames per second" if rate else f"Latency ({found.unit})")
+        plot.setLabel(
+            "bottom",
+            tr("Frames per second") if rate else tr("Latency ({unit})").format(unit=found.unit),
+        )
         plot.setLabel("left", found.score_name)
         plot.getAxis("left").enableAutoSIPrefix(False)
         plot.getAxis("bottom").enableAutoSIPrefix(False)
         placed = int(found.is_placed.sum())
-        self.setAccessibleDescription(f"{placed} models; the table beside it says the same.")
+        self.setAccessibleDescription(
+            tr("{placed} models; the table beside it says the same.").format(placed=placed)
+        )
         self._set_ranges()
 
     def set_log(self, *, log: bool) -> None:

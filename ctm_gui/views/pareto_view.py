@@ -56,7 +56,7 @@ class ParetoView(QWidget):
         self._budget_ms: float | None = None
         self._scaled = False
         self._model = ScoresModel(self)
-        self.table = GridView(self._model, "Scores of the models")
+        self.table = GridView(self._model, tr("Scores of the models"))
         self.table.set_least_width("model", _MODEL_PX)
         self.table.set_least_width(SCORE, _SCORE_PX)
         self.table.setEditTriggers(_TRIGGERS)
@@ -126,7 +126,7 @@ class ParetoView(QWidget):
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
-        for text, box in (("Ta&rget", self.target_box), ("S&core", self.name_box)):
+        for text, box in ((tr("Ta&rget"), self.target_box), (tr("S&core"), self.name_box)):
             label = QLabel(text)
             label.setBuddy(box)
             controls.addWidget(label)

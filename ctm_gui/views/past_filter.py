@@ -30,11 +30,11 @@ class PastFilterBar(QWidget):
         self.search_box.setPlaceholderText(tr("Filter by model, device, engine, tag, note…"))
         self.search_box.setClearButtonEnabled(True)
         self.search_box.setAccessibleName(tr("Filter"))
-        self.model_box = _box("Model", "All models")
-        self.device_box = _box("Device", "All devices")
-        self.basis_box = _box("Basis", "Every basis")
-        self.tag_box = _box("Tag", "All tags")
-        self.period_box = _box("Time", "")
+        self.model_box = _box(tr("Model"), tr("All models"))
+        self.device_box = _box(tr("Device"), tr("All devices"))
+        self.basis_box = _box(tr("Basis"), tr("Every basis"))
+        self.tag_box = _box(tr("Tag"), tr("All tags"))
+        self.period_box = _box(tr("Time"), "")
         self.measured_box = QCheckBox(tr("&Measured only"))
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
@@ -68,7 +68,11 @@ class PastFilterBar(QWidget):
 
     def show_matches(self, shown_count: int, count: int) -> None:
         """Say how many rows of how many are shown."""
-        self.matches.setText("" if shown_count == count else f"{shown_count} of {count}")
+        self.matches.setText(
+            ""
+            if shown_count == count
+            else tr("{shown_count} of {count}").format(shown_count=shown_count, count=count)
+        )
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""

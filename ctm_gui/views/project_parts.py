@@ -61,13 +61,13 @@ class ProjectButton(QToolButton):
 
     def import_file(self) -> None:
         """Ask for a project and take it over."""
-        path, _ = QFileDialog.getOpenFileName(self, "Import project", "", _FILES)
+        path, _ = QFileDialog.getOpenFileName(self, tr("Import project"), "", _FILES)
         if path:
             self._projects.open(path)
 
     def _export(self, tag: str) -> None:
         name = f"{tag or 'project'}{_SUFFIX}"
-        path, _ = QFileDialog.getSaveFileName(self, "Export project", name, _FILES)
+        path, _ = QFileDialog.getSaveFileName(self, tr("Export project"), name, _FILES)
         if path:
             whole = path if Path(path).suffix else f"{path}{_SUFFIX}"
             self._projects.export(whole, [tag] if tag else [])
@@ -76,7 +76,7 @@ class ProjectButton(QToolButton):
         tag = self._tag()
         self.export_action.setEnabled(bool(tag))
         what = f"the Tag {shown(tag).replace('&', '&&')}…" if tag else "a Tag… (choose it above)"
-        self.export_action.setText(f"Export Those with {what}")
+        self.export_action.setText(tr("Export Those with {what}").format(what=what))
 
 
 class ProjectProgress(QWidget):

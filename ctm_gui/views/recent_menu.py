@@ -19,7 +19,7 @@ class RecentMenu(QMenu):
     path_chosen = Signal(str)
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
-        super().__init__("Open &Recent", parent)
+        super().__init__(tr("Open &Recent"), parent)
         self._settings = settings
         self.aboutToShow.connect(self._fill)
 

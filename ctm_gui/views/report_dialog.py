@@ -30,23 +30,23 @@ from ctm_gui.report.painting import QT_SIZES, paint_page
 from ctm_gui.report.typeface import register_fonts
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.page_preview import PagePreview
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.report import SectionId
 
 SECTION_WORDS: dict[SectionId, str] = {
-    SectionId.SUMMARY: "&Summary",
-    SectionId.COMPARISON: "&Comparison",
-    SectionId.MODELS: "&Models",
-    SectionId.OPERATORS: "&Operators",
-    SectionId.ATTENTION: "&Attention",
-    SectionId.DEVICES: "&Devices",
-    SectionId.PROBING: "Pro&bing",
-    SectionId.SETTINGS: "What-&ifs",
-    SectionId.METHODS: "Me&thods and limits",
-    SectionId.VERSIONS: "&Versions",
+    SectionId.SUMMARY: QT_TR_NOOP("&Summary"),
+    SectionId.COMPARISON: QT_TR_NOOP("&Comparison"),
+    SectionId.MODELS: QT_TR_NOOP("&Models"),
+    SectionId.OPERATORS: QT_TR_NOOP("&Operators"),
+    SectionId.ATTENTION: QT_TR_NOOP("&Attention"),
+    SectionId.DEVICES: QT_TR_NOOP("&Devices"),
+    SectionId.PROBING: QT_TR_NOOP("Pro&bing"),
+    SectionId.SETTINGS: QT_TR_NOOP("What-&ifs"),
+    SectionId.METHODS: QT_TR_NOOP("Me&thods and limits"),
+    SectionId.VERSIONS: QT_TR_NOOP("&Versions"),
 }
 _KINDS = "PDF (*.pdf);;Markdown (*.md);;JSON (*.json)"
 _SIZE = (1080, 820)
@@ -101,7 +101,7 @@ class ReportDialog(QDialog):
     def save(self) -> None:
         """Ask for a file and write it."""
         name = str(Path(self._folder) / "report.pdf")
-        chosen, kind = QFileDialog.getSaveFileName(self, "Save report", name, _KINDS)
+        chosen, kind = QFileDialog.getSaveFileName(self, tr("Save report"), name, _KINDS)
         if not chosen:
             return
         path = Path(chosen)
@@ -126,7 +126,7 @@ class ReportDialog(QDialog):
     def _make_choices(self) -> None:
         self.section_boxes: dict[SectionId, QCheckBox] = {}
         for section, words in SECTION_WORDS.items():
-            box = QCheckBox(words)
+            box = QCheckBox(tr(words))
             box.setChecked(True)
             box.toggled.connect(self._choose)
             self.section_boxes[section] = box
@@ -153,16 +153,16 @@ class ReportDialog(QDialog):
         self.bar = QProgressBar()
         self.bar.setAccessibleName(tr("Progress"))
         self.bar.setTextVisible(False)
-        self.cancel_button = _button("Cancel", self.desk.cancel)
-        self.save_button = _button("Sav&e…", self.save, QKeySequence.StandardKey.Save)
+        self.cancel_button = _button(tr("Cancel"), self.desk.cancel)
+        self.save_button = _button(tr("Sav&e…"), self.save, QKeySequence.StandardKey.Save)
         self.save_button.setDefault(True)
-        self.print_button = _button("&Print…", self.print, QKeySequence.StandardKey.Print)
-        self.close_button = _button("Close", self.close)
+        self.print_button = _button(tr("&Print…"), self.print, QKeySequence.StandardKey.Print)
+        self.close_button = _button(tr("Close"), self.close)
         self.zoom_out_button = _button("−", self.preview.zoom_out, QKeySequence.StandardKey.ZoomOut)
         self.zoom_out_button.setAccessibleName(tr("Zoom out"))
         self.zoom_in_button = _button("+", self.preview.zoom_in, QKeySequence.StandardKey.ZoomIn)
         self.zoom_in_button.setAccessibleName(tr("Zoom in"))
-        self.fit_button = _button("&Fit Width", self.preview.fit, "Ctrl+0")
+        self.fit_button = _button(tr("&Fit Width"), self.preview.fit, "Ctrl+0")
         self.preview.page_changed.connect(self._show_page)
 
     def _arrange(self) -> None:
@@ -234,11 +234,13 @@ class ReportDialog(QDialog):
         there = {section.id for section in draft.report.sections} if draft else set()
         for section, box in self.section_boxes.items():
             box.setEnabled(section in there)
-            box.setToolTip("" if section in there else "There is nothing to say of it here.")
+            box.setToolTip("" if section in there else tr("There is nothing to say of it here."))
 
     def _show_page(self, number: int) -> None:
         count = self.preview.count
-        self.page_words.setText(f"Page {number} of {count}" if count else "")
+        self.page_words.setText(
+            tr("Page {number} of {count}").format(number=number, count=count) if count else ""
+        )
 
     def _show_progress(self, progress: Progress) -> None:
         self.bar.setRange(0, max(progress.total, 1))

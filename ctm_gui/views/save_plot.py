@@ -15,6 +15,7 @@ from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from ctm_gui.translation import tr
 from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
 
@@ -50,7 +51,9 @@ def ask_and_save(
         save: saves the plot by the path's ending; may raise HostError.
         kinds: formats to offer.
     """
-    chosen, kind = QFileDialog.getSaveFileName(parent, "Save plot", f"{name}.svg", ";;".join(kinds))
+    chosen, kind = QFileDialog.getSaveFileName(
+        parent, tr("Save plot"), f"{name}.svg", ";;".join(kinds)
+    )
     if not chosen:
         return
     path = Path(chosen)

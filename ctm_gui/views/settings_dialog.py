@@ -46,7 +46,7 @@ class SettingsDialog(QDialog):
             self._add(form, setting)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.defaults_button = buttons.addButton(
-            "Restore Defaults", QDialogButtonBox.ButtonRole.ResetRole
+            tr("Restore Defaults"), QDialogButtonBox.ButtonRole.ResetRole
         )
         self.defaults_button.clicked.connect(self.restore_defaults)
         self.defaults_button.setAutoDefault(False)  # Enter in a field is not meant for it
@@ -54,7 +54,9 @@ class SettingsDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.addLayout(form)
         layout.addStretch(1)
-        layout.addWidget(_words(f"They are kept in {printable(str(settings.path))}."))
+        layout.addWidget(
+            _words(tr("They are kept in {path}.").format(path=printable(str(settings.path))))
+        )
         layout.addWidget(buttons)
         self.resize(_WIDTH_PX, layout.heightForWidth(_WIDTH_PX))
 

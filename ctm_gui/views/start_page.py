@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.samples import Sample, samples
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 
 _WIDTH_PX = 620
-_STEPS = (
+_STEPS = QT_TR_NOOP(
     "CloserToMe says how fast it will run on the targets that are ticked at the left: the latency, "
     "why, and how sure that is. Nothing leaves this machine."
 )
@@ -65,15 +65,15 @@ class StartPage(QScrollArea):
         column = QVBoxLayout(body)
         column.setSpacing(12)
         column.addStretch(2)
-        column.addWidget(_words("Drop an ONNX model on this window", "title"))
-        column.addWidget(_words(_STEPS, "muted"))
+        column.addWidget(_words(tr("Drop an ONNX model on this window"), "title"))
+        column.addWidget(_words(tr(_STEPS), "muted"))
         row = QHBoxLayout()
         for button in (self.open_button, self.folder_button, self.help_button):
             row.addWidget(button)
         row.addStretch(1)
         column.addLayout(row)
         column.addSpacing(16)
-        column.addWidget(_words("Or try a model that ships with the program", "heading"))
+        column.addWidget(_words(tr("Or try a model that ships with the program"), "heading"))
         column.addLayout(self._build_samples(samples()))
         column.addStretch(3)
         centred = QHBoxLayout(page)

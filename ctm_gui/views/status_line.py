@@ -90,7 +90,9 @@ class StatusLine(QWidget):
     def _show_errors(self) -> None:
         errors = self._workspace.messages.error_count
         self.messages_button.setText(
-            f"Messages ({_plural(errors, 'error')})" if errors else "Messages"
+            tr("Messages ({errors})").format(errors=_plural(errors, "error"))
+            if errors
+            else tr("Messages")
         )
 
     def _show_activity_soon(self) -> None:
@@ -114,11 +116,13 @@ class StatusLine(QWidget):
     def _counts_text(self, pending: int) -> str:
         comparison = self._workspace.comparison
         if self._workspace.searching:
-            return "Searching folders…"
+            return tr("Searching folders…")
         if pending:
             done = self._asked - pending
             left = time_left(time.monotonic() - self._since, done, pending)
-            return f"Reading {done + 1} of {self._asked}…{left}"
+            return (
+                tr("Reading {number} of {count}…").format(number=done + 1, count=self._asked) + left
+            )
         models = len(self._workspace.shelf.entries)
         targets = len(self._workspace.selection.selected_ids)
         counts = f"{_plural(models, 'model')} · {_plural(targets, 'target')}"

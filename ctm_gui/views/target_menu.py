@@ -18,7 +18,7 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     favourite = device.id in selection.favourites
     menu.addAction(
-        "Remove from Favourites" if favourite else "Add to Favourites",
+        tr("Remove from Favourites") if favourite else tr("Add to Favourites"),
         lambda: selection.set_favourite(device.id, favourite=not favourite),
     )
     choices = menu.addMenu(tr("Configuration"))
@@ -26,7 +26,9 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
     chosen = selection.configuration_of(device)
     for number, configuration in enumerate(device.configurations):
         words = configuration_text(configuration)
-        action = choices.addAction(f"{words} (usual)" if number == 0 else words)
+        action = choices.addAction(
+            tr("{words} (usual)").format(words=words) if number == 0 else words
+        )
         action.setCheckable(True)
         action.setChecked(configuration == chosen)
         group.addAction(action)

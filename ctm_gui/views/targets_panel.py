@@ -91,12 +91,16 @@ class TargetsPanel(QWidget):
         row = QHBoxLayout()
         row.addWidget(self.heading)
         row.addStretch(1)
-        for text, selected in (("All", True), ("None", False)):
+        check = tr("Check every device that is shown"), tr("Check all shown targets")
+        uncheck = tr("Uncheck every device that is shown"), tr("Uncheck all shown targets")
+        for text, (tip, name), selected in (
+            (tr("All"), check, True),
+            (tr("None"), uncheck, False),
+        ):
             button = QToolButton()
             button.setText(text)
-            what = "Check" if selected else "Uncheck"
-            button.setToolTip(f"{what} every device that is shown")
-            button.setAccessibleName(f"{what} all shown targets")
+            button.setToolTip(tip)
+            button.setAccessibleName(name)
             button.clicked.connect(lambda _, on=selected: self.select_shown(selected=on))
             row.addWidget(button)
         return row
@@ -111,7 +115,9 @@ class TargetsPanel(QWidget):
         return button
 
     def _build_search(self) -> QLineEdit:
-        search = QLineEdit(placeholderText="Search name, vendor, family…", clearButtonEnabled=True)
+        search = QLineEdit(
+            placeholderText=tr("Search name, vendor, family…"), clearButtonEnabled=True
+        )
         search.setAccessibleName(tr("Search targets"))
         search.textChanged.connect(self._on_filter)
         return search
@@ -200,4 +206,4 @@ class TargetsPanel(QWidget):
 
     def _show_counts(self) -> None:
         chosen, known = len(self.selection.selected_ids), len(self.selection.devices)
-        self.heading.setText(f"Targets ({chosen} of {known})")
+        self.heading.setText(tr("Targets ({chosen} of {known})").format(chosen=chosen, known=known))

@@ -91,10 +91,13 @@ class TruthDialog(QDialog):
     def _arrange(self, device_name: str) -> None:
         prediction = self._stored.prediction
         what = QLabel(
-            f"{shown(prediction.model)} on {shown(device_name)}\n"
-            f"{configuration_text(prediction.configuration)}, batch "
-            f"{batch_of(prediction.configuration)}\n"
-            f"Predicted: {self._text(engine_ms(prediction))}"
+            tr("{model} on {device}\n{configuration}, batch {batch}\nPredicted: {latency}").format(
+                model=shown(prediction.model),
+                device=shown(device_name),
+                configuration=configuration_text(prediction.configuration),
+                batch=batch_of(prediction.configuration),
+                latency=self._text(engine_ms(prediction)),
+            )
         )
         value = QHBoxLayout()
         value.addWidget(self.value_box, 1)
@@ -126,7 +129,9 @@ class TruthDialog(QDialog):
             good = True
             predicted_ms = engine_ms(prediction)
             if predicted_ms:
-                words = f"The prediction is {predicted_ms / value_ms:.3g} × this."
+                words = tr("The prediction is {ratio} × this.").format(
+                    ratio=f"{predicted_ms / value_ms:.3g}"
+                )
         self.problem.setText(words[:1].upper() + words[1:])
         self.buttons.button(QDialogButtonBox.StandardButton.Save).setEnabled(good)
 

@@ -60,12 +60,16 @@ class TruthPlot(QWidget):
     def show_pairs(self, data: PastRows, unit: LatencyUnit) -> None:
         """Show the pairs of ``data``, latencies in ``unit``."""
         self._data, self._chart = data, TruthChart(data.pairs, unit)
-        what = "Frames per second" if unit is LatencyUnit.FPS else f"latency ({unit})"
         plot = self.canvas.getPlotItem()
-        plot.setLabel("bottom", f"Measured {what}")
-        plot.setLabel("left", f"Predicted {what}")
+        rate = unit is LatencyUnit.FPS
+        measured = tr("Measured rate ({unit})") if rate else tr("Measured latency ({unit})")
+        predicted = tr("Predicted rate ({unit})") if rate else tr("Predicted latency ({unit})")
+        plot.setLabel("bottom", measured.format(unit=unit))
+        plot.setLabel("left", predicted.format(unit=unit))
         self.setAccessibleDescription(
-            f"{len(self._chart)} measured latencies; the table beside it sums them up."
+            tr("{count} measured latencies; the table beside it sums them up.").format(
+                count=len(self._chart)
+            )
         )
         low, high = self._chart.span()
         self._box.setRange(xRange=(low, high), yRange=(low, high), padding=0)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from ctm_gui.presenters.probing_grids import names_grid
 from ctm_gui.presenters.probing_import import ReadFile
+from ctm_gui.translation import tr
 from ctm_gui.wizard.parts import Table, column, label
 from predictor.core.wording import shown
 
@@ -23,16 +24,16 @@ class NamesPage(QWidget):
         self._read: ReadFile | None = None
         self.meant: dict[str, str | None] = {}
         self._summary = label()
-        self.table = Table("Names in the file")
+        self.table = Table(tr("Names in the file"))
         self.box = QComboBox()
-        self.box.setAccessibleName("What the selected name means")
-        caption = QLabel("The selected name &means")
+        self.box.setAccessibleName(tr("What the selected name means"))
+        caption = QLabel(tr("The selected name &means"))
         caption.setBuddy(self.box)
         row = QHBoxLayout()
         row.addWidget(caption)
         row.addWidget(self.box, 1)
         layout = column(self)
-        layout.addWidget(label("Which network does each name mean?", "heading"))
+        layout.addWidget(label(tr("Which network does each name mean?"), "heading"))
         layout.addWidget(self._summary)
         layout.addWidget(self.table, 1)
         layout.addLayout(row)

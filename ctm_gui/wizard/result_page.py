@@ -17,6 +17,7 @@ from ctm_gui.presenters.probing_grids import changes_grid, result_grid, signatur
 from ctm_gui.presenters.probing_results import Result, ResultRow
 from ctm_gui.presenters.probing_shelf import SignatureShelf
 from ctm_gui.presenters.probing_wording import fit_words, result_words, signature_facts
+from ctm_gui.translation import tr
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from predictor.core.wording import configuration_text, local_time, shown
@@ -42,28 +43,30 @@ class ResultPage(QWidget):
         self.heading = label(role="heading")
         self.words = label()
         self.facts = label()
-        self.facts.setAccessibleName("How it was measured")
+        self.facts.setAccessibleName(tr("How it was measured"))
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.table = Table("Measured networks", several=True)
+        self.table = Table(tr("Measured networks"), several=True)
         self.fit = label()
-        self.fit.setAccessibleName("How well the networks tell of one another")
-        self.changes = Table("Open models before and after")
-        self.signatures = Table("Signatures of all targets")
+        self.fit.setAccessibleName(tr("How well the networks tell of one another"))
+        self.changes = Table(tr("Open models before and after"))
+        self.signatures = Table(tr("Signatures of all targets"))
         self.compare_box = QComboBox()
         self.compare_box.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.compare_box.setMinimumContentsLength(len("2026-01-01 00:00"))
-        self.compare_box.setAccessibleName("Compare with another signature of the target")
-        self.repeat_button = _button("&Repeat", "")
+        self.compare_box.setAccessibleName(tr("Compare with another signature of the target"))
+        self.repeat_button = _button(tr("&Repeat"), "")
         self.exclude_button = _button(
-            "E&xclude…", "Leave the selected network out of the signature, with a reason"
+            tr("E&xclude…"), tr("Leave the selected network out of the signature, with a reason")
         )
         self.include_button = _button(
-            "&Include", "Take the selected network in again, which was left out"
+            tr("&Include"), tr("Take the selected network in again, which was left out")
         )
-        self.activate_button = _button("&Activate", "Make it the active signature of its target")
-        self.delete_button = _button("&Delete", "Ctrl+Z brings it back")
+        self.activate_button = _button(
+            tr("&Activate"), tr("Make it the active signature of its target")
+        )
+        self.delete_button = _button(tr("&Delete"), tr("Ctrl+Z brings it back"))
         layout = column(self)
         layout.addWidget(self.heading)
         layout.addWidget(self.words)
@@ -88,7 +91,7 @@ class ResultPage(QWidget):
         layout = column(box)
         layout.setContentsMargins(0, 0, 0, 4)
         row = QHBoxLayout()
-        caption = QLabel("&Compare with")
+        caption = QLabel(tr("&Compare with"))
         caption.setBuddy(self.compare_box)
         row.addWidget(caption)
         row.addWidget(self.compare_box)
@@ -105,7 +108,7 @@ class ResultPage(QWidget):
         box = QWidget()
         layout = column(box)
         layout.setContentsMargins(0, 4, 0, 0)
-        layout.addWidget(label("What it changes for the open models", "heading"))
+        layout.addWidget(label(tr("What it changes for the open models"), "heading"))
         layout.addWidget(self.changes, 1)
         return box
 
@@ -114,7 +117,7 @@ class ResultPage(QWidget):
         layout = column(box)
         layout.setContentsMargins(0, 4, 0, 0)
         row = QHBoxLayout()
-        row.addWidget(label("Signatures", "heading"), 1)
+        row.addWidget(label(tr("Signatures"), "heading"), 1)
         row.addWidget(self.activate_button)
         row.addWidget(self.delete_button)
         layout.addLayout(row)
@@ -186,9 +189,9 @@ class ResultPage(QWidget):
         names = self._again()
         self.repeat_button.setEnabled(bool(names))
         self.repeat_button.setToolTip(
-            f"Measure again: {', '.join(map(shown, names))}"
+            tr("Measure again: {shown}").format(shown=", ".join(map(shown, names)))
             if names
-            else "Select networks; none is noisy, inconclusive, without a number or disagrees"
+            else tr("Select networks; none is noisy, inconclusive, without a number or disagrees")
         )
         self.exclude_button.setEnabled(self._excludable() is not None)
         self.include_button.setEnabled(self._includable() is not None)
@@ -227,12 +230,15 @@ class ResultPage(QWidget):
             return
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setWindowTitle("Exclude a Network")
+        dialog.setWindowTitle(tr("Exclude a Network"))
         dialog.setLabelText(
-            f"Why {row.name} is left out. A new signature without it takes the place of this one, "
-            "which stays; the reason is kept. Undo, or Include, takes it in again."
+            tr(
+                "Why {name} is left out. A new signature without it takes the place of "
+                "this one, which stays; the reason is kept. Undo, or Include, takes it "
+                "in again."
+            ).format(name=row.name)
         )
-        dialog.setOkButtonText("Exclude")
+        dialog.setOkButtonText(tr("Exclude"))
         dialog.textValueSelected.connect(
             lambda reason: self._shelf.exclude(signature_id, row, reason.strip() or "no reason")
         )

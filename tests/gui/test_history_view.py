@@ -430,7 +430,7 @@ def test_units_themes_copies_and_saved_plots(
     for name in ("plot.svg", "plot.png"):
         view.save_plot(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
-    assert "Predicted Frames per second" in (tmp_path / "plot.svg").read_text()
+    assert "Predicted rate (FPS)" in (tmp_path / "plot.svg").read_text()
 
 
 def test_an_empty_history_says_what_to_do(view: HistoryView, settled: Callable[[], None]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from contents import ROOT
 from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -22,6 +24,23 @@ GERMAN = QLocale("de_DE")
 
 def translated(text: str) -> str:
     return f"»{text}«"
+
+
+def marked_texts() -> set[str]:
+    """Return what the source marks, as Python reads it: pieces of one text joined."""
+    nodes = (
+        node
+        for path in (ROOT / "ctm_gui").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
+    return {
+        node.args[0].value
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"tr", "QT_TR_NOOP"}
+        and isinstance(node.args[0], ast.Constant)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +108,5 @@ def test_a_second_collection_keeps_what_is_translated(folder: Path, tmp_path: Pa
     assert found
     assert all(translation == translated(source or "") for source, translation in found.items())
     assert set(texts_of_tables()) <= set(found)
+    assert len(marked_texts()) > 300
+    assert marked_texts() <= set(found)
