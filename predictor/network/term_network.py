@@ -193,7 +193,7 @@ class TermNetwork(nn.Module):
                 f"they are of {len(scaling.names)} columns, the network reads {config.features}",
                 "fit them on graphs of this version",
             )
-        self.config, self.choices, self._learned = config, len(choices), responses
+        self.config, self.choices, self.learned_responses = config, len(choices), responses
         width = config.width
         with repeatable(config.seed):
             self.encoder = GraphEncoder(config, scaling)
@@ -218,7 +218,7 @@ class TermNetwork(nn.Module):
     @property
     def response_count(self) -> int:
         """F, learned ones and one for each kind of operators."""
-        return self._learned + len(OPERATOR_KINDS)
+        return self.learned_responses + len(OPERATOR_KINDS)
 
     def encode(self, graphs: GraphBatch, running: Tensor) -> RunningOperators:
         """Run the graph layers over all operators, and return those that run.
@@ -231,7 +231,7 @@ class TermNetwork(nn.Module):
         states, graph = encoding.states[running], graphs.graph[running]
         scale = torch.exp(self.response_scale)
         raw = self.response(torch.tanh(states.squeeze(1)))
-        learned = raw.reshape(-1, _PARTS, self._learned) * scale
+        learned = raw.reshape(-1, _PARTS, self.learned_responses) * scale
         responses = torch.cat([learned, self.kinds(graphs, running)], dim=-1)
         ones = torch.ones_like(graph)
         counts = torch.zeros_like(graphs.node_counts).index_add_(0, graph, ones).clamp(min=1)
