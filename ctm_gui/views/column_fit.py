@@ -93,7 +93,8 @@ class ColumnFit(QObject):
         self.at_work = True
         for number, width in enumerate(widths_px, start=first):
             if not self._table.isColumnHidden(number):
-                self._table.setColumnWidth(number, round(width))
+                # Rounded up they would be wider than the table together.
+                self._table.setColumnWidth(number, int(width))
         self.at_work = False
 
     def _measured(self, columns: Sequence[Column], first: int = 0) -> list[float]:

@@ -48,6 +48,11 @@ def test_a_last_column_of_numbers_stays_beside_the_others_and_one_of_text_takes_
     table.resize(900, 300)
     table.fit_columns()
     assert sum(map(table.columnWidth, range(3))) < table.viewport().width() // 2
+    for width in range(540, 560):
+        table.model().replace(make_grid(50, text="a text that is pressed together"))
+        table.resize(width, 300)
+        table.fit_columns()
+        assert sum(map(table.columnWidth, range(3))) <= table.viewport().width()
     table.model().replace(make_grid(50, columns=2))
     table.fit_columns()
     assert sum(map(table.columnWidth, range(2))) == table.horizontalHeader().width()
