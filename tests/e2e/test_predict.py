@@ -272,7 +272,7 @@ def test_ctrl_c_ends_with_130_and_no_process_stays(
     assert process.returncode == 130
     assert out == ""
     assert err == "ctm: cancelled.\n"
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert alive == []
     assert stored_rows(own_store) == 0
 
