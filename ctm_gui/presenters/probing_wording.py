@@ -13,7 +13,12 @@ from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, shown
 from predictor.services.probing import SessionState, StoredSignature
 from predictor.services.signature_fit import errors_in_words
-from predictor.services.signatures import excluded_words, included_again_words
+from predictor.services.signatures import (
+    ADAPTATIONS,
+    adaptation_of,
+    excluded_words,
+    included_again_words,
+)
 
 
 def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
@@ -61,8 +66,7 @@ def result_words(result: Result) -> str:
         return "No network could be measured, so there is no signature; the reasons are below."
     active = result.signature.signature.active
     use = (
-        " Predictions for this target use it: the network as it ships, with a Bayesian posterior "
-        "of how this target deviates."
+        f" Predictions for this target use it: {ADAPTATIONS[adaptation_of(result.signature)]}."
         if active
         else ""
     )

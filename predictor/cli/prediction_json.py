@@ -68,13 +68,19 @@ def _entry(prediction: Prediction) -> dict[str, object]:
         "bound_ms": prediction.bound_ms,
         "engine": prediction.engine,
         "signature": prediction.signature,
-        "adaptation": "posterior" if prediction.basis is Basis.PROBED else None,
+        "adaptation": _adaptation(prediction),
         "fingerprint": prediction.fingerprint,
         "out_of_distribution": prediction.out_of_distribution or None,
         "fits_memory": prediction.fits_memory,
         "problem": prediction.problem or None,
         "flagged_operators": list(prediction.flagged_operators),
     }
+
+
+def _adaptation(prediction: Prediction) -> str | None:
+    if prediction.basis is not Basis.PROBED:
+        return None
+    return "film" if prediction.fine_tuned else "posterior"
 
 
 def configuration_entry(configuration: Configuration) -> dict[str, object]:

@@ -9,11 +9,13 @@ from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation, supported_percentiles
 from predictor.core.records import Configuration, Measurement, Prediction
+from predictor.services.own_signatures import FILM
 from predictor.services.probing import StoredSession, StoredSignature
 from predictor.services.probing_expectation import ExpectedInterval
 from predictor.services.probing_plan import ProbePlan, expected_ms, plan_facts, reasons
 from predictor.services.signature_fit import LeftOut
 from predictor.services.signature_use import BeforeAfter
+from predictor.services.signatures import adaptation_of
 
 
 def plan_document(plan: ProbePlan, interval: ExpectedInterval | None) -> dict[str, object]:
@@ -92,7 +94,8 @@ def signature_document(
     return {
         "schema": "ctm-signature/1",
         **signature_summary(stored),
-        **_how(json.loads(stored.facts)),
+        **_how({key: fact for key, fact in json.loads(stored.facts).items() if key != FILM}),
+        "adaptation": adaptation_of(stored),
         "measurements": [
             {
                 "fingerprint": measurement.fingerprint,

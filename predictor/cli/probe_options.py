@@ -58,7 +58,22 @@ def add_probe(commands: argparse._SubParsersAction[Parser], shared: Parser) -> N
         action.add_argument("id", metavar="ID", help="of the signature, or the beginning of it")
         action.add_argument("network", metavar="NETWORK")
     leaving.add_argument("--reason", required=True, metavar="TEXT")
-    for action in (plan, kit, taking, listing, show, leaving, again):
+    adapting = actions.add_parser(
+        "adapt",
+        parents=[shared],
+        help="fine-tune FiLM to a signature where that is better (needs torch)",
+        description="Fine-tune FiLM of the network to a signature, predict each of its networks "
+        "from the others that way and by the posterior alone, and keep the better. A new signature "
+        "takes the place of this one where its adaptation changes. Needs torch.",
+    )
+    adapting.add_argument("id", metavar="ID", help="of the signature, or the beginning of it")
+    adapting.add_argument(
+        "--by",
+        choices=("best", "film", "posterior"),
+        default="best",
+        help="keep this one whatever the errors, default: best; posterior needs no torch",
+    )
+    for action in (plan, kit, taking, listing, show, leaving, again, adapting):
         json_option(action)
     for name, text in (
         ("use", "let predictions use a signature"),

@@ -1,4 +1,4 @@
-"""``ctm probe show|exclude|include|use|delete|restore``: the signatures of the store."""
+"""``ctm probe show|exclude|include|adapt|use|delete|restore``: the signatures of the store."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Final
 
 from predictor.cli.console import Console
 from predictor.cli.probe_json import signature_document
-from predictor.cli.probe_text import signature_text
+from predictor.cli.probe_text import adapted_text, signature_text
+from predictor.cli.progress_line import progress_on
 from predictor.core.errors import InputError
 from predictor.core.records import Device, Measurement
 from predictor.services.catalogue import load_catalogue
 from predictor.services.ingestion import IngestionWorker
 from predictor.services.probing import Probing, StoredSignature
+from predictor.services.signature_film import median_error
 from predictor.services.signature_fit import LeftOut
 from predictor.services.signature_use import BeforeAfter
+from predictor.services.signatures import adaptation_of
 from predictor.services.user_devices import user_devices_of
 
 _DONE = 0
@@ -69,6 +72,31 @@ def _include(options: argparse.Namespace, console: Console, probing: Probing) ->
     return _tell(options, console, made, f"takes its place, with {options.network} again")
 
 
+def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    """Let predictions use FiLM fine-tuned to a signature where that is better, or as is asked."""
+    stored = _only(list(_beginning(probing.signatures.every(), options.id)), options.id)
+    signature_id, by = stored.signature.id, options.by
+    errors: dict[str, float] = {}
+    film = None
+    if by != "posterior":
+        device = load_catalogue(user_devices_of(options.store)).find(stored.signature.device_id)
+        found = probing.adaptations(stored, device, progress_on(console))
+        errors = {
+            "posterior": median_error(found.by_posterior),
+            "film": median_error(found.by_film),
+        }
+        if by == "film" or found.film_is_better:
+            film = found.film
+    chosen = "posterior" if film is None else "film"
+    if chosen != adaptation_of(stored):
+        signature_id = probing.signatures.adapt(signature_id, film)
+    if options.json:
+        console.document({"signature": signature_id, "adaptation": chosen, "errors": errors})
+    else:
+        console.result(adapted_text(signature_id, chosen, errors))
+    return _DONE
+
+
 def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
     for measurement in measurements:
         facts: Mapping[str, object] = json.loads(measurement.provenance)
@@ -106,6 +134,7 @@ def _tell(options: argparse.Namespace, console: Console, signature_id: str, what
 SIGNATURE_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, Console, Probing], int]]] = {
     "exclude": _exclude,
     "include": _include,
+    "adapt": _adapt,
     "use": _use,
     "delete": _delete,
     "restore": _restore,

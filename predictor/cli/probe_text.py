@@ -17,7 +17,12 @@ from predictor.services.probing_expectation import ExpectedInterval, interval_wo
 from predictor.services.probing_plan import ProbePlan
 from predictor.services.signature_fit import LeftOut, errors_in_words
 from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import excluded_words, included_again_words
+from predictor.services.signatures import (
+    ADAPTATIONS,
+    adaptation_of,
+    excluded_words,
+    included_again_words,
+)
 
 ID_DIGITS = 8
 
@@ -123,6 +128,7 @@ def signature_text(
     table = render_table(headers, rows, " rrrr")
     words = errors_in_words(fits)
     told = ["", words] if words else []
+    told += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
     told += [f"Left out: {printable(text)}" for text in excluded_words(facts)]
     told += [f"Taken in again: {printable(text)}" for text in included_again_words(facts)]
     models = ["", _changed_table(changed)] if changed else []
@@ -154,6 +160,22 @@ def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
         return "—", "—", ""
     doubt = "disagrees with the others: repeat it" if fit.disagrees else ""
     return significant(fit.predicted_ms, 4), f"{fit.error:+.1%}", doubt
+
+
+def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) -> str:
+    """Say how predictions are adapted to a signature now.
+
+    Args:
+        signature_id: of the signature that says so.
+        chosen: "film" or "posterior".
+        errors: median error of each way where both were tried.
+    """
+    ways = {"posterior": "the posterior alone", "film": "FiLM fine-tuned"}
+    told = [
+        f"Each network predicted from the others, median error: {error:.1%} with {ways[way]}."
+        for way, error in errors.items()
+    ]
+    return "\n".join([*told, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])
 
 
 def list_text(sessions: Sequence[StoredSession], signatures: Sequence[StoredSignature]) -> str:

@@ -131,7 +131,8 @@ def adaptation_text(prediction: Prediction) -> str:
     told = "measurements of this target"
     if prediction.signature:
         told = f"your signature {prediction.signature[:_ID_DIGITS]}"
-    return f"Bayesian posterior over {told}"
+    tuned = "FiLM fine-tuned, then a " if prediction.fine_tuned else ""
+    return f"{tuned}Bayesian posterior over {told}"
 
 
 def signed(value: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.records import Basis, Target
+from predictor.cost.film import FilmTuning
 from predictor.graph.operator_graph import OperatorGraph
 
 
@@ -32,12 +33,14 @@ class TargetMeasurements:
         graphs: S graphs, each at the batch that was run.
         latency_ms: float64 [S], of one run over the graph's batch.
         noise: float64 [S], standard deviation of ln(latency) as far as the samples tell it.
+        film: FiLM fine-tuned to them; None where the network stays as it ships.
     """
 
     signature_id: str
     graphs: Sequence[OperatorGraph]
     latency_ms: NDArray[np.float64]
     noise: NDArray[np.float64]
+    film: FilmTuning | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +63,7 @@ class PredictionTable:
         shared_error: float32 [G, T, S], what the errors of graphs on one target have in common: the
             dot product of two graphs' vectors is the correlation of their errors of ln(latency).
             None for engines without intervals.
+        fine_tuned: the targets, by index, to which FiLM of the network was fine-tuned.
     """
 
     engine: str
@@ -76,6 +80,7 @@ class PredictionTable:
     predicted_ms: NDArray[np.float64]
     out_of_distribution: Mapping[tuple[int, int], str] = field(default_factory=dict)
     shared_error: NDArray[np.float32] | None = None
+    fine_tuned: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

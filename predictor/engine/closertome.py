@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.deviation import Deviation, Expectation, part_tilts
+from predictor.calibration.deviation import Deviation, Expectation
 from predictor.calibration.posterior import Z80, Z95
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Configuration, Device, Precision, Target
@@ -27,6 +28,8 @@ from predictor.cost.roofline import RooflineEngine
 from predictor.cost.support import check_supported
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import device_doubt, graph_doubts
+from predictor.engine.expected import expectation, predicted
+from predictor.engine.own import Films, films_of, own_deviation
 from predictor.engine.related import Place, related
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates, is_rated
@@ -36,7 +39,7 @@ from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 Floats = NDArray[np.float64]
 _Asked = tuple[tuple[Device, Configuration], ...]
 _HALVE_UNTOLD: Final = frozenset({"ncnn", "ncnn-vulkan"})
-_MOST_ENCODED: Final = 64  # graphs
+_MOST_ENCODED: Final = 256  # graphs: a whole pool of reference networks
 _UNRATED: Final = (
     "nothing tells how much the device can compute: neither a rate nor clock and number of cores is"
     " known; add one, or probe the device"
@@ -55,13 +58,14 @@ class _Known:
     widths: list[tuple[float, float]]
     problems: dict[int, str]
     doubts: list[str]
+    films: Films = field(default_factory=dict)
 
 
 class CloserToMeEngine:
     """Predicts with intervals, for any graph on any target.
 
-    Never under the physical bound, without measurements never faster with a larger batch, unchanged
-    by names and by the order of operators.
+    Never under the physical bound, never faster with a larger batch (with measurements as long as
+    its launches take as long), unchanged by names and by the order of operators.
 
     Reference:
         CloserToMe, Eq. (3) to (9).
@@ -140,6 +144,7 @@ class CloserToMeEngine:
             predicted_ms=latency,
             out_of_distribution=doubts,
             shared_error=shared,
+            fine_tuned=frozenset(known.films),
         )
 
     def explain(
@@ -157,9 +162,10 @@ class CloserToMeEngine:
                 target.device.id, known.problems[0].partition("; ")[0], "add one, or probe it"
             )
         encoded = self._encode(graph)
-        _, output = next(iter(self._runtime.expect(encoded, known.facts, known.rates)))
+        known_output = self._runtime.expect(encoded, known.facts, known.rates, known.films)
+        _, output = next(iter(known_output))
         deviation = known.deviations[0]
-        expected = _expectation(encoded, output, 0)
+        expected = expectation(encoded, output, 0)
         latency = expected.latency_ms(deviation.weights) * deviation.factor
         bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
         # What a run costs whatever the graph is shared by its operators.
@@ -236,6 +242,7 @@ class CloserToMeEngine:
                 if index not in found or words is not _UNRATED
             },
             doubts=["" if i in found else each for i, each in enumerate(plain.doubts)],
+            films=films_of({i: measured[targets[i].key] for i in found}, self.network),
         )
 
     def _plain(self, targets: Sequence[Target]) -> _Known:
@@ -300,14 +307,31 @@ class CloserToMeEngine:
         """Return what the user's measurements say of a target."""
         one = np.array([index])
         facts, rates = known.facts.take(one), known.rates.take(one)
-        expected = []
-        for graph in measured.graphs:
+
+        def expect(graph: OperatorGraph, films: Films) -> Expectation:
             encoded = self._encode(graph)
-            _, output = next(iter(self._runtime.expect(encoded, facts, rates)))
-            expected.append(_expectation(encoded, output, 0))
-        return self._engine.prior.measured(
-            expected, np.log(measured.latency_ms), np.asarray(measured.noise, np.float64)
-        )
+            _, output = next(iter(self._runtime.expect(encoded, facts, rates, films)))
+            return expectation(encoded, output, 0)
+
+        return own_deviation(expect, self._engine.prior, measured, self.network)
+
+    @cached_property
+    def network(self) -> str:
+        """SHA-256 of the part of the network that FiLM fine-tuning fits."""
+        return hashlib.sha256(self.head.read_bytes()).hexdigest()
+
+    @property
+    def head(self) -> Path:
+        """File of that part."""
+        return self._checkpoint.head
+
+    def head_inputs(
+        self, graphs: Sequence[OperatorGraph], target: Target
+    ) -> list[dict[str, NDArray[np.generic]]]:
+        """Return what that part reads of each graph on a target."""
+        plain = self._plain([target])
+        encoded = [self._encode(graph) for graph in graphs]
+        return [self._runtime.head_inputs(each, plain.facts, plain.rates) for each in encoded]
 
     def _graph(
         self, graph: OperatorGraph, known: _Known
@@ -318,9 +342,10 @@ class CloserToMeEngine:
         shared = np.zeros((count, 1 + self._engine.responses))
         doubts: dict[int, str] = {}
         encoded = self._encode(graph)
-        for part, output in self._runtime.expect(encoded, known.facts, known.rates):
+        outputs = self._runtime.expect(encoded, known.facts, known.rates, known.films)
+        for part, output in outputs:
             some = known.deviations[part]
-            latency[part], deviation[:, part], shared[part], shares = _predicted(
+            latency[part], deviation[:, part], shared[part], shares = predicted(
                 encoded, output, some, self._unmeasured
             )
             for place, words in enumerate(
@@ -339,10 +364,11 @@ class CloserToMeEngine:
         What was measured never makes an interval wider than it is without.
         """
         widths, usual = np.array(known.widths).reshape(-1, 2), self._engine.widths.zero_shot
-        edges = []
+        edges: list[Floats] = []
+        apart = np.ones_like(latency)
         for place, quantile in enumerate((Z80, Z95)):
             wide = np.minimum(widths[:, place] * deviation[0], usual[place] * deviation[1])
-            apart = np.exp(quantile * wide)
+            apart = np.fmax(apart, np.exp(quantile * wide))  # one that covers more is no narrower
             low = np.fmax(latency / apart, np.where(np.isnan(latency), np.nan, bound))
             edges += [low, latency * apart]
         return edges[0], edges[1], edges[2], edges[3]
@@ -371,53 +397,3 @@ def _place(target: Target) -> Place:
     c = learned_form(target).configuration
     threads = threads_in_use(target.device, c.threads)
     return Place(target.device.id, c.runtime, str(c.precision), threads)
-
-
-def _expectation(encoded: EncodedGraph, output: HeadOutput, column: int) -> Expectation:
-    return Expectation(
-        output.parts_ms[:, column].astype(np.float64),
-        encoded.responses.astype(np.float64),
-        float(output.run_ms[column]),
-    )
-
-
-def _predicted(
-    encoded: EncodedGraph,
-    output: HeadOutput,
-    deviations: Sequence[Deviation],
-    unmeasured: Deviation,
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return what is expected of a graph on T targets.
-
-    Returns:
-        Latency [T]; standard deviations of its logarithm [2, T], as is believed of each target and
-        as of one without measurements; what the first has in common with other graphs, [T, 1 + F],
-        see ``PredictionTable.shared_error``; operators' shares [R, T].
-    """
-    parts = output.parts_ms.astype(np.float64)  # [R, T, 3]
-    responses = encoded.responses.astype(np.float64)
-    of_operators = parts.sum(axis=2)
-    total = of_operators.sum(axis=0) + output.run_ms
-    by_target = parts.transpose(1, 0, 2).reshape(len(total), -1)  # a product: ten times an einsum
-    slope = by_target @ responses.reshape(by_target.shape[1], -1) / total[:, None]
-    rows = np.concatenate([np.ones((len(total), 1)), slope], axis=1)
-    weights = np.stack([each.weights for each in deviations])
-    measured = np.flatnonzero(weights.any(axis=1))
-    tilt = np.zeros(len(total))
-    if len(measured):
-        tilts = part_tilts(responses, weights[measured].T)  # [R, 3, T]
-        tilt[measured] = np.einsum("rtc,rct->t", parts[:, measured], tilts) / total[measured]
-    spread, roots = np.empty(len(total)), np.empty(rows.shape)
-    for each, own in _alike(deviations).values():
-        spread[own], roots[own] = np.sqrt(each.variance(rows[own])), rows[own] @ each.root
-    overall = np.array([each.factor for each in deviations])
-    spreads = np.stack([spread, np.sqrt(unmeasured.variance(rows))])
-    return total * np.exp(tilt) * overall, spreads, roots / spread[:, None], of_operators / total
-
-
-def _alike(deviations: Sequence[Deviation]) -> dict[int, tuple[Deviation, list[int]]]:
-    """Return the places of each deviation: most targets share that of nothing measured."""
-    found: dict[int, tuple[Deviation, list[int]]] = {}
-    for place, deviation in enumerate(deviations):
-        found.setdefault(id(deviation), (deviation, []))[1].append(place)
-    return found

@@ -6,7 +6,7 @@ No torch.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.cost.columns import Columns
+from predictor.cost.film import FilmBiases
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features
 from predictor.network.reference_rates import ReferenceRates
@@ -24,10 +25,15 @@ from predictor.network.target_facts import TargetFacts
 from predictor.network.work_terms import Operators, leaving_share, work_terms
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
+    from onnxruntime import InferenceSession, OrtValue
 
 _CELLS: Final = 1 << 15  # operators x targets at a time: the head's temporaries stay small
+FILM_GAMMA: Final = "network.conversation.film.gamma.2.bias"
+FILM_BETA: Final = "network.conversation.film.beta.2.bias"
+"""What FiLM fine-tuning fits in the head: for one target, gamma and beta themselves."""
+
 _THREADS: Final = 2  # more do not make a graph of a hundred operators faster
+_MOST_TUNED: Final = 32  # heads with FiLM fine-tuned, a third of a megabyte each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +73,28 @@ class HeadOutput:
     operator_to_metric: NDArray[np.float32]
     metric_to_operator: NDArray[np.float32]
 
+    def with_column(self, column: int, other: HeadOutput) -> HeadOutput:
+        """Return these outputs with those of one target in the place of a column."""
+        return HeadOutput(
+            *(
+                _with_column(ours, axis, column, theirs)
+                for ours, axis, theirs in (
+                    (self.parts_ms, 1, other.parts_ms),
+                    (self.run_ms, 0, other.run_ms),
+                    (self.operator_to_metric, 1, other.operator_to_metric),
+                    (self.metric_to_operator, 1, other.metric_to_operator),
+                )
+            )
+        )
+
+
+def _with_column(
+    ours: NDArray[np.float32], axis: int, column: int, theirs: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    made = ours.copy()
+    made[(slice(None),) * axis + (column,)] = theirs.take(0, axis)
+    return made
+
 
 class TermRuntime:
     """Both halves of the network, ready to run."""
@@ -84,6 +112,8 @@ class TermRuntime:
         """
         self._encoder, self._head = _session(encoder), _session(head)
         self._vocabulary = vocabulary
+        self._head_file = head
+        self._tuned: dict[int, _TunedHead] = {}
 
     def encode(self, graph: OperatorGraph) -> EncodedGraph:
         """Run the graph layers over one graph."""
@@ -109,32 +139,82 @@ class TermRuntime:
         )
 
     def expect(
-        self, graph: EncodedGraph, facts: TargetFacts, rates: ReferenceRates
+        self,
+        graph: EncodedGraph,
+        facts: TargetFacts,
+        rates: ReferenceRates,
+        films: Mapping[int, FilmBiases] | None = None,
     ) -> Iterator[tuple[slice, HeadOutput]]:
-        """Yield what is expected on T targets, some targets at a time."""
+        """Yield what is expected on T targets, some targets at a time.
+
+        Args:
+            graph: encoded.
+            facts: of the targets.
+            rates: of the targets.
+            films: FiLM as it was fine-tuned to some of the targets, by their places.
+        """
         step = max(1, _CELLS // max(1, len(graph.places)))
         for start in range(0, len(rates), step):
-            part = slice(start, start + step)
-            some = rates.take(np.arange(len(rates))[part])
-            leaving = leaving_share(graph.weights, graph.live, some)
-            yield (
-                part,
-                HeadOutput(
-                    *self._head.run(
-                        None,
-                        {
-                            "states": graph.states,
-                            "values": np.where(facts.available, facts.values, 0)[part],
-                            "available": facts.available[part],
-                            "choices": facts.choices[part],
-                            "terms_ms": work_terms(graph.operators, leaving, some),
-                        },
-                    )
-                ),
-            )
+            part = np.arange(start, min(start + step, len(rates)))
+            output = self._run(self._head, graph, facts, rates, part)
+            for column, film in (films or {}).items():
+                if start <= column < start + step:
+                    head = self._tuned_head(film)
+                    own = self._run(head, graph, facts, rates, part[[column - start]])
+                    output = output.with_column(column - start, own)
+            yield slice(start, start + step), output
+
+    def head_inputs(
+        self, graph: EncodedGraph, facts: TargetFacts, rates: ReferenceRates
+    ) -> dict[str, NDArray[np.generic]]:
+        """Return what the head reads of one graph on T targets."""
+        leaving = leaving_share(graph.weights, graph.live, rates)
+        return {
+            "states": graph.states,
+            "values": np.where(facts.available, facts.values, 0),
+            "available": facts.available,
+            "choices": facts.choices,
+            "terms_ms": work_terms(graph.operators, leaving, rates),
+        }
+
+    def _run(
+        self,
+        head: InferenceSession,
+        graph: EncodedGraph,
+        facts: TargetFacts,
+        rates: ReferenceRates,
+        part: NDArray[np.int64],
+    ) -> HeadOutput:
+        inputs = self.head_inputs(graph, facts.take(part), rates.take(part))
+        return HeadOutput(*head.run(None, inputs))
+
+    def _tuned_head(self, film: FilmBiases) -> InferenceSession:
+        """Return the head with its FiLM fine-tuned, loaded once as long as it is asked for."""
+        known = self._tuned.get(id(film))
+        if known is None:
+            if len(self._tuned) >= _MOST_TUNED:
+                self._tuned.pop(next(iter(self._tuned)))
+            known = self._tuned[id(film)] = _TunedHead(self._head_file, film)
+        return known.session
 
 
-def _session(path: Path) -> InferenceSession:
+class _TunedHead:
+    """The head with its FiLM fine-tuned; the session reads the values for as long as it lives."""
+
+    def __init__(self, path: Path, film: FilmBiases) -> None:
+        import onnxruntime  # noqa: PLC0415  # as below
+
+        self.film = film
+        biases = {FILM_GAMMA: film.gamma, FILM_BETA: film.beta}
+        self._values = {
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(bias))
+            for name, bias in biases.items()
+        }
+        self.session = _session(path, self._values)
+
+
+def _session(path: Path, replaced: Mapping[str, OrtValue] | None = None) -> InferenceSession:
+    """Load a file, with other weights in the place of some of its own by name."""
     # Set before the first import, or onnxruntime keeps a device id and reports its use.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # noqa: PLC0415  # 100 ms, and only the learned engine needs it
@@ -144,6 +224,8 @@ def _session(path: Path) -> InferenceSession:
     options.log_severity_level = 3
     # What ORT_ENABLE_ALL adds is for convolutions: a third of the time to load, and no faster run.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    for name, values in (replaced or {}).items():
+        options.add_initializer(name, values)
     try:
         return onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises types of its own, by reason

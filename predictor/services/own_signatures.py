@@ -7,31 +7,34 @@ active, say of an older driver, and measurements that were excluded from one hav
 
 from __future__ import annotations
 
+import json
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from predictor.core.records import Configuration, Measurement, Target
 from predictor.cost.cores import threads_in_use
 from predictor.cost.engine import TargetMeasurements
+from predictor.cost.film import FilmTuning
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
-from predictor.store.database import Database, open_database, store_path
+from predictor.store.database import Database, has_store, open_database
 
 LEAST_NOISE: Final = 0.01
 """Of ln(latency): medians of one machine differ by as much from one minute to the next."""
 UNTOLD_NOISE: Final = 0.03
 """Of ln(latency) where one number is all that is known."""
+FILM: Final = "film"
+"""The fact of a signature that FiLM was fine-tuned to it."""
 
 TargetName = tuple[str, str, str, int]
 """Device, runtime, precision, threads as a count; the batch is in each graph's shapes."""
@@ -108,10 +111,9 @@ def stored_signatures(path: Path | None = None) -> OwnSignatures:
         InputError: the file is not a store, or a newer program's.
         HostError: the store cannot be read.
     """
-    location = store_path(path)
-    if not os.path.exists(location):  # noqa: PTH110  # Path's raises where a name is too long
+    if not has_store(path):
         return NOTHING_MEASURED
-    with closing(open_database(location)) as database:
+    with closing(open_database(path)) as database:
         return read_own_signatures(database)
 
 
@@ -132,11 +134,12 @@ def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasuremen
     keep = [i for i, graph in enumerate(measured.graphs) if graph.fingerprint != fingerprint]
     if len(keep) == len(measured.graphs):
         return measured
-    return taken(measured, keep)
+    film = measured.film and measured.film.unseen(fingerprint)
+    return replace(taken(measured, keep), film=film)
 
 
 def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
-    """Return some of a target's measurements."""
+    """Return some of a target's measurements, without what was fine-tuned to all of them."""
     return TargetMeasurements(
         measured.signature_id,
         tuple(measured.graphs[i] for i in keep),
@@ -162,8 +165,17 @@ def measurements_of(
         tuple(graph for graph, _ in pairs),
         np.array([m.value_ms for _, m in pairs], np.float64),
         np.array([noise_of(m) for _, m in pairs], np.float64),
+        film_of(json.loads(signature_records.facts_of(database, signature_id))),
     )
     return known, tuple(m for _, m in pairs)
+
+
+def film_of(facts: Mapping[str, Any]) -> FilmTuning | None:
+    """Return FiLM as it was fine-tuned to a signature; None where the network stays as it ships."""
+    try:
+        return FilmTuning.from_json(facts[FILM])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None  # there is none, or another program wrote something else
 
 
 def _measurements(

@@ -277,6 +277,7 @@ def _row(
             predicted_ms=predicted[column] if table.basis[row][column] is Basis.MEASURED else None,
             out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
+            fine_tuned=column in table.fine_tuned,
             shared_error=b"" if shared is None else shared[row, column].tobytes(),
         )
         for column, target in enumerate(targets)

@@ -15,8 +15,8 @@ from typing import Any, Self
 
 from predictor import __version__
 from predictor.core.errors import InputError
-from predictor.core.progress import CancelToken
-from predictor.core.records import Device, Measurement, Signature
+from predictor.core.progress import CancelToken, ProgressCallback
+from predictor.core.records import Device, Measurement, Signature, Target
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.kit.results import read_results
@@ -33,7 +33,8 @@ from predictor.probing.measuring.interface import (
 from predictor.probing.measuring.local import LocalRunner
 from predictor.probing.protocol import CheckedNetwork, checked_network, measurement_of
 from predictor.probing.runner.settings import PROTOCOL, Settings
-from predictor.services.probing_events import ProbesChosen, SessionEvent, joined
+from predictor.services.own_signatures import measurements_of
+from predictor.services.probing_events import ProbesChosen, SessionEvent, is_awaited, joined
 from predictor.services.probing_kits import session_of_kit
 from predictor.services.probing_live import grown_text, next_probes, probes_to_come
 from predictor.services.probing_plan import (
@@ -43,6 +44,7 @@ from predictor.services.probing_plan import (
     plan_text,
     probes_of,
 )
+from predictor.services.signature_film import Adaptations, adaptations
 from predictor.services.signature_fit import LeftOut, left_out
 from predictor.services.signature_use import BeforeAfter, before_and_after
 from predictor.services.signatures import Signatures, StoredSignature
@@ -191,8 +193,16 @@ class Probing:
 
     def left_out(self, stored: StoredSignature, device: Device) -> tuple[LeftOut, ...]:
         """Predict each network of a signature from all the others."""
-        measurements = self.signatures.measurements(stored.signature.id)
-        return left_out(self._database, stored.signature, measurements, device)
+        signature = stored.signature
+        measurements = self.signatures.measurements(signature.id)
+        measured, used = measurements_of(self._database, signature.id, measurements)
+        return left_out(Target(device, signature.configuration), used, measured)
+
+    def adaptations(
+        self, stored: StoredSignature, device: Device, progress: ProgressCallback
+    ) -> Adaptations:
+        """Fine-tune FiLM to a signature; see :mod:`predictor.services.signature_film`."""
+        return adaptations(self._database, stored, device, progress)
 
     def before_and_after(
         self, stored: StoredSignature, device: Device, models: Sequence[Model]
@@ -264,7 +274,7 @@ class Probing:
         for event in runner.run(plan, cancel):
             if isinstance(event, RunStarted):
                 host = event.host
-            if _is_awaited(event, names):
+            if is_awaited(event, names):
                 self._commit(session, event, {"source": source, "host": dict(host)})
                 yield event
 
@@ -377,13 +387,6 @@ class Probing:
             **plan_facts(session.plan),
         }
         session_records.finish(self._database, session_id, state, signature, json.dumps(facts))
-
-
-def _is_awaited(event: ProbeEvent, names: Sequence[str]) -> bool:
-    """Return whether an event may be told: a board that was left alone tells of older networks."""
-    if isinstance(event, NetworkDone):
-        return event.name in names
-    return not isinstance(event, NetworkFailed) or event.sentinel or event.name in names
 
 
 def open_probing(path: Path | None = None) -> Probing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from predictor.core.units import significant
@@ -63,3 +64,10 @@ def done_words(event: NetworkDone) -> str:
     if median_ms is None:
         return "inconclusive: its blocks differ"
     return f"{significant(float(median_ms), 4)} ms, {event.document['verdict']}"
+
+
+def is_awaited(event: ProbeEvent, names: Sequence[str]) -> bool:
+    """Return whether an event may be told: a board that was left alone tells of older networks."""
+    if isinstance(event, NetworkDone):
+        return event.name in names
+    return not isinstance(event, NetworkFailed) or event.sentinel or event.name in names

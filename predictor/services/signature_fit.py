@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.records import Device, Measurement, Signature, Target
+from predictor.core.records import Measurement, Target
+from predictor.cost.engine import TargetMeasurements
 from predictor.graph.model import Model
-from predictor.services.own_signatures import measurements_of
 from predictor.services.prediction import predict
-from predictor.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +44,30 @@ class LeftOut:
 
 
 def left_out(
-    database: Database, signature: Signature, measurements: Sequence[Measurement], device: Device
+    target: Target, measurements: Sequence[Measurement], measured: TargetMeasurements
 ) -> tuple[LeftOut, ...]:
     """Predict each network of a signature from all the others.
 
     Args:
-        database: where graphs of the user's models are.
-        signature: of the target.
-        measurements: of the signature.
-        device: of the target.
+        target: of the signature.
+        measurements: of the signature, those of which the graph is known.
+        measured: the same as engines take them.
 
     Returns:
-        One entry for each measurement that has a graph and a prediction; none for a single one,
-        of which nothing else tells.
+        One entry for each measurement that has a prediction; none for a single one, of which
+        nothing else tells.
     """
-    target = Target(device, signature.configuration)
-    known, used = measurements_of(database, signature.id, measurements)
-    if len(used) < 2:
+    if len(measurements) < 2:
         return ()
     models = [
         Model(m.fingerprint, 0, 0, 0, {}, "", (), (), (), (), graph)
-        for graph, m in zip(known.graphs, used, strict=True)
+        for graph, m in zip(measured.graphs, measurements, strict=True)
     ]
     # A prediction leaves out what was measured of its own graph.
-    predictions = predict(models, [target], signatures={target.key: known})
+    predictions = predict(models, [target], signatures={target.key: measured})
     return tuple(
         LeftOut(m.id, m.value_ms, p.predicted_ms or p.latency_ms, p.low95_ms, p.high95_ms)
-        for m, p in zip(used, predictions, strict=True)
+        for m, p in zip(measurements, predictions, strict=True)
         if p.latency_ms is not None
     )
 

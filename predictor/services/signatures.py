@@ -6,22 +6,38 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
+from predictor.cost.film import FilmTuning
+from predictor.services.own_signatures import FILM, film_of
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
 from predictor.store.database import Database
 from predictor.store.signatures import StoredSignature
 
 __all__ = [
+    "ADAPTATIONS",
     "Signatures",
     "StoredSignature",
+    "adaptation_of",
     "excluded_reasons",
     "excluded_words",
     "included_again_words",
 ]
+
+
+ADAPTATIONS: Final[Mapping[str, str]] = {
+    "posterior": "the network as it ships, with a Bayesian posterior of how the target deviates",
+    "film": "FiLM of the network fine-tuned to it, with a Bayesian posterior of the rest",
+}
+"""How predictions are adapted to a signature, in words."""
+
+
+def adaptation_of(stored: StoredSignature) -> str:
+    """Return how predictions are adapted to a signature: "posterior" or "film"."""
+    return "posterior" if film_of(json.loads(stored.facts)) is None else "film"
 
 
 def excluded_reasons(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -155,6 +171,25 @@ class Signatures:
         ids = (*stored.signature.measurement_ids, measurement_id)
         return self._replace(stored, ids, facts)
 
+    def adapt(self, signature_id: str, film: FilmTuning | None) -> str:
+        """Let predictions use FiLM fine-tuned to a signature, or the posterior alone.
+
+        Args:
+            signature_id: of the signature, which stays stored.
+            film: fine-tuned to it; None for the network as it ships.
+
+        Returns:
+            The id of the new signature that takes its place, active where the old one was.
+
+        Raises:
+            InputError: there is no such signature.
+        """
+        stored = self._stored(signature_id)
+        facts = {key: fact for key, fact in json.loads(stored.facts).items() if key != FILM}
+        if film is not None:
+            facts[FILM] = film.to_json()
+        return self._put(stored, stored.signature.measurement_ids, facts)
+
     def excluded(self, signature_id: str) -> list[Measurement]:
         """Return what was left out of a signature, the oldest first.
 
@@ -186,7 +221,14 @@ class Signatures:
     def _replace(
         self, stored: StoredSignature, ids: tuple[str, ...], facts: Mapping[str, Any]
     ) -> str:
-        """Store a signature of other measurements in the place of one; returns its id."""
+        """Store a signature of other measurements in the place of one; returns its id.
+
+        What was fine-tuned to those of before is not its own.
+        """
+        facts = {name: fact for name, fact in facts.items() if name != FILM}
+        return self._put(stored, ids, facts)
+
+    def _put(self, stored: StoredSignature, ids: tuple[str, ...], facts: Mapping[str, Any]) -> str:
         made = replace(stored.signature, id=uuid.uuid4().hex, measurement_ids=ids)
         records.add(self._database, made, json.dumps(facts), stored.session_id)
         return made.id

@@ -101,6 +101,15 @@ def stored(database: Database) -> list[StoredSignature]:
         ]
 
 
+def facts_of(database: Database, signature_id: str) -> str:
+    """Return the facts of a signature, a JSON object; an empty one where there is no signature."""
+    with database.reading() as connection:
+        found = connection.execute(
+            "SELECT facts FROM signatures WHERE id = ?", (signature_id,)
+        ).fetchone()
+    return "{}" if found is None else str(found[0])
+
+
 def members(database: Database) -> dict[str, frozenset[str]]:
     """Return by signature id the ids of its measurements, of deleted signatures too."""
     found: dict[str, set[str]] = {}

@@ -15,6 +15,7 @@ import pytest
 
 from predictor.cli.console import Console
 from predictor.cli.probe_progress import ProbeProgress
+from predictor.cli.probe_text import adapted_text
 from predictor.cli.program import main
 from predictor.probing.measuring.interface import (
     Drift,
@@ -221,6 +222,33 @@ def test_a_network_is_left_out_with_a_reason_that_is_shown(
     assert [each["reason"] for each in found["included_again"]] == ["a backup ran"]
     assert main(["probe", "show", again]) == 0
     assert "(was left out: a backup ran)" in capsys.readouterr().out
+
+
+def test_the_posterior_is_kept_where_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str], measured: tuple[str, str]
+) -> None:
+    found = document(capsys, "adapt", measured[1], "--by", "posterior")
+    assert found == {"signature": measured[1], "adaptation": "posterior", "errors": {}}
+    assert main(["probe", "adapt", measured[1], "--by", "posterior"]) == 0
+    assert "the network as it ships, with a Bayesian posterior" in capsys.readouterr().out
+    assert document(capsys, "show", measured[1])["adaptation"] == "posterior"
+
+
+def test_fine_tuning_needs_more_networks_than_two(
+    capsys: pytest.CaptureFixture[str], measured: tuple[str, str], own_store: Path
+) -> None:
+    with open_probing(own_store) as probing:
+        probing.keep_device(MEASURED)
+    assert main(["probe", "adapt", measured[1]]) == 2
+    assert "the signature has 2 networks, fewer than 3" in capsys.readouterr().err
+
+
+def test_what_adapts_is_said_with_both_errors() -> None:
+    text = adapted_text("abc", "film", {"posterior": 0.2, "film": 0.125})
+    assert "median error: 20.0% with the posterior alone." in text
+    assert "median error: 12.5% with FiLM fine-tuned." in text
+    assert text.endswith("Signature abc: FiLM of the network fine-tuned to it, with a Bayesian "
+                         "posterior of the rest.")  # fmt: skip
 
 
 def test_a_signature_tells_what_it_changes_for_a_model(

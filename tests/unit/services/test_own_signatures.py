@@ -17,11 +17,12 @@ from predictor.services.catalogue import load_catalogue
 from predictor.services.own_signatures import (
     LEAST_NOISE,
     UNTOLD_NOISE,
+    measurements_of,
     noise_of,
     read_own_signatures,
 )
 from predictor.services.prediction import explain, predict
-from predictor.services.signature_fit import errors_in_words, left_out
+from predictor.services.signature_fit import LeftOut, errors_in_words, left_out
 from predictor.services.then_and_now import predict_again
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
@@ -159,6 +160,12 @@ def test_the_same_measurements_are_equal(database: Database, zero_shot: list[flo
     assert read_own_signatures(database) != first
 
 
+def fits(database: Database, signature: Signature) -> tuple[LeftOut, ...]:
+    stored = measurement_records.of_signature(database, signature.id)
+    measured, used = measurements_of(database, signature.id, stored)
+    return left_out(Target(BOARD, signature.configuration), used, measured)
+
+
 def test_a_network_that_disagrees_with_the_others_shows(
     database: Database, zero_shot: list[float]
 ) -> None:
@@ -166,8 +173,7 @@ def test_a_network_that_disagrees_with_the_others_shows(
     values[3] *= 6.0
     store_signature(database, values)
     (signature,) = signature_records.every(database)
-    stored = measurement_records.of_signature(database, signature.id)
-    found = left_out(database, signature, stored, BOARD)
+    found = fits(database, signature)
     assert [fit.measured_ms for fit in found] == pytest.approx(values)
     assert max(found, key=lambda fit: abs(np.log1p(fit.error))) is found[3]
     assert found[3].disagrees
@@ -180,8 +186,7 @@ def test_one_network_alone_tells_nothing_of_itself(
 ) -> None:
     store_signature(database, zero_shot[:1])
     (signature,) = signature_records.every(database)
-    stored = measurement_records.of_signature(database, signature.id)
-    assert left_out(database, signature, stored, BOARD) == ()
+    assert fits(database, signature) == ()
     assert errors_in_words(()) == ""
 
 
