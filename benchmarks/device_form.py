@@ -19,7 +19,6 @@ _WAIT_S = 60.0
 
 # Before Qt is loaded: the figures are of the program, not of a display.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402

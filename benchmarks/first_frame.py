@@ -32,7 +32,6 @@ def bare() -> None:
 
 def ours() -> None:
     """Open the program's window as ``ctm-gui`` does without files."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import gc  # noqa: PLC0415 - what is measured
 
     gc.disable()

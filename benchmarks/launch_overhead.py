@@ -8,7 +8,6 @@ PyTorch is measured where it is installed (the extra ``train``).
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 from collections.abc import Callable
 
@@ -23,7 +22,6 @@ SHORT, LONG = 100, 2100
 
 def onnxruntime_run(operators: int) -> Callable[[], object]:
     """Return a function that runs a chain of ``operators`` negations in onnxruntime."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before the import: it reads it once
     import onnxruntime  # noqa: PLC0415
 
     options = onnxruntime.SessionOptions()

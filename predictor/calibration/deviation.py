@@ -87,8 +87,15 @@ def part_tilts(responses: Vector, weights: Vector) -> Vector:
         weights: [F], or [F, T] for T targets.
     """
     tilts: Vector = responses @ weights
-    usual = np.median(tilts, axis=(0, 1))
+    usual = _median(tilts.reshape(-1, *tilts.shape[2:]))
     return np.clip(tilts, usual - _APART, usual + _APART)
+
+
+def _median(values: Vector) -> Vector:
+    """Return the median over the first axis. np.median loads numpy.ma, which takes 50 ms."""
+    ordered = np.sort(values, axis=0)
+    middle: Vector = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    return middle
 
 
 def tilted_ms(parts_ms: Vector, run_ms: Vector, tilts: Vector) -> Vector:

@@ -76,7 +76,8 @@ def device_doubt(target: Target, experience: Experience) -> str:
     reasons += [
         f"its {name} is {'above' if log > high else 'below'} that of every device learned from"
         for name, (low, high) in experience.ranges.items()
-        if (log := _log(device.metric(name))) is not None
+        if name in device.metrics  # most are not known: to ask for each value takes longer
+        and (log := _log(device.metric(name))) is not None
         and (log > high + _BEYOND or log < low - _BEYOND)
     ]
     return "; ".join(reasons)
