@@ -18,6 +18,8 @@ from predictor import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
+# Python 3.11 has the filter from its fourth release on only.
+_SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 BUILDING = [sys.executable, "-m", "hatchling", "build"]
 
 pytestmark = [
@@ -51,7 +53,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (archive,) = folder.glob("*.tar.gz")
     assert archive.name == f"closertome-{__version__}.tar.gz"
     with tarfile.open(archive) as sources:
-        sources.extractall(folder, filter="data")
+        sources.extractall(folder, **_SAFELY)
     done(*BUILDING, "-t", "wheel", "-d", folder, cwd=folder / f"closertome-{__version__}")
     return folder / f"closertome-{__version__}-py3-none-any.whl"
 
