@@ -76,12 +76,7 @@ def device_doubt(target: Target, experience: Experience) -> str:
     reasons += [
         f"its {name} is {'above' if log > high else 'below'} that of every device learned from"
         for name, (low, high) in experience.ranges.items()
-        if name in device.metrics  # most are not known: to ask for each value takes longer
-        and (log := _log(device.metric(name))) is not None
-        and (log > high + _BEYOND or log < low - _BEYOND)
+        if name in device.metrics
+        and not low - _BEYOND <= (log := math.log(device.metrics[name])) <= high + _BEYOND
     ]
     return "; ".join(reasons)
-
-
-def _log(value: float | None) -> float | None:
-    return None if value is None else math.log(value)
