@@ -14,6 +14,7 @@ from predictor.core.records import Basis, Configuration
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
+    adaptation_name,
     basis_text,
     batch_of,
     batch_text,
@@ -106,6 +107,13 @@ class _Columns:
             self._text(TAGS, "Tags", lambda row: labels(row.stored.tags), _EDIT),
             self._text(NOTE, "Note", lambda row: shown(row.stored.note), _EDIT),
             self._text("basis", "Basis", lambda row: basis_text(row.stored.prediction)),
+            self._text(
+                "adaptation",
+                "Adapted by",
+                lambda row: adaptation_name(row.stored.prediction.adaptation),
+                "What took the number to its target: a Bayesian posterior over what was measured, "
+                "with FiLM of the network fine-tuned before it or as it ships.",
+            ),
             self._text("engine", "Engine", lambda row: shown(row.stored.prediction.engine)),
             self._text("runtime", "Runtime", lambda row: _configuration(row).runtime),
             self._text("precision", "Precision", lambda row: _configuration(row).precision.value),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ctm_gui.presenters.grid import search_mask
 from ctm_gui.presenters.ordering import FloatArray, natural_key
 from predictor.core.records import Basis, Device
-from predictor.core.wording import basis_text, shown
+from predictor.core.wording import adaptation_name, basis_text, shown
 from predictor.services.past_predictions import PastContent, StoredPrediction
 from predictor.services.truth import (
     Pair,
@@ -231,6 +231,7 @@ def _searched(row: PastRow) -> str:
         prediction.configuration.precision,
         prediction.engine,
         basis_text(prediction),
+        adaptation_name(prediction.adaptation),
         *row.stored.tags,
         row.stored.note,
     )

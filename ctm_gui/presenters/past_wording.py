@@ -11,6 +11,7 @@ from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
+    adaptation_text,
     basis_text,
     batch_of,
     configuration_text,
@@ -135,6 +136,8 @@ def _made_with(row: PastRow) -> list[str]:
     lines = []
     if row.stored.prediction.signature:
         lines.append(f"Signature: {row.stored.prediction.signature}")
+    if adaptation := adaptation_text(row.stored.prediction):
+        lines.append(f"Adapted by: {adaptation}")
     settings = json.loads(row.stored.settings)
     if settings.get("program"):
         lines.append(f"Program: CloserToMe {shown(str(settings['program']))}")

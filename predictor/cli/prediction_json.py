@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from predictor.core.records import Basis, Configuration, Prediction, Target
+from predictor.core.records import Configuration, Prediction, Target
 from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze
 from predictor.services.inspection import Model
@@ -68,19 +68,13 @@ def _entry(prediction: Prediction) -> dict[str, object]:
         "bound_ms": prediction.bound_ms,
         "engine": prediction.engine,
         "signature": prediction.signature,
-        "adaptation": _adaptation(prediction),
+        "adaptation": prediction.adaptation,
         "fingerprint": prediction.fingerprint,
         "out_of_distribution": prediction.out_of_distribution or None,
         "fits_memory": prediction.fits_memory,
         "problem": prediction.problem or None,
         "flagged_operators": list(prediction.flagged_operators),
     }
-
-
-def _adaptation(prediction: Prediction) -> str | None:
-    if prediction.basis is not Basis.PROBED:
-        return None
-    return "film" if prediction.fine_tuned else "posterior"
 
 
 def configuration_entry(configuration: Configuration) -> dict[str, object]:

@@ -156,8 +156,7 @@ class Prediction:
         flagged_operators: names of operators that the target cannot run or that are not counted.
         predicted_ms: what the engine predicts where ``latency_ms`` was measured, else None.
         provenance: who measured ``latency_ms`` and how, where it was measured, else empty.
-        fine_tuned: whether the network itself was fine-tuned to the signature, its FiLM; not
-            stored: the signature's facts say so.
+        fine_tuned: whether the network itself was fine-tuned to the signature, its FiLM.
         shared_error: float32 numbers as bytes, what the errors of models on one target have in
             common: the dot product of two models' is the correlation of their errors of
             ln(latency). Empty where it is not known; not stored, so that a prediction equals its
@@ -183,8 +182,18 @@ class Prediction:
     flagged_operators: tuple[str, ...] = ()
     predicted_ms: float | None = None
     provenance: str = ""
-    fine_tuned: bool = field(default=False, compare=False)
+    fine_tuned: bool = False
     shared_error: bytes = field(default=b"", compare=False)
+
+    @property
+    def adaptation(self) -> str | None:
+        """How the number was adapted to the target: "film" or "posterior"; None where it was not.
+
+        Fine-tuned FiLM has a posterior of the rest on top of it.
+        """
+        if self.basis is not Basis.PROBED:
+            return None
+        return "film" if self.fine_tuned else "posterior"
 
 
 @dataclass(frozen=True, slots=True)

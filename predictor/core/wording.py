@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
-from predictor.core.records import Basis, Configuration, Prediction
+from predictor.core.records import Configuration, Prediction
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, significant
 
 NOTHING = "—"
+_ADAPTATIONS: Final[Mapping[str, str]] = {
+    "posterior": "posterior",
+    "film": "FiLM and posterior",
+}
 _LONGEST_SHOWN = 240
 _ID_DIGITS = 8
 # Under this a rate or a latency has no digits left that mean anything.
@@ -124,9 +130,14 @@ def basis_text(prediction: Prediction) -> str:
     return NOTHING if prediction.basis is None else prediction.basis.value
 
 
+def adaptation_name(adaptation: str | None) -> str:
+    """Name an adaptation, "film" or "posterior", in a word or two; a dash for none."""
+    return NOTHING if adaptation is None else _ADAPTATIONS[adaptation]
+
+
 def adaptation_text(prediction: Prediction) -> str:
     """Say how a number was adapted to its target; empty where it was not."""
-    if prediction.basis is not Basis.PROBED:
+    if prediction.adaptation is None:
         return ""
     told = "measurements of this target"
     if prediction.signature:

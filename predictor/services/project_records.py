@@ -263,6 +263,7 @@ _PREDICTION = (
     "signature",
     "flagged_operators",
     "provenance",
+    "fine_tuned",
     "settings",
     "settings_hash",
     "tags",
@@ -292,6 +293,7 @@ def _prediction_object(stored: StoredPrediction) -> dict[str, object]:
         "signature": prediction.signature,
         "flagged_operators": list(prediction.flagged_operators),
         "provenance": prediction.provenance,
+        "fine_tuned": prediction.fine_tuned,
         "settings": stored.settings,
         "settings_hash": stored.settings_hash,
         "tags": list(stored.tags),
@@ -300,7 +302,8 @@ def _prediction_object(stored: StoredPrediction) -> dict[str, object]:
 
 
 def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction:
-    fields = CheckedFields(content, _PREDICTION, place)
+    # Projects from before FiLM could be fine-tuned do not tell.
+    fields = CheckedFields({"fine_tuned": False, **content}, _PREDICTION, place)
     time = fields.optional_latency_ms
     prediction = Prediction(
         model=fields.text("model", MAX_NAME),
@@ -322,6 +325,7 @@ def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction
         signature=fields.optional_identity("signature"),
         flagged_operators=fields.texts("flagged_operators", MAX_FLAGGED, MAX_TEXT),
         provenance=fields.text("provenance", MAX_TEXT),
+        fine_tuned=fields.flag("fine_tuned"),
     )
     _check_numbers(prediction, place)
     return StoredPrediction(

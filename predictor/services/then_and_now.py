@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from predictor.core.records import Device, Prediction, Target
+from predictor.core.wording import adaptation_name
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.own_signatures import NOTHING_MEASURED, OwnSignatures
@@ -50,6 +51,9 @@ class ThenAndNow:
             found.append(f"engine {then.engine}, now {now.engine}")
         if then.signature != now.signature:
             found.append("the target's signature is another")
+        if then.adaptation != now.adaptation and then.adaptation and now.adaptation:
+            before, after = adaptation_name(then.adaptation), adaptation_name(now.adaptation)
+            found.append(f"adapted by {before}, now by {after}")
         if then.basis != now.basis and then.basis and now.basis:
             found.append(f"{then.basis}, now {now.basis}")
         if not found and engine_ms(then) != engine_ms(now):

@@ -276,7 +276,25 @@ _THIS_MACHINE = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _PROBES, _HISTORY, _PROVENANCE, _THIS_MACHINE)
+_ADAPTATION = Migration(
+    "0006_adaptation",
+    (
+        # Whether the network itself was fine-tuned to the signature that was used.
+        """
+        ALTER TABLE predictions ADD COLUMN fine_tuned INTEGER NOT NULL DEFAULT 0
+            CHECK (fine_tuned IN (0, 1))
+        """,
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (
+    _FIRST,
+    _PROBES,
+    _HISTORY,
+    _PROVENANCE,
+    _THIS_MACHINE,
+    _ADAPTATION,
+)
 
 
 def applied_names(connection: sqlite3.Connection) -> list[str]:

@@ -25,6 +25,11 @@ _LEARNED = (
     "device and, where there is one, the target's signature: reference networks that were measured "
     "on it. A Bayesian posterior over the target's own measurements gives the intervals."
 )
+_FINE_TUNED = (
+    "Where the part on probing says so, the network itself was fine-tuned to a target before that: "
+    "FiLM, a scale and a shift of each of its features, was fitted to the signature's networks; "
+    "everything else is as it ships."
+)
 _BOUND = (
     "The bound adds up the arithmetic at the highest rate of any precision that the run may use, "
     "with fast algorithms allowed for, and the traffic that no cache can spare. No run can be "
@@ -64,16 +69,20 @@ def methods_section(request: ReportRequest) -> Section:
     """Return the methods of the engines and bases that occur, and the limits."""
     bases = {prediction.basis for prediction in request.predictions}
     engines = " ".join(prediction.engine for prediction in request.predictions)
-    return Section(SectionId.METHODS, "Methods and limits", tuple(_blocks(bases, engines)))
+    fine_tuned = any(prediction.adaptation == "film" for prediction in request.predictions)
+    blocks = tuple(_blocks(bases, engines, fine_tuned))
+    return Section(SectionId.METHODS, "Methods and limits", blocks)
 
 
-def _blocks(bases: set[Basis | None], engines: str) -> Iterator[Block]:
+def _blocks(bases: set[Basis | None], engines: str, fine_tuned: bool) -> Iterator[Block]:
     if Basis.MEASURED in bases:
         yield Heading("Measured latencies")
         yield Paragraph(_MEASURED)
     if "closertome" in engines:
         yield Heading("The learned estimate")
         yield Paragraph(_LEARNED)
+        if fine_tuned:
+            yield Paragraph(_FINE_TUNED)
     if "roofline" in engines:
         yield Heading("The analytic estimate")
         yield Paragraph(_ANALYTIC)

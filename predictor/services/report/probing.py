@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation
-from predictor.core.records import Basis, Measurement
+from predictor.core.records import Basis, Measurement, Prediction
 from predictor.core.report import (
     Block,
     Cell,
@@ -24,7 +24,7 @@ from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
 from predictor.services.report.words import brief, figures, listed, plural, text, words
-from predictor.services.signatures import Signatures
+from predictor.services.signatures import ADAPTATIONS, Signatures, adaptation_of
 
 _COLUMNS = (
     words("network", "Reference network"),
@@ -36,8 +36,9 @@ _COLUMNS = (
 )
 _SHIPPED = (
     "Other networks were measured on {names} and published. What they tell of these targets ships "
-    "with the engine, and the predictions rest on it."
+    "with the engine, and the predictions rest on it: adapted by {adaptation}."
 )
+_POSTERIOR = ADAPTATIONS["posterior"]
 _HOST_FACTS = (
     ("processor", "Machine"),
     ("system", "System"),
@@ -64,13 +65,14 @@ def known_signatures(
 
 def probing_section(request: ReportRequest) -> Section:
     """Return a part a signature, and say which targets have none."""
-    used = {prediction.signature for prediction in request.predictions}
     names = {target.device.id: target.device.name for target in request.targets}
     blocks: list[Block] = []
     for known in request.signatures:
         name = names.get(known.stored.signature.device_id)
         if name is not None:
-            blocks += _part(known, shown(name), known.stored.signature.id in used)
+            identity = known.stored.signature.id
+            used = [each for each in request.predictions if each.signature == identity]
+            blocks += _part(known, shown(name), used)
     probed = {known.stored.signature.device_id for known in request.signatures}
     shipped = {
         prediction.device_id
@@ -79,19 +81,19 @@ def probing_section(request: ReportRequest) -> Section:
     } - probed
     if shipped:
         rest = [brief(name) for identity, name in names.items() if identity in shipped]
-        blocks.append(Paragraph(_SHIPPED.format(names=listed(rest, 20))))
+        blocks.append(Paragraph(_SHIPPED.format(names=listed(rest, 20), adaptation=_POSTERIOR)))
     none = [brief(name) for key, name in names.items() if key not in probed | shipped]
     if none:
         blocks.append(Paragraph(f"Nothing was measured on {listed(none, 20)}."))
     return Section(SectionId.PROBING, "Probing", tuple(blocks))
 
 
-def _part(known: KnownSignature, name: str, used: bool) -> Iterator[Block]:
+def _part(known: KnownSignature, name: str, used: Sequence[Prediction]) -> Iterator[Block]:
     signature, facts = known.stored.signature, json.loads(known.stored.facts)
     yield Heading(name, configuration_text(signature.configuration))
     if not used:
         yield Paragraph("The numbers in this report do not rest on this signature.")
-    yield Facts(tuple(_facts(known, facts)))
+    yield Facts((*_facts(known, facts), ("Predictions adapted by", text(_adaptation(known, used)))))
     rows = tuple(_row(measurement) for measurement in known.measurements)
     if rows:
         yield Table(_COLUMNS, rows)
@@ -116,6 +118,12 @@ def _facts(known: KnownSignature, facts: Mapping[str, Any]) -> Iterator[tuple[st
     drift = facts.get("drift")
     if isinstance(drift, int | float):
         yield "Drift of the machine", Cell(f"{drift:.1%}", float(drift))
+
+
+def _adaptation(known: KnownSignature, used: Sequence[Prediction]) -> str:
+    """Say what the numbers of the report used; where none did, what the signature says."""
+    told = {each.adaptation for each in used if each.adaptation} or {adaptation_of(known.stored)}
+    return listed([ADAPTATIONS[key] for key in sorted(told)])
 
 
 def _how(settings: Mapping[str, Any]) -> str:

@@ -175,6 +175,27 @@ def test_details_of_a_row_tell_where_a_shown_latency_came_from(data: PastRows) -
     assert "Program: CloserToMe 0.1.0" in lines
 
 
+def test_rows_say_how_their_number_was_adapted() -> None:
+    data = rows_of(
+        [
+            stored(1, basis=Basis.PROBED, signature="5" * 32, fine_tuned=True),
+            stored(2, basis=Basis.PROBED),
+            stored(3),
+        ]
+    )
+    assert [cells(data, row)["adaptation"] for row in range(3)] == [
+        "FiLM and posterior",
+        "posterior",
+        "—",
+    ]
+    assert data.mask(PastFilter("film"), NOW_NS).tolist() == [True, False, False]
+    first, second, third = (row_details(row, LatencyUnit.MS) for row in data.rows)
+    told = "Adapted by: FiLM fine-tuned, then a Bayesian posterior over your signature 55555555"
+    assert told in first.splitlines()
+    assert "Adapted by: Bayesian posterior over measurements of this target" in second
+    assert "Adapted" not in third
+
+
 def test_points_lie_on_logarithmic_axes_that_are_alike(data: PastRows) -> None:
     chart = TruthChart(data.pairs)
     assert chart.measured == pytest.approx(np.log10([8.0, 40.0]))

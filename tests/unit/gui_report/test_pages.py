@@ -24,6 +24,7 @@ from predictor.services.report.build import build_report
 from tests.unit.cost.graphs import Op
 from tests.unit.services.report.requests import (
     attending,
+    fine_tuned_request,
     make_device,
     make_request,
     make_signature,
@@ -188,6 +189,13 @@ def test_the_figures_in_the_file_are_those_of_the_tables(tmp_path: Path) -> None
     assert len(rows) == 24 + 24
     for row in rows:
         assert row in written
+
+
+@needs_poppler
+def test_the_file_names_the_adaptation(tmp_path: Path) -> None:
+    pages = compose(build_report(fine_tuned_request()), PageSize.A4)
+    text = " ".join(tool("pdftotext", "-layout", write(pages, tmp_path), "-").split())
+    assert "Predictions adapted by FiLM of the network fine-tuned to it" in text
 
 
 @needs_poppler

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.core.records import Signature
+from predictor.core.records import Basis, Signature
 from predictor.core.units import LatencyUnit
 from predictor.services import past_predictions
 from predictor.services.history import History, open_history
@@ -22,7 +22,7 @@ from predictor.services.past_predictions import (
     latency_in_ms,
 )
 from predictor.services.signatures import Signatures
-from predictor.services.then_and_now import predict_again
+from predictor.services.then_and_now import ThenAndNow, predict_again
 from predictor.store import models, signatures
 from tests.unit.services.past import DEVICES, predictions_of, small_model
 
@@ -241,6 +241,15 @@ def test_then_and_now_tell_what_changed(past: PastPredictions) -> None:
     assert first.change == pytest.approx(-0.9, rel=0.01)
     assert first.reasons == ("the device's description or the program is another",)
     assert second.reasons == ("engine roofline/0, now roofline/1",)
+
+
+def test_another_adaptation_is_a_reason(past: PastPredictions) -> None:
+    stored = past.read(10).predictions[0]
+    now = dataclasses.replace(stored.prediction, basis=Basis.PROBED)
+    tuned = dataclasses.replace(now, fine_tuned=True)
+    then = dataclasses.replace(stored, prediction=tuned)
+    assert ThenAndNow(then, now).reasons == ("adapted by FiLM and posterior, now by posterior",)
+    assert ThenAndNow(then, tuned).reasons == ()
 
 
 def test_what_cannot_be_predicted_again_says_why(past: PastPredictions) -> None:

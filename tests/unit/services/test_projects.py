@@ -50,7 +50,7 @@ def fill(history: History) -> None:
     measurements.add(database, measurement())
     signatures.add(database, Signature(SIGNED, "board", PI, (MEASURED,), active=True), '{"a": 1}')
     made = predictions_of(NET, OTHER)
-    made[0] = dataclasses.replace(made[0], signature=SIGNED)
+    made[0] = dataclasses.replace(made[0], signature=SIGNED, fine_tuned=True)
     history.record([NET, OTHER], made)
     newest = history.past.read(1).predictions[0]
     history.past.mark(newest.id, ["release 2"], "for the customer")
@@ -403,6 +403,7 @@ def twice(kind: str) -> Callable[[Parts], None]:
         (edited("predictions", fingerprint="f" * 64), f"refers to the model {'f' * 64}"),
         (edited("predictions", signature="f" * 32), f"refers to the signature {'f' * 32}"),
         (edited("predictions", note=...), "note is missing"),
+        (edited("predictions", fine_tuned=1), "fine_tuned is a number where true or false"),
         (edited("predictions", configuration={"runtime": "x"}), "precision is missing"),
         (edited("measurements", value_ms=0), "value_ms is not over 0"),
         (edited("measurements", samples_ns=[1.5]), "samples_ns 1 is a number where a whole"),
@@ -432,6 +433,13 @@ def test_a_hostile_project_is_refused_in_one_sentence(
     assert sentence in str(refusal.value)
     assert str(path) in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_project_from_before_fine_tuning_is_read(project_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "old.ctmproject"
+    found = read_project(rewritten(project_file, path, edited("predictions", fine_tuned=...)))
+    assert not any(stored.prediction.fine_tuned for stored in found.predictions)
+    assert any(stored.prediction.fine_tuned for stored in read_project(project_file).predictions)
 
 
 def test_a_file_that_is_not_what_its_manifest_says_is_refused(

@@ -175,6 +175,22 @@ def test_who_measured_is_told_by_every_schema_that_knows(tmp_path: Path, sample:
     opened.close()
 
 
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.stem)
+def test_how_a_prediction_was_adapted_is_told_by_every_schema_that_knows(
+    tmp_path: Path, sample: Path
+) -> None:
+    path = tmp_path / sample.name
+    shutil.copy(sample, path)
+    opened = open_database(path)
+    if sample.stem >= "0003":
+        with opened.transaction() as connection:
+            connection.execute("UPDATE predictions SET deleted_ns = NULL")
+    told = {p.prediction.latency_ms: p.prediction.adaptation for p in predictions.recent(opened, 9)}
+    assert told[5.25] == "posterior"
+    assert told.get(5.1) == ("film" if sample.stem >= "0006" else None)
+    opened.close()
+
+
 def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path: Path) -> None:
     path = tmp_path / "0004_provenance.sqlite"
     shutil.copy(GOLDEN / path.name, path)

@@ -74,6 +74,7 @@ def made_predictions(draw: st.DrawFn) -> Prediction:
         flagged_operators=tuple(draw(st.lists(TEXT, max_size=3))),
         predicted_ms=draw(st.none() | POSITIVE),
         provenance=draw(TEXT),
+        fine_tuned=draw(st.booleans()),
         shared_error=draw(st.binary(max_size=8)),  # not stored: a record equals it all the same
     )
 

@@ -91,6 +91,18 @@ def attending(model: Model, target: Target) -> OperatorTable:
     return replace(table, attention=maps)
 
 
+def fine_tuned_request() -> ReportRequest:
+    """Return a request of which FAST was predicted with FiLM fine-tuned to its signature."""
+    known = make_signature(FAST.device)
+    request = make_request(signatures=(known,))
+    probed = {"basis": Basis.PROBED, "fine_tuned": True, "signature": known.stored.signature.id}
+    predictions = tuple(
+        replace(each, engine="closertome/1", **(probed if each.device_id == "fast" else {}))  # type: ignore[arg-type]
+        for each in request.predictions
+    )
+    return replace(request, predictions=predictions)
+
+
 def make_signature(device: Device, *, active: bool = True) -> KnownSignature:
     configuration = Configuration("onnxruntime", Precision.FP32, 1, 1)
     measurement = Measurement(

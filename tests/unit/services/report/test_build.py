@@ -26,12 +26,14 @@ from predictor.core.units import LatencyUnit
 from predictor.services.prediction import explain
 from predictor.services.report.build import build_report
 from predictor.services.report.request import Asked, ReportRequest, labelled
+from predictor.services.signatures import ADAPTATIONS
 from tests.unit.cost.graphs import Op
 from tests.unit.services.report.requests import (
     FAST,
     HOSTILE,
     SLOW,
     attending,
+    fine_tuned_request,
     make_device,
     make_request,
     make_signature,
@@ -186,6 +188,28 @@ def test_a_signature_is_shown_with_protocol_and_dates() -> None:
     assert any("do not rest on this signature" in text for text in words)
 
 
+def test_a_part_says_which_adaptation_its_numbers_used() -> None:
+    request = fine_tuned_request()
+
+    def told(request: ReportRequest) -> str:
+        facts = of_kind(build_report(request), SectionId.PROBING, Facts)[0].rows
+        return dict(facts)["Predictions adapted by"].text
+
+    assert told(request) == ADAPTATIONS["film"]
+    plain = tuple(replace(each, fine_tuned=False) for each in request.predictions)
+    assert told(replace(request, predictions=plain)) == ADAPTATIONS["posterior"]
+    others = tuple(replace(each, signature=None) for each in request.predictions)
+    assert told(replace(request, predictions=others)) == ADAPTATIONS["posterior"]
+
+
+def test_the_methods_tell_of_fine_tuning_where_it_was_used() -> None:
+    request = fine_tuned_request()
+    plain = tuple(replace(each, fine_tuned=False) for each in request.predictions)
+    for asked, is_told in ((request, True), (replace(request, predictions=plain), False)):
+        methods = of_kind(build_report(asked), SectionId.METHODS, Paragraph)
+        assert any("FiLM, a scale and a shift" in each.text for each in methods) is is_told
+
+
 def test_what_ships_of_a_target_is_told_from_what_was_measured_here() -> None:
     request = make_request()
     slow, fast = request.predictions
@@ -193,6 +217,7 @@ def test_what_ships_of_a_target_is_told_from_what_was_measured_here() -> None:
     shipped, nothing = of_kind(build_report(probed), SectionId.PROBING, Paragraph)
 
     assert shipped.text.startswith("Other networks were measured on Slow and published.")
+    assert ADAPTATIONS["posterior"] in shipped.text
     assert nothing.text == "Nothing was measured on Fast."
 
 

@@ -16,10 +16,12 @@ from predictor.services.report.json_form import SCHEMA, report_document, report_
 from predictor.services.report.markdown import report_markdown
 from predictor.services.report.request import Asked
 from predictor.services.report.versions import command_line, command_lines
+from predictor.services.signatures import ADAPTATIONS
 from tests.unit.services.report.requests import (
     FAST,
     SLOW,
     attending,
+    fine_tuned_request,
     make_request,
     make_signature,
     with_intervals,
@@ -68,6 +70,19 @@ def test_markdown_has_every_section_and_every_row(report: Report) -> None:
     assert "\n    ctm\n" in text
     tables = [line for line in text.split("\n") if line.startswith("|")]
     assert all(line.endswith("|") for line in tables)
+
+
+def test_markdown_and_json_name_the_adaptation() -> None:
+    found = build_report(fine_tuned_request())
+    words = ADAPTATIONS["film"]
+
+    assert any(
+        "Predictions adapted by" in line and words in line
+        for line in report_markdown(found).splitlines()
+    )
+    blocks = {s["id"]: s["blocks"] for s in report_document(found)["sections"]}  # type: ignore[attr-defined]
+    (facts,) = [block for block in blocks["probing"] if block["kind"] == "facts"]
+    assert words in json.dumps(facts)
 
 
 def test_hostile_names_are_no_markup_in_markdown() -> None:
