@@ -11,10 +11,10 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
+_NUMBER = re.compile("[0-9]+")
 # Longer runs of digits are no numbers that a reader compares.
-_NUMBER = re.compile(r"\d{1,18}")
-_NUMBERS = re.compile(r"(\d{1,18})")
 _DIGITS = 18
+_ZERO = np.uint8(ord("0"))
 # Stands between texts: no name that a person reads holds it.
 _BREAK = "\0"
 
@@ -25,11 +25,20 @@ def natural_key(text: str) -> str:
     return _NUMBER.sub(lambda run: run.group().zfill(_DIGITS), plain)
 
 
-def _natural_keys(texts: Sequence[str]) -> list[str]:
-    """Return the natural keys of many texts: all are split at once, a call for each is slow."""
-    parts = _NUMBERS.split(_BREAK.join(text.replace(_BREAK, " ") for text in texts).casefold())
-    parts[1::2] = [digits.zfill(_DIGITS) for digits in parts[1::2]]
-    return "".join(parts).split(_BREAK) if texts else []
+def _natural_keys(texts: Sequence[str]) -> list[bytes]:
+    """Return keys that sort as natural keys do, of all texts at once: a call for each is slow.
+
+    Bytes of UTF-8 sort as the characters do. Numbers get the digits of the longest, not more.
+    """
+    joined = _BREAK.join(texts)
+    if joined.count(_BREAK) >= len(texts):
+        joined = _BREAK.join(text.replace(_BREAK, " ") for text in texts)
+    codes = np.frombuffer(joined.casefold().encode(errors="surrogatepass"), np.uint8)
+    is_digit = codes - _ZERO < 10  # what comes before 0 wraps round
+    edges = np.flatnonzero(np.diff(is_digit, prepend=False, append=False))
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    missing = np.maximum(min(lengths.max(initial=0), _DIGITS) - lengths, 0)
+    return np.insert(codes, np.repeat(starts, missing), _ZERO).tobytes().split(_BREAK.encode())
 
 
 def text_ranks(texts: Sequence[str]) -> FloatArray:
@@ -41,10 +50,12 @@ def text_ranks(texts: Sequence[str]) -> FloatArray:
     Returns:
         float64 [N]; NaN marks an empty text, which sorts last.
     """
-    distinct = list(dict.fromkeys(text for text in texts if text))
-    ranked = [text for _, text in sorted(zip(_natural_keys(distinct), distinct, strict=True))]
-    rank_of = {text: float(rank) for rank, text in enumerate(ranked)}
-    return np.fromiter((rank_of.get(text, np.nan) for text in texts), np.float64, len(texts))
+    distinct = list(dict.fromkeys(filter(None, texts)))
+    keys = _natural_keys(distinct)
+    by_key = sorted(range(len(distinct)), key=keys.__getitem__)
+    rank_of = {distinct[place]: float(rank) for rank, place in enumerate(by_key)}
+    rank_of[""] = np.nan
+    return np.fromiter(map(rank_of.__getitem__, texts), np.float64, len(texts))
 
 
 def number_keys(values: Sequence[float | None]) -> FloatArray:

@@ -39,7 +39,15 @@ def test_text_ranks_are_alike_for_equal_texts_and_missing_for_empty_ones():
     assert ranks[3] == ranks[1]
 
 
-@given(st.lists(st.text(max_size=12), max_size=30))
+def test_numbers_of_any_length_are_compared_as_numbers_and_a_break_is_a_blank():
+    texts = ["x100", "x9", "x\0", "x", f"x{10**17}", f"x9{10**17}", "ä2", "Ä10", "𝟙"]
+    order = stable_order(text_ranks(texts)).tolist()
+    assert [texts[row] for row in order] == [
+        "x", "x\0", "x9", "x100", f"x{10**17}", f"x9{10**17}", "ä2", "Ä10", "𝟙",
+    ]  # fmt: skip
+
+
+@given(st.lists(st.one_of(st.text(max_size=12), st.from_regex(r"[a0-9\0]{,24}")), max_size=30))
 def test_text_ranks_order_texts_as_their_natural_keys_do(texts):
     order = stable_order(text_ranks(texts)).tolist()
     shown = [natural_key(texts[row]) for row in order if texts[row]]
