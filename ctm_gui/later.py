@@ -49,10 +49,12 @@ WINDOWS = (
     "ctm_gui.presenters.probing_progress",
     "ctm_gui.presenters.probing_plan",
     "ctm_gui.presenters.probing_run",
+    "ctm_gui.presenters.fine_tuning",
     "ctm_gui.presenters.probing",
     "ctm_gui.wizard.target_page",
     "ctm_gui.wizard.plan_page",
     "ctm_gui.wizard.measure_page",
+    "ctm_gui.wizard.fine_tune_dialog",
     "ctm_gui.wizard.result_page",
     "ctm_gui.wizard.window",
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from ctm_gui.presenters.devices import DeviceEntry
+from ctm_gui.presenters.fine_tuning import FineTuning
 from ctm_gui.presenters.probing_choice import TargetChoice, Way
 from ctm_gui.presenters.probing_import import ProbeImport
 from ctm_gui.presenters.probing_plan import ProbePlanner
@@ -31,6 +32,7 @@ class ProbingDesk(QObject):
         run: measures.
         taking: takes over what was measured elsewhere.
         shelf: shows what is stored.
+        tuning: fine-tunes to a signature.
         undo_stack: of the window; deleted signatures are on it.
 
     Args:
@@ -51,6 +53,7 @@ class ProbingDesk(QObject):
         self.taking = ProbeImport(store, self)
         known = Known(self._device, lambda: self.models)
         self.shelf = SignatureShelf(self._store, workspace.undo_stack, known, self)
+        self.tuning = FineTuning(store, self.shelf, self)
         for failing in (self.shelf.failed, self.taking.failed):
             failing.connect(workspace.messages.error)
         self.shelf.told.connect(workspace.messages.info)
@@ -106,6 +109,7 @@ class ProbingDesk(QObject):
         self.run.close()
         self.planner.close()
         self.taking.close()
+        self.tuning.close()
         self._store.close()
 
     def _keep_machine(self, plan: ProbePlan) -> None:

@@ -14,10 +14,12 @@ from ctm_gui.presenters.probing_results import ResultRow
 from ctm_gui.presenters.probing_wording import ratio_text
 from predictor.core.records import Prediction
 from predictor.core.units import format_count
-from predictor.core.wording import NOTHING, configuration_text, local_time, shown
+from predictor.core.wording import NOTHING, adaptation_name, configuration_text, local_time, shown
 from predictor.services.probing import ProbeState, StoredSignature
 from predictor.services.probing_plan import ProbePlan
+from predictor.services.signature_film import Adaptations
 from predictor.services.signature_use import BeforeAfter
+from predictor.services.signatures import adaptation_of
 
 
 def plan_grid(plan: ProbePlan | None) -> Grid:
@@ -188,8 +190,58 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
                 lambda count: NOTHING if count is None else f"{count:.0f}",
             ),
             _words("active", "Active", ["active" if r.active else "" for r in records]),
+            _words(
+                "adaptation",
+                "Adapted by",
+                [adaptation_name(adaptation_of(stored)) for stored in signatures],
+                "How predictions are adapted to it: by a Bayesian posterior, with FiLM of the "
+                "network fine-tuned before it or as it ships.",
+            ),
         ],
     )
+
+
+def tuning_grid(rows: Sequence[ResultRow], found: Adaptations | None) -> Grid:
+    """Return a row for each network that FiLM is fine-tuned to.
+
+    Args:
+        rows: of the signature.
+        found: what came of it; None where nothing did yet.
+    """
+    both = [] if found is None else [found.by_posterior, found.by_film]
+    errors = [{fit.measurement_id: fit.error for fit in fits} for fits in both] or [{}, {}]
+    before, after = ([each.get(row.measurement_id) for row in rows] for each in errors)
+    return Grid(
+        len(rows),
+        [
+            _words("network", "Network", [row.name for row in rows]),
+            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
+            _numbers(
+                "before",
+                "Error before",
+                before,
+                ratio_text,
+                "Predicted from the other networks, with the network as it ships.",
+            ),
+            _numbers(
+                "after",
+                "Error after",
+                after,
+                ratio_text,
+                "Predicted from the other networks, FiLM fine-tuned to those alone.",
+            ),
+            _words("nearer", "Nearer", list(map(_nearer, before, after))),
+        ],
+    )
+
+
+def _nearer(before: float | None, after: float | None) -> str:
+    """Name the way that predicts a network better."""
+    if before is None or after is None:
+        return NOTHING
+    if abs(after) == abs(before):
+        return "alike"
+    return "fine-tuned" if abs(after) < abs(before) else "as it ships"
 
 
 def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -> Grid:

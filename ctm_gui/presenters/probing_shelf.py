@@ -25,6 +25,7 @@ from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.ingestion import Model
 from predictor.services.probing import Probing, StoredSignature
+from predictor.services.signature_film import FilmTuning
 from predictor.services.signature_fit import LeftOut
 from predictor.services.signature_use import BeforeAfter
 from predictor.services.signatures import Signatures
@@ -55,7 +56,8 @@ class SignatureShelf(QObject):
 
     Args:
         store: of sessions and signatures.
-        undo_stack: gets a command for each deletion, and for each network left out or taken in.
+        undo_stack: gets a command for each deletion, for each network left out or taken in, and for
+            each fine-tuning.
         known: devices and models of the window, of which a signature tells something.
         parent: owner.
     """
@@ -85,8 +87,12 @@ class SignatureShelf(QObject):
 
     def device_name(self, device_id: str) -> str:
         """Return the name of a device; its id where there is no such device any more."""
-        device = self._known.device(device_id)
+        device = self.device(device_id)
         return shown(device.name if device is not None else device_id)
+
+    def device(self, device_id: str) -> Device | None:
+        """Return a device; None where there is no such device any more."""
+        return self._known.device(device_id)
 
     def show_session(self, session_id: str) -> None:
         """Show what came of a session."""
@@ -121,6 +127,16 @@ class SignatureShelf(QObject):
             signature_id,
             lambda signatures: signatures.include(signature_id, row.measurement_id),
             f"Took in {row.name} again; that it was left out is kept",
+        )
+
+    def adapt(self, stored: StoredSignature, film: FilmTuning, told: str) -> None:
+        """Let predictions use FiLM fine-tuned to a signature; a new one takes its place."""
+        before = stored.signature.id
+        self._replace(
+            f"Fine-Tune to {self.device_name(stored.signature.device_id)}",
+            before,
+            lambda signatures: signatures.adapt(before, film),
+            told,
         )
 
     def leave(self, session_id: str) -> None:
@@ -170,7 +186,7 @@ class SignatureShelf(QObject):
 
     def _assess(self, result: Result) -> None:
         """Predict networks from one another, and the models; which takes a second or two."""
-        device = self._known.device(result.device_id)
+        device = self.device(result.device_id)
         if result.signature is None or device is None:
             return
         stored, models = result.signature, list(self._known.models())

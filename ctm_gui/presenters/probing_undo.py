@@ -1,4 +1,4 @@
-"""What can be undone of signatures: deletions, networks that were left out or taken in again."""
+"""What can be undone of signatures: deletions, networks left out or taken in, fine-tunings."""
 
 from __future__ import annotations
 

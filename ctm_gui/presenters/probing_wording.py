@@ -21,6 +21,12 @@ from predictor.services.signatures import (
 )
 
 
+def signature_title(stored: StoredSignature) -> str:
+    """Name a signature among others: when it was made, and whether it is fine-tuned."""
+    tuned = ", fine-tuned" if adaptation_of(stored) == "film" else ""
+    return f"{local_time(stored.created_ns)}{tuned}"
+
+
 def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
     """Return what is known of a signature beside its numbers, as label and words."""
     facts = json.loads(stored.facts)

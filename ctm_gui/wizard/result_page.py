@@ -13,12 +13,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ctm_gui.presenters.fine_tuning import FineTuning
 from ctm_gui.presenters.probing_grids import changes_grid, result_grid, signatures_grid
 from ctm_gui.presenters.probing_results import Result, ResultRow
 from ctm_gui.presenters.probing_shelf import SignatureShelf
-from ctm_gui.presenters.probing_wording import fit_words, result_words, signature_facts
+from ctm_gui.presenters.probing_wording import (
+    fit_words,
+    result_words,
+    signature_facts,
+    signature_title,
+)
 from ctm_gui.translation import tr
 from ctm_gui.views.tables import copy_button
+from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from predictor.core.wording import configuration_text, local_time, shown
 from predictor.services.probing import StoredSignature
@@ -34,9 +41,9 @@ class ResultPage(QWidget):
 
     repeat_requested = Signal(str, object, object)
 
-    def __init__(self, shelf: SignatureShelf) -> None:
+    def __init__(self, shelf: SignatureShelf, tuning: FineTuning) -> None:
         super().__init__()
-        self._shelf = shelf
+        self._shelf, self._tuning = shelf, tuning
         self._result: Result | None = None
         self._listed: tuple[StoredSignature, ...] = ()
         self._following = False
@@ -63,6 +70,7 @@ class ResultPage(QWidget):
         self.include_button = _button(
             tr("&Include"), tr("Take the selected network in again, which was left out")
         )
+        self.tune_button = _button(tr("&Fine-Tune…"), "")
         self.activate_button = _button(
             tr("&Activate"), tr("Make it the active signature of its target")
         )
@@ -118,6 +126,7 @@ class ResultPage(QWidget):
         layout.setContentsMargins(0, 4, 0, 0)
         row = QHBoxLayout()
         row.addWidget(label(tr("Signatures"), "heading"), 1)
+        row.addWidget(self.tune_button)
         row.addWidget(self.activate_button)
         row.addWidget(self.delete_button)
         layout.addLayout(row)
@@ -129,6 +138,7 @@ class ResultPage(QWidget):
         self._shelf.sessions_changed.connect(self._show_signatures)
         self.signatures.rows_selected.connect(lambda _rows, current: self._on_row(current))
         self.compare_box.activated.connect(self._on_compare)
+        self.tune_button.clicked.connect(self._fine_tune)
         self.activate_button.clicked.connect(self._activate)
         self.delete_button.clicked.connect(self._delete)
         self.repeat_button.clicked.connect(self._repeat)
@@ -163,7 +173,7 @@ class ResultPage(QWidget):
         self.compare_box.addItem("nothing", "")
         for stored in result.signatures:
             if stored.signature.id != own:
-                self.compare_box.addItem(local_time(stored.created_ns), stored.signature.id)
+                self.compare_box.addItem(signature_title(stored), stored.signature.id)
         self.compare_box.setCurrentIndex(max(self.compare_box.findData(result.other_id), 0))
         self.compare_box.setEnabled(bool(own) and self.compare_box.count() > 1)
 
@@ -186,6 +196,11 @@ class ResultPage(QWidget):
         current = self._current()
         self.activate_button.setEnabled(current is not None and not current.signature.active)
         self.delete_button.setEnabled(current is not None)
+        in_the_way = self._tuning.obstacle(self._result)
+        self.tune_button.setEnabled(not in_the_way)
+        self.tune_button.setToolTip(
+            in_the_way or tr("Fit FiLM of the network to this signature, where that is better")
+        )
         names = self._again()
         self.repeat_button.setEnabled(bool(names))
         self.repeat_button.setToolTip(
@@ -268,6 +283,10 @@ class ResultPage(QWidget):
         if self._shown_id():
             other = str(self.compare_box.itemData(place))
             self._shelf.show_signature(self._shown_id(), other)
+
+    def _fine_tune(self) -> None:
+        if self._result is not None:
+            FineTuneDialog(self._tuning, self._result, self).open()
 
     def _activate(self) -> None:
         current = self._current()

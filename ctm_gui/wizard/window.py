@@ -158,7 +158,7 @@ class ProbingWizard(QDialog):
         yield
         self.measure_page = MeasurePage(self.desk.run, samples)
         yield from self._add(self.measure_page)
-        self.result_page = ResultPage(self.desk.shelf)
+        self.result_page = ResultPage(self.desk.shelf, self.desk.tuning)
         yield from self._add(self.result_page)
         self._connect()
         self.is_built = True

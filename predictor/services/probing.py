@@ -199,10 +199,14 @@ class Probing:
         return left_out(Target(device, signature.configuration), used, measured)
 
     def adaptations(
-        self, stored: StoredSignature, device: Device, progress: ProgressCallback
+        self,
+        stored: StoredSignature,
+        device: Device,
+        progress: ProgressCallback,
+        cancel: CancelToken | None = None,
     ) -> Adaptations:
         """Fine-tune FiLM to a signature; see :mod:`predictor.services.signature_film`."""
-        return adaptations(self._database, stored, device, progress)
+        return adaptations(self._database, stored, device, progress, cancel)
 
     def before_and_after(
         self, stored: StoredSignature, device: Device, models: Sequence[Model]
@@ -381,11 +385,7 @@ class Probing:
         signature = Signature(
             uuid.uuid4().hex, session.device_id, session.configuration, ids, active=True
         )
-        facts = {
-            **json.loads(session.facts),
-            "protocol": PROTOCOL,
-            **plan_facts(session.plan),
-        }
+        facts = {**json.loads(session.facts), "protocol": PROTOCOL, **plan_facts(session.plan)}
         session_records.finish(self._database, session_id, state, signature, json.dumps(facts))
 
 

@@ -27,6 +27,16 @@ from predictor.store.database import Database
 from predictor.store.measurements import of_signature
 from predictor.store.signatures import StoredSignature
 
+__all__ = [
+    "Adaptations",
+    "FilmTuning",
+    "adaptations",
+    "can_fine_tune",
+    "fine_tune",
+    "median_error",
+    "obstacle",
+]
+
 _WHAT: Final = "FiLM fine-tuning"
 _POLL_S: Final = 0.05  # how late a cancel is noticed
 _LEAST: Final = 3  # networks: what is fitted to fewer is told by them alone
@@ -83,7 +93,7 @@ def adaptations(
     measured, used = measurements_of(database, signature.id, measurements)
     plain = replace(measured, film=None)
     film = fine_tune(target, plain, progress, cancel)
-    both = [left_out(target, used, each) for each in (plain, replace(plain, film=film))]
+    both = [left_out(target, used, each, cancel) for each in (plain, replace(plain, film=film))]
     return Adaptations(film, *both)
 
 
@@ -91,6 +101,23 @@ def can_fine_tune() -> bool:
     """Say whether torch is installed, which nothing else of the program needs; without loading."""
     frozen = getattr(sys, "frozen", False)
     return not frozen and importlib.util.find_spec("torch") is not None
+
+
+def obstacle(networks: int) -> InputError | None:
+    """Return what is in the way of fine-tuning FiLM; None where nothing is.
+
+    Args:
+        networks: how many were measured.
+    """
+    if not can_fine_tune():
+        install = "install CloserToMe by pip with its train extra, closertome[train]"
+        return InputError(_WHAT, "torch is not installed", install)
+    if networks < _LEAST:
+        found = f"{networks} network{'' if networks == 1 else 's'}"
+        return InputError(
+            _WHAT, f"the signature has {found}, fewer than {_LEAST}", "probe more networks"
+        )
+    return None
 
 
 def fine_tune(
@@ -133,15 +160,8 @@ def fine_tune(
 
 
 def _tunable(measured: TargetMeasurements) -> CloserToMeEngine:
-    if not can_fine_tune():
-        raise InputError(
-            _WHAT, "torch is not installed", "install the program with its train extra"
-        )
-    if len(measured.graphs) < _LEAST:
-        count = len(measured.graphs)
-        raise InputError(
-            _WHAT, f"the signature has {count} networks, fewer than {_LEAST}", "probe more networks"
-        )
+    if (found := obstacle(len(measured.graphs))) is not None:
+        raise found
     engine = open_engine()
     if not isinstance(engine, CloserToMeEngine):
         raise InputError(_WHAT, "the learned engine is not in use", "install the program again")

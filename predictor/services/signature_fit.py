@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.records import Measurement, Target
+from predictor.core.progress import CancelToken
+from predictor.core.records import Measurement, Prediction, Target
 from predictor.cost.engine import TargetMeasurements
 from predictor.graph.model import Model
 from predictor.services.prediction import predict
@@ -44,7 +45,10 @@ class LeftOut:
 
 
 def left_out(
-    target: Target, measurements: Sequence[Measurement], measured: TargetMeasurements
+    target: Target,
+    measurements: Sequence[Measurement],
+    measured: TargetMeasurements,
+    cancel: CancelToken | None = None,
 ) -> tuple[LeftOut, ...]:
     """Predict each network of a signature from all the others.
 
@@ -52,19 +56,24 @@ def left_out(
         target: of the signature.
         measurements: of the signature, those of which the graph is known.
         measured: the same as engines take them.
+        cancel: looked at before each network.
 
     Returns:
         One entry for each measurement that has a prediction; none for a single one, of which
         nothing else tells.
+
+    Raises:
+        CancelledError: it was cancelled.
     """
     if len(measurements) < 2:
         return ()
-    models = [
-        Model(m.fingerprint, 0, 0, 0, {}, "", (), (), (), (), graph)
-        for graph, m in zip(measured.graphs, measurements, strict=True)
-    ]
-    # A prediction leaves out what was measured of its own graph.
-    predictions = predict(models, [target], signatures={target.key: measured})
+    token = cancel or CancelToken()
+    predictions: list[Prediction] = []
+    for graph, m in zip(measured.graphs, measurements, strict=True):
+        token.check()
+        model = Model(m.fingerprint, 0, 0, 0, {}, "", (), (), (), (), graph)
+        # A prediction leaves out what was measured of its own graph.
+        predictions += predict([model], [target], signatures={target.key: measured})
     return tuple(
         LeftOut(m.id, m.value_ms, p.predicted_ms or p.latency_ms, p.low95_ms, p.high95_ms)
         for m, p in zip(measurements, predictions, strict=True)

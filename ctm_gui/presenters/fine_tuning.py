@@ -1,0 +1,161 @@
+"""FiLM fine-tuned to a signature off the window's thread, and kept where that is better."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.presenters.percentages import percent
+from ctm_gui.presenters.probing_results import Result
+from ctm_gui.presenters.probing_shelf import SignatureShelf
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from predictor.core.errors import CtmError
+from predictor.core.progress import Progress
+from predictor.core.records import Device
+from predictor.services.probing import StoredSignature, open_probing
+from predictor.services.signature_film import Adaptations, median_error, obstacle
+from predictor.services.signatures import adaptation_of
+
+
+class FineTuning(QObject):
+    """Fine-tunes to one signature at a time; the store is changed at the end or not at all.
+
+    ``changed`` says that one of the attributes is another.
+
+    Attributes:
+        progress: how far it is; None before the first fit.
+        found: what came of it; None before it is done, and where nothing did.
+        error: why nothing came of it.
+        cancelled: whether the user stopped it.
+
+    Args:
+        path: the store's file; None for the usual one.
+        shelf: of the signatures; gets what is better.
+        parent: owner.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, path: Path | None, shelf: SignatureShelf, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._path, self._shelf = path, shelf
+        self._worker = SerialWorker("fine tuner", self)
+        self._task: Task | None = None
+        self._forget()
+
+    @property
+    def active(self) -> bool:
+        """Whether an outcome is still to come."""
+        return self._task is not None and self._task.active
+
+    def obstacle(self, result: Result | None) -> str:
+        """Return what is in the way of fine-tuning to what is shown; empty where nothing is."""
+        if result is None or result.signature is None:
+            return "Select a signature"
+        if adaptation_of(result.signature) == "film":
+            return (
+                "It is fine-tuned already. Undo, or Activate with the signature of before, goes "
+                "back to the network as it ships"
+            )
+        if self._shelf.device(result.device_id) is None:
+            return "Its device is no longer there"
+        found = obstacle(len(result.used))
+        if found is None:
+            return ""
+        return f"{found.reason[:1].upper()}{found.reason[1:]}: {found.action}"
+
+    def start(self, result: Result) -> None:
+        """Fine-tune to the signature that is shown, unless something is in the way or at work."""
+        device = self._shelf.device(result.device_id)
+        if self.active or self.obstacle(result) or device is None or result.signature is None:
+            return
+        self._forget()
+        stored = result.signature
+        self._task = self._worker.submit(
+            partial(_adaptations, self._path, stored, device),
+            on_result=partial(self._keep, stored),
+            on_error=self._on_error,
+            on_progress=self._on_progress,
+        )
+        self.changed.emit()
+
+    def cancel(self) -> None:
+        """Stop it; nothing is changed."""
+        if self._task is not None and self._task.active:
+            self._task.cancel()
+            self._forget()
+            self.cancelled = True
+            self.changed.emit()
+
+    def forget(self) -> None:
+        """Stop it, and forget what came of the last one."""
+        self.cancel()
+        self._forget()
+
+    def close(self) -> None:
+        """Stop all work."""
+        self._worker.close()
+
+    def _forget(self) -> None:
+        self._task = None
+        self.progress: Progress | None = None
+        self.found: Adaptations | None = None
+        self.error: CtmError | None = None
+        self.cancelled = False
+
+    def _keep(self, stored: StoredSignature, found: Adaptations) -> None:
+        self.found = found
+        if found.film_is_better:
+            self._shelf.adapt(stored, found.film, f"Fine-tuned: {errors_words(found)}")
+        self.changed.emit()
+
+    def _on_error(self, error: CtmError) -> None:
+        self.error = error
+        self.changed.emit()
+
+    def _on_progress(self, progress: Progress) -> None:
+        self.progress = progress
+        self.changed.emit()
+
+
+def state_words(tuning: FineTuning) -> str:
+    """Say how far fine-tuning is, or what came of it."""
+    if tuning.active:
+        return _progress_words(tuning.progress)
+    if tuning.cancelled:
+        return "Cancelled. Nothing was changed."
+    if tuning.error is not None:
+        return f"{tuning.error} Nothing was changed."
+    if tuning.found is None:
+        return ""
+    errors = errors_words(tuning.found)
+    if tuning.found.film_is_better:
+        return (
+            f"Kept: {errors}. A new signature takes the place of this one; undo (Ctrl+Z) goes back."
+        )
+    return f"Not kept, as it is no better: {errors}. Nothing was changed."
+
+
+def errors_words(found: Adaptations) -> str:
+    """Say the median errors of both ways."""
+    before, after = (percent(median_error(each)) for each in (found.by_posterior, found.by_film))
+    return f"each network predicted from the others, median error {before} before, {after} after"
+
+
+def _progress_words(progress: Progress | None) -> str:
+    if progress is None:
+        return "Loading torch…"
+    if progress.done < (progress.total or 0):
+        return f"{progress.done} of {progress.total} fits are done…"
+    return "Predicting each network from the others, both ways…"
+
+
+def _adaptations(
+    path: Path | None, stored: StoredSignature, device: Device, context: TaskContext
+) -> Adaptations:
+    with open_probing(path) as probing:
+        return probing.adaptations(stored, device, context.report, context.token)

@@ -1,0 +1,99 @@
+"""FiLM fine-tuned to the signature that is shown: what it does, how far it is, what came of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QPushButton, QWidget
+
+from ctm_gui.presenters.fine_tuning import FineTuning, state_words
+from ctm_gui.presenters.probing_grids import tuning_grid
+from ctm_gui.presenters.probing_results import Result
+from ctm_gui.translation import tr
+from ctm_gui.wizard.parts import Table, column, label, show_words
+from predictor.core.wording import local_time
+
+_SIZE = (560, 480)
+_BAR_PX = 10
+
+
+class FineTuneDialog(QDialog):
+    """Starts and follows a fine-tuning; closing it stops what is not done, and changes nothing.
+
+    Args:
+        tuning: that is followed.
+        result: whose signature is fine-tuned to.
+        parent: the wizard.
+    """
+
+    def __init__(self, tuning: FineTuning, result: Result, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._tuning, self._result = tuning, result
+        tuning.forget()
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(tr("Fine-Tune to a Signature"))
+        self.resize(*_SIZE)
+        self.table = Table(tr("Networks of the signature"))
+        self.progress_bar = QProgressBar(textVisible=False)
+        self.progress_bar.setMaximumHeight(_BAR_PX)
+        self.progress_bar.setAccessibleName(tr("Fits that are done"))
+        self.state = label()
+        self.state.setAccessibleName(tr("What came of it"))
+        self.start_button = QPushButton(tr("&Fine-Tune"))
+        self.start_button.setDefault(True)
+        self.close_button = QPushButton(tr("Close"))
+        self._arrange()
+        self.start_button.clicked.connect(self._start)
+        self.close_button.clicked.connect(self._cancel_or_close)
+        self.finished.connect(tuning.cancel)
+        tuning.changed.connect(self._show)
+        self._show()
+        self.start_button.setFocus()
+
+    def _arrange(self) -> None:
+        made = self._result.signature
+        when = "" if made is None else local_time(made.created_ns)
+        layout = column(self)
+        layout.addWidget(
+            label(tr("Fine-tune to the signature of {when}").format(when=when), "heading")
+        )
+        layout.addWidget(
+            label(
+                tr(
+                    "FiLM, a scale and a shift of each feature of the network, is fitted to these "
+                    "networks; then to all but one of them in turn, to see how well each is "
+                    "predicted from the others. It is kept where the median error gets smaller. "
+                    "That may take a minute."
+                ),
+                "muted",
+            )
+        )
+        layout.addWidget(self.table, 1)
+        layout.addWidget(self.progress_bar)
+        layout.addWidget(self.state)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self.start_button)
+        row.addWidget(self.close_button)
+        layout.addLayout(row)
+
+    def _start(self) -> None:
+        self._tuning.start(self._result)
+        self.close_button.setFocus()
+
+    def _cancel_or_close(self) -> None:
+        if self._tuning.active:
+            self._tuning.cancel()
+        else:
+            self.accept()
+
+    def _show(self) -> None:
+        tuning, progress = self._tuning, self._tuning.progress
+        fits = len(self._result.used) + 1
+        self.table.show_grid(tuning_grid(self._result.used, tuning.found))
+        self.progress_bar.setVisible(tuning.active)
+        self.progress_bar.setRange(0, fits)
+        self.progress_bar.setValue(0 if progress is None else progress.done)
+        show_words(self.state, state_words(tuning), "bad" if tuning.error else "")
+        self.start_button.setVisible(tuning.found is None)
+        self.start_button.setEnabled(not tuning.active)
+        self.close_button.setText(tr("Cancel") if tuning.active else tr("Close"))
