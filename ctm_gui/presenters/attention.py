@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_texts
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.percentages import percent
 from ctm_gui.translation import tr
 from predictor.core.records import Device
-from predictor.core.wording import NOTHING, shown
+from predictor.core.wording import NOTHING, percent, shown
 from predictor.services.attention import AttentionMaps, Gaze, gaze, token_label, token_text
 from predictor.services.prediction import OperatorTable
 

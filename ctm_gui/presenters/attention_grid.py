@@ -9,9 +9,8 @@ import numpy as np
 from ctm_gui.presenters.attention import AttentionRows, AttentionSummary, Map, looked_at
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from ctm_gui.presenters.percentages import percent
 from predictor.core.text import printable
-from predictor.core.wording import plain_number, shown
+from predictor.core.wording import percent, plain_number, shown
 from predictor.services.attention import Gaze, gaze
 
 LATENCY = "latency"

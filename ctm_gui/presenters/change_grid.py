@@ -9,7 +9,6 @@ import numpy as np
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
 from ctm_gui.presenters.past_rows import PastRow
-from ctm_gui.presenters.percentages import percent
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -18,6 +17,7 @@ from predictor.core.wording import (
     in_unit,
     local_time,
     number,
+    percent,
     plain_number,
     shown,
 )

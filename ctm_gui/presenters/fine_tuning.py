@@ -7,13 +7,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.probing_results import Result
 from ctm_gui.presenters.probing_shelf import SignatureShelf
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device
+from predictor.core.wording import percent
 from predictor.services.probing import StoredSignature, open_probing
 from predictor.services.signature_film import Adaptations, median_error, obstacle
 from predictor.services.signatures import adaptation_of

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_mask, search_texts
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.percentages import percent
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import latency_text, shown
+from predictor.core.wording import latency_text, percent, shown
 from predictor.services.prediction import OperatorTable
 
 BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")

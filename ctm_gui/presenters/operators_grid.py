@@ -13,11 +13,10 @@ from ctm_gui.presenters.attention import looked_at
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.operators import cumulative_share, operator_unit
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import NOTHING, number, plain_number, shown
+from predictor.core.wording import NOTHING, number, percent, plain_number, shown
 from predictor.services.attention import operators_gaze, token_label
 from predictor.services.prediction import OperatorTable
 

@@ -9,7 +9,6 @@ import numpy as np
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
-from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Basis, Configuration
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
@@ -23,6 +22,7 @@ from predictor.core.wording import (
     interval_text,
     local_time,
     number,
+    percent,
     plain_number,
     shown,
     threads_text,

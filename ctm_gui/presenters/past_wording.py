@@ -7,7 +7,6 @@ import json
 import numpy as np
 
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
-from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
@@ -19,6 +18,7 @@ from predictor.core.wording import (
     latency_text,
     local_time,
     number,
+    percent,
     shown,
 )
 from predictor.services.then_and_now import ThenAndNow

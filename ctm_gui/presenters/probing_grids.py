@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.probing_choice import Unfinished
 from ctm_gui.presenters.probing_import import ReadFile
 from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
@@ -14,7 +13,14 @@ from ctm_gui.presenters.probing_results import ResultRow
 from ctm_gui.presenters.probing_wording import ratio_text
 from predictor.core.records import Prediction
 from predictor.core.units import format_count
-from predictor.core.wording import NOTHING, adaptation_name, configuration_text, local_time, shown
+from predictor.core.wording import (
+    NOTHING,
+    adaptation_name,
+    configuration_text,
+    local_time,
+    percent,
+    shown,
+)
 from predictor.services.probing import ProbeState, StoredSignature
 from predictor.services.probing_plan import ProbePlan
 from predictor.services.signature_film import Adaptations

@@ -10,10 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ctm_gui.presenters.percentages import percent
 from predictor.core.records import Measurement
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, shown
+from predictor.core.wording import NOTHING, percent, shown
 from predictor.services.probing import ProbeState, StoredProbe, StoredSession
 from predictor.services.probing_events import (
     DRIFT_LIMIT,

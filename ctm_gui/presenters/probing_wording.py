@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_results import Result
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, local_time, shown
+from predictor.core.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing import SessionState, StoredSignature
 from predictor.services.signature_fit import errors_in_words
 from predictor.services.signatures import (

@@ -8,6 +8,7 @@ from ctm_gui.report.flow import BODY_BOLD, LEFT, SMALL, SMALL_BOLD, Flow
 from ctm_gui.report.marks import Box, Style, Text
 from ctm_gui.theme import LIGHT
 from predictor.core.report import HeatMap
+from predictor.core.wording import percent
 
 _TINY = Style(62)
 _NAME_SHARE = 0.30
@@ -36,7 +37,7 @@ def draw_heat_map(flow: Flow, heat_map: HeatMap) -> None:
         if flow.need(_ROW):
             _head(flow, heat_map.row_title, labels, cell, head)
         flow.text(LEFT, flow.y + 12.0, flow.fitted(name, SMALL, names_width - 60.0), SMALL)
-        _cells(flow, values, (highest, darkest), cell)
+        _cells(flow, values, darkest, cell)
         flow.y += _ROW
     flow.y += 140.0
 
@@ -65,23 +66,24 @@ def _head(flow: Flow, row_title: str, labels: Sequence[str], cell: float, head: 
     flow.y = bottom
 
 
-def _cells(flow: Flow, values: Sequence[float], scale: tuple[float, float], cell: float) -> None:
-    highest, darkest = scale
+def _cells(flow: Flow, values: Sequence[float], darkest: float, cell: float) -> None:
     x = LEFT + flow.width * _NAME_SHARE
     for place, value in enumerate(values):
         strength = min(max(0.0, value / darkest), 1.0)
         left = x + place * cell
         flow.put(Box(left, flow.y, cell, _ROW, _shade(strength), LIGHT.surface))
-        text = _percentage(value, highest)
+        text, width = _percentage(flow, value, cell)
         colour = LIGHT.on_accent if strength > 0.5 else LIGHT.text
-        width = flow.typeface.width(text, _TINY)
         top = flow.y + (_ROW - flow.typeface.line_height(_TINY)) / 2 + 6.0
         flow.text(left + (cell - width) / 2, top, text, _TINY, colour)
 
 
-def _percentage(value: float, highest: float) -> str:
-    """Write a share, with a decimal where all are small."""
-    return f"{value:.1%}" if highest < 0.1 else f"{value:.0%}"
+def _percentage(flow: Flow, value: float, cell: float) -> tuple[str, float]:
+    """Return a share with a decimal where it is small and there is room, and its width."""
+    texts = [percent(round(value, decimals), 2) for decimals in (3, 2)]
+    widths = [flow.typeface.width(text, _TINY) for text in texts]
+    place = 0 if widths[0] < cell else 1
+    return texts[place], widths[place]
 
 
 def _shade(strength: float) -> str:

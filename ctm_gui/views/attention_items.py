@@ -12,11 +12,10 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QLinearGradient, QPainte
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.attention_map import Cell, MapLayout
-from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.translation import QT_TR_NOOP, tr
-from predictor.core.wording import shown
+from predictor.core.wording import percent, shown
 
 _TITLE_PX = 22
 _LABELS_PX = (40, 150)

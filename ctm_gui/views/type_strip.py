@@ -15,13 +15,12 @@ from ctm_gui.presenters.operators import (
     operator_unit,
     type_details,
 )
-from ctm_gui.presenters.percentages import percent
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import paint_bar
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import latency_text
+from predictor.core.wording import latency_text, percent
 
 _ROW_PX = 19
 _LEGEND_PX = 24

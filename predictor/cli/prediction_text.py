@@ -13,6 +13,7 @@ from predictor.cli.tables import render_table
 from predictor.core.records import Basis, Device, Prediction, Target
 from predictor.core.text import printable, shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
+from predictor.core.wording import percent
 from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze, token_label
 from predictor.services.fastest import fastest_sentence
@@ -190,8 +191,8 @@ def _operator_table(table: OperatorTable, device: Device) -> str:
             format_count(float(table.macs[i])) if table.macs[i] else "",
             format_bytes(float(table.bytes_moved[i])),
             significant(float(table.latency_ms[i])),
-            f"{table.share[i]:.1%}",
-            f"{reached:.1%}",
+            percent(float(table.share[i])),
+            percent(float(reached)),
             table.bound_type[i],
             *looks[i : i + 1],
         )
@@ -208,6 +209,6 @@ def _looks(table: OperatorTable, device: Device) -> list[str]:
         return []
     labels = [token_label(name, device) for name in table.attention.metrics]
     return [
-        f"{labels[at]} ({share:.0%})"
+        f"{labels[at]} ({percent(share)})"
         for at, share in zip(gaze.at.tolist(), gaze.share.tolist(), strict=True)
     ]

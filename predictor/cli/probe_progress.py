@@ -7,6 +7,7 @@ import time
 from predictor.cli.console import Console
 from predictor.cli.durations import duration
 from predictor.core.text import printable
+from predictor.core.wording import percent
 from predictor.services.probing import StoredSession
 from predictor.services.probing_events import (
     DRIFT_LIMIT,
@@ -51,8 +52,8 @@ class ProbeProgress:
             )
         elif isinstance(event, Drift) and event.drift > DRIFT_LIMIT:
             self._console.note(
-                f"The sentinel network has drifted by {event.drift:.1%}: the machine gets warm or "
-                "other programs are at work. Let it cool down and measure again."
+                f"The sentinel network has drifted by {percent(event.drift)}: the machine gets "
+                "warm or other programs are at work. Let it cool down and measure again."
             )
 
     def _tell(self, name: str, what: str) -> None:

@@ -12,6 +12,7 @@ from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement, Prediction
 from predictor.core.text import printable
 from predictor.core.units import format_count, significant
+from predictor.core.wording import percent
 from predictor.services.probing import ProbeState, StoredProbe, StoredSession, StoredSignature
 from predictor.services.probing_expectation import ExpectedInterval, interval_words
 from predictor.services.probing_plan import ProbePlan
@@ -79,7 +80,7 @@ def session_text(
     drift = json.loads(session.facts).get("drift")
     lines = [head, "", table]
     if drift is not None:
-        lines += ["", f"The sentinel drifted by {drift:.1%}."]
+        lines += ["", f"The sentinel drifted by {percent(drift)}."]
     doubtful = sum(_is_doubtful(probe) for probe in session.probes)
     if doubtful:
         again = f"`ctm probe run --session {session.id[:ID_DIGITS]} --repeat NAME`"
@@ -159,7 +160,7 @@ def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
     if fit is None:
         return "—", "—", ""
     doubt = "disagrees with the others: repeat it" if fit.disagrees else ""
-    return significant(fit.predicted_ms, 4), f"{fit.error:+.1%}", doubt
+    return significant(fit.predicted_ms, 4), percent(fit.error, signed=True), doubt
 
 
 def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) -> str:
@@ -172,7 +173,7 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
     """
     ways = {"posterior": "the posterior alone", "film": "FiLM fine-tuned"}
     told = [
-        f"Each network predicted from the others, median error: {error:.1%} with {ways[way]}."
+        f"Each network predicted from the others, median error: {percent(error)} with {ways[way]}."
         for way, error in errors.items()
     ]
     return "\n".join([*told, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])
@@ -239,7 +240,7 @@ def _cells(probe: StoredProbe, measurement: Measurement | None) -> tuple[str, ..
     return (
         significant(measurement.value_ms, 4),
         significant(min(samples_ns) / 1e6, 4) if samples_ns else "",
-        f"{coefficient_of_variation(samples_ns):.1%}" if samples_ns else "",
+        percent(coefficient_of_variation(samples_ns)) if samples_ns else "",
         str(len(samples_ns)),
         printable(words),
     )

@@ -33,13 +33,13 @@ def shown(text: str) -> str:
     return printable(text)
 
 
-def number(value: float | None) -> str:
-    """Write a number with three significant digits, a dash where there is none."""
+def number(value: float | None, digits: int = 3) -> str:
+    """Write a number with ``digits`` significant digits, a dash where there is none."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if abs(value) >= _LARGEST_WRITTEN:
         return f"{value:.2e}"
-    return significant(value)
+    return significant(value, digits)
 
 
 def plain_number(value: float | None) -> str:
@@ -154,11 +154,20 @@ def signed(value: float | None) -> str:
     return text if text == "0" else f"{'+' if value > 0 else '−'}{text}"
 
 
+def percent(part: float | None, digits: int = 3, *, signed: bool = False) -> str:
+    """Write a part as a percentage: ``12.3 %``, ``−4.1 %``; with ``signed``, ``+8 %`` too."""
+    if part is None or not math.isfinite(part):
+        return NOTHING
+    size = number(abs(part) * 100, digits)
+    sign = "" if size == "0" else "−" if part < 0 else "+" if signed else ""
+    return f"{sign}{size} %"
+
+
 def change_text(ratio: float | None) -> str:
     """Write how a time compares with another: ``−23.4 %``, ``+8 %``, ``12×`` from tenfold on."""
     if ratio is None or not math.isfinite(ratio):
         return NOTHING
-    return f"{number(ratio)}×" if ratio >= 10 else f"{signed((ratio - 1) * 100)} %"
+    return f"{number(ratio)}×" if ratio >= 10 else percent(ratio - 1, signed=True)
 
 
 def local_time(time_ns: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.records import Target
+from predictor.core.wording import percent
 from predictor.engine.checkpoint import Experience
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 
@@ -47,8 +48,8 @@ def graph_doubts(
             filter(
                 None,
                 (
-                    f"{share:.0%} of the time is in operators that hardly any training network has"
-                    f" ({listed})"
+                    f"{percent(share)} of the time is in operators that hardly any training network"
+                    f" has ({listed})"
                     if share > _MUCH
                     else "",
                     loops,

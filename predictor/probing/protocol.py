@@ -15,6 +15,7 @@ from typing import Any
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
+from predictor.core.wording import percent
 from predictor.probing.runner.medians import summary
 from predictor.probing.runner.settings import BLOCKS, PROTOCOL, Settings
 
@@ -143,10 +144,12 @@ def verdict_words(network: CheckedNetwork) -> str:
     """Say how good a measurement is: one sentence without a full stop."""
     if network.difference is None or network.verdict == "inconclusive":
         apart = (
-            "" if network.difference is None else f", the nearest two by {network.difference:.1%}"
+            ""
+            if network.difference is None
+            else f", the nearest two by {percent(network.difference)}"
         )
         return f"inconclusive: its {len(network.blocks)} blocks differ{apart}"
-    agreement = f"two blocks agree within {max(network.difference, 0.0005):.1%}"
+    agreement = f"two blocks agree within {percent(max(network.difference, 0.001))}"
     if network.verdict == "steady":
         return f"steady: {agreement}"
     busy = any(network.blocks[index]["contended"] for index in network.agreeing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from predictor.core.records import Basis, Precision, Prediction
+from predictor.core.wording import percent
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
 
@@ -16,7 +17,7 @@ _FLOAT_FILE = (
     "before you measure."
 )
 _PARTLY_QUANTISED = (
-    "INT8 assumes that the whole model is quantised; in its file {share:.0%} of the "
+    "INT8 assumes that the whole model is quantised; in its file {share} of the "
     "multiplications are, and a runtime keeps the others in floating point."
 )
 
@@ -45,7 +46,7 @@ def _assumes(prediction: Prediction) -> bool:
 def _notes(share: float | None) -> tuple[str, ...]:
     if share is None or share >= _QUANTISED_SHARE:
         return ()
-    return (_FLOAT_FILE if share < _NO_SHARE else _PARTLY_QUANTISED.format(share=share),)
+    return (_FLOAT_FILE if share < _NO_SHARE else _PARTLY_QUANTISED.format(share=percent(share)),)
 
 
 def quantised_share(model: Model) -> float | None:

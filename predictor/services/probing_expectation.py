@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from predictor.core.records import Target
+from predictor.core.wording import percent
 from predictor.cost.engine import Engine, PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
@@ -44,8 +45,8 @@ def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
     """
     of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
     return (
-        f"The 80 % interval of {of} reaches {interval.now:.0%} above its latency now, and is "
-        f"expected to reach {interval.after:.0%} when these are measured."
+        f"The 80 % interval of {of} reaches {percent(interval.now)} above its latency now, and is "
+        f"expected to reach {percent(interval.after)} when these are measured."
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from predictor.core.progress import CancelToken
 from predictor.core.records import Measurement, Prediction, Target
+from predictor.core.wording import percent
 from predictor.cost.engine import TargetMeasurements
 from predictor.graph.model import Model
 from predictor.services.prediction import predict
@@ -88,5 +89,5 @@ def errors_in_words(found: Sequence[LeftOut]) -> str:
     errors = np.abs([each.error for each in found])
     return (
         "Each network predicted from the others: median error "
-        f"{np.median(errors):.1%}, largest {errors.max():.1%}."
+        f"{percent(float(np.median(errors)))}, largest {percent(float(errors.max()))}."
     )

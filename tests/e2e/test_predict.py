@@ -158,7 +158,7 @@ def test_operators_in_text_stand_with_the_slowest_first(
     ]
 
     assert shares == sorted(shares, reverse=True)
-    assert " 100.0%" in lines[-1]
+    assert " 100 %" in lines[-1]
 
 
 def test_a_budget_decides_the_exit_code(ctm: Run, mobilenet: Path, board: Path) -> None:

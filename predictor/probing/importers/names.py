@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from predictor.core.errors import InputError
+from predictor.core.wording import percent
 from predictor.probing.importers.records import ImportedFile
 
 MAX_PROPOSALS = 3
@@ -116,6 +117,6 @@ def resolve_names(
 def _refuse_unknown(file: ImportedFile, match: NameMatch) -> None:
     named = f"no model or probe is called {match.name!r}"
     reason = named if match.name else "it does not name its network"
-    near = ", ".join(f"{p.candidate} ({p.score:.0%})" for p in match.proposals)
+    near = ", ".join(f"{p.candidate} ({percent(p.score)})" for p in match.proposals)
     action = f"say which one it is; alike are {near}" if near else "say which model it is"
     raise InputError(file.name, reason, action)

@@ -42,7 +42,7 @@ class Text:
             latency = "its blocks differ" if median is None else f"{median:.4g} ms"
             return f"{number} of {self._total}  {name}: {latency}, {payload['verdict']}"
         if event == "drift" and len(payload["medians_ms"]) > 1:
-            return f"The sentinel network drifts by {payload['drift']:.1%}."
+            return f"The sentinel network drifts by {payload['drift'] * 100:.3g} %."
         return ""
 
 

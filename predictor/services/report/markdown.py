@@ -18,6 +18,7 @@ from predictor.core.report import (
     Row,
     Table,
 )
+from predictor.core.wording import percent
 
 
 def report_markdown(report: Report) -> str:
@@ -75,7 +76,7 @@ def _cells(row: Row, has_notes: bool) -> list[str]:
 def _heat_map(heat_map: HeatMap) -> str:
     header = [heat_map.row_title, *heat_map.columns]
     rows = [
-        [name, *(f"{value:.0%}" for value in values)]
+        [name, *(percent(round(value, 3), 2) for value in values)]
         for name, values in zip(heat_map.rows, heat_map.values, strict=True)
     ]
     numeric = [False] + [True] * len(heat_map.columns)

@@ -20,7 +20,7 @@ from predictor.core.report import (
     Table,
 )
 from predictor.core.units import format_bytes, format_count
-from predictor.core.wording import configuration_text, number, shown
+from predictor.core.wording import configuration_text, number, percent, shown
 from predictor.services.prediction import OperatorTable
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import (
@@ -115,10 +115,12 @@ def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
     taken = float(table.share[list(chosen)].sum())
     bound_type = np.array(table.bound_type)
     parts = [(float(table.share[bound_type == kind].sum()), kind) for kind in _BOUNDS]
-    held = ", ".join(f"{part:.0%} by {kind}" for part, kind in sorted(parts, reverse=True) if part)
+    held = ", ".join(
+        f"{percent(part)} by {kind}" for part, kind in sorted(parts, reverse=True) if part
+    )
     count = "The slowest operator" if len(chosen) == 1 else f"The {len(chosen)} slowest"
     verb = "takes" if len(chosen) == 1 else "take"
-    return f"{count} of {every} {verb} {taken:.0%} of the time. The whole time is held {held}."
+    return f"{count} of {every} {verb} {percent(taken)} of the time. The whole time is held {held}."
 
 
 def _of_prediction(pair: Pair) -> str:

@@ -21,7 +21,7 @@ from predictor.core.report import (
     Table,
 )
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, configuration_text, shown
+from predictor.core.wording import NOTHING, configuration_text, percent, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
 from predictor.services.report.words import brief, figures, listed, plural, text, words
 from predictor.services.signatures import ADAPTATIONS, Signatures, adaptation_of
@@ -117,7 +117,7 @@ def _facts(known: KnownSignature, facts: Mapping[str, Any]) -> Iterator[tuple[st
             yield title, text(shown(str(host[key])))
     drift = facts.get("drift")
     if isinstance(drift, int | float):
-        yield "Drift of the machine", Cell(f"{drift:.1%}", float(drift))
+        yield "Drift of the machine", Cell(percent(drift), float(drift))
 
 
 def _adaptation(known: KnownSignature, used: Sequence[Prediction]) -> str:
@@ -134,7 +134,7 @@ def _how(settings: Mapping[str, Any]) -> str:
             f"{settings['warm_up_s']:g} s of warm-up; then blocks of at least "
             f"{plural(int(settings['least_runs']), 'run')} and {settings['least_s']:g} s, each in "
             f"a fresh process, until the 95 % interval of the median is within "
-            f"{settings['interval']:.0%} of it; at most {settings['cap_s']:g} s a network."
+            f"{percent(settings['interval'])} of it; at most {settings['cap_s']:g} s a network."
         )
     except (KeyError, TypeError, ValueError):
         return "as noted with the signature"
@@ -155,7 +155,7 @@ def _row(measurement: Measurement) -> Row:
             text(shown(name)),
             Cell(significant(measurement.value_ms, 4), measurement.value_ms),
             Cell(NOTHING if least_ms is None else significant(least_ms, 4), least_ms),
-            Cell(NOTHING if variation is None else f"{variation:.1%}", variation),
+            Cell(NOTHING if variation is None else percent(variation), variation),
             Cell(str(len(samples)), float(len(samples))),
             text(shown(measurement.statistic)),
         )

@@ -14,6 +14,7 @@ from predictor.core.wording import (
     in_unit,
     latency_text,
     number,
+    percent,
     shown,
 )
 
@@ -60,7 +61,7 @@ def latency_words(prediction: Prediction, unit: LatencyUnit) -> str:
 
 def share(value: float) -> Cell:
     """Return a cell of a share as a percentage."""
-    return Cell(f"{value:.1%}", value)
+    return Cell(percent(value), value)
 
 
 def brief(name: str) -> str:
@@ -71,8 +72,8 @@ def brief(name: str) -> str:
 def likelihood(value: float) -> str:
     """Write how likely something is; nothing that is predicted is certain."""
     if value > 0.99:
-        return ">99%"
-    return "<1%" if value < 0.01 else f"{value:.0%}"
+        return "> 99 %"
+    return "< 1 %" if value < 0.01 else percent(value, 2)
 
 
 def plural(number_of: int, word: str) -> str:

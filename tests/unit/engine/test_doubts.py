@@ -37,7 +37,7 @@ def test_much_time_in_operators_that_hardly_any_network_has() -> None:
     words = doubts(network("Conv", "Einsum", "Mystery"), 0.16, 0.44, 0.40)
 
     assert words == [
-        "84% of the time is in operators that hardly any training network has (Einsum, Mystery)"
+        "84 % of the time is in operators that hardly any training network has (Einsum, Mystery)"
     ]
 
 
@@ -47,7 +47,7 @@ def test_little_time_in_them_is_no_doubt_and_each_target_is_asked_apart() -> Non
     found = graph_doubts(network("Conv", "Einsum"), np.arange(2), shares, EXPERIENCE)
 
     assert found[0] == ""
-    assert found[1].startswith("50% of the time")
+    assert found[1].startswith("50 % of the time")
 
 
 def test_more_than_three_are_not_all_listed() -> None:

@@ -17,8 +17,8 @@ from ctm_gui.presenters.operators import (
     type_details,
 )
 from ctm_gui.presenters.operators_grid import OperatorsGrid
-from ctm_gui.presenters.percentages import percent
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import percent
 
 
 def place(grid, key):

@@ -11,7 +11,6 @@ import pytest
 from ctm_gui.presenters.past_grid import ErrorsGrid, PastGrid
 from ctm_gui.presenters.past_rows import PastFilter, PastRows, past_rows
 from ctm_gui.presenters.past_wording import change_summary, row_details, summary, warnings
-from ctm_gui.presenters.percentages import percent
 from ctm_gui.presenters.truth_chart import TruthChart
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.core.units import LatencyUnit
@@ -217,14 +216,6 @@ def test_the_nearest_point_is_found_within_reach(data: PastRows) -> None:
     assert chart.nearest(points, (50.0, 50.0), 12.0) is None
     assert TruthChart().nearest(np.zeros((0, 2)), (0.0, 0.0), 12.0) is None
     assert TruthChart().span() == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("part", "signed", "text"),
-    [(0.123, False, "12.3 %"), (0.1, True, "+10 %"), (-0.5, True, "−50 %"), (None, True, "—")],
-)
-def test_percentages(part: float | None, signed: bool, text: str) -> None:
-    assert percent(part, signed=signed) == text
 
 
 def test_changes_are_summed_up() -> None:

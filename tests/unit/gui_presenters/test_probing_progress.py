@@ -66,10 +66,10 @@ def test_a_network_is_shown_from_waiting_to_its_verdict() -> None:
         "waiting",
         "waiting",
     ]
-    progress.take(done("b", 12.3456, "steady: two blocks agree within 0.4%"))
+    progress.take(done("b", 12.3456, "steady: two blocks agree within 0.4 %"))
     row = progress.rows[1]
     assert (row.why, row.expected_ms, row.median_ms) == ("why b", 2.5, 12.3456)
-    assert row.words == "steady: two blocks agree within 0.4%"
+    assert row.words == "steady: two blocks agree within 0.4 %"
     assert progress.left == 3
 
 

@@ -75,18 +75,18 @@ def test_an_inconclusive_network_never_becomes_a_number() -> None:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (STEADY, "steady: two blocks agree within 1.0%"),
+        (STEADY, "steady: two blocks agree within 1 %"),
         (
             entry(block([1_000_000] * 20), block([1_000_000] * 20, contended=True)),
-            "noisy: two blocks agree within 0.1%, but other programs were at work",
+            "noisy: two blocks agree within 0.1 %, but other programs were at work",
         ),
         (
             entry(block(list(range(900, 1100, 10))), block(list(range(900, 1100, 10)))),
-            "noisy: two blocks agree within 0.1%, but single runs vary much",
+            "noisy: two blocks agree within 0.1 %, but single runs vary much",
         ),
         (
             entry(block([1000]), block([2000]), block([4000])),
-            "inconclusive: its 3 blocks differ, the nearest two by 100.0%",
+            "inconclusive: its 3 blocks differ, the nearest two by 100 %",
         ),
     ],
 )

@@ -38,7 +38,7 @@ def test_a_float_file_is_said_to_be_taken_as_quantised() -> None:
 
 def test_a_part_is_told_in_percent() -> None:
     (note,) = assumptions(partly_quantised([QUANTISED, 0, 0, 0]), INT8)
-    assert "25% of the multiplications" in note
+    assert "25 % of the multiplications" in note
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from predictor.core.records import Basis, Configuration, Device, Measurement, Signature, Target
+from predictor.core.wording import percent
 from predictor.graph.model import Model
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
@@ -178,7 +179,7 @@ def test_a_network_that_disagrees_with_the_others_shows(
     assert max(found, key=lambda fit: abs(np.log1p(fit.error))) is found[3]
     assert found[3].disagrees
     worst = max(abs(fit.error) for fit in found)
-    assert errors_in_words(found).endswith(f"largest {worst:.1%}.")
+    assert errors_in_words(found).endswith(f"largest {percent(worst)}.")
 
 
 def test_one_network_alone_tells_nothing_of_itself(

@@ -184,7 +184,7 @@ def test_an_inconclusive_network_is_no_measurement_and_loses_no_sample(probing: 
     run(probing, session, (1000, 2000, 4000))
     (probe,) = probing.session(session.id).probes
     assert probe.state is ProbeState.INCONCLUSIVE
-    assert probe.reason == "inconclusive: its 3 blocks differ, the nearest two by 100.0%"
+    assert probe.reason == "inconclusive: its 3 blocks differ, the nearest two by 100 %"
     kept = json.loads(probe.outcome)["blocks"]
     assert [part["samples_ns"] for part in kept] == [[1000] * 3, [2000] * 3, [4000] * 3]
     assert probing.measurements(session.id) == {}

@@ -68,7 +68,7 @@ def test_the_users_choice_goes_before_an_exact_name() -> None:
 @pytest.mark.parametrize(
     ("names", "confirmed", "said"),
     [
-        (["MobileNet_v2"], {}, "alike are mobilenetv2.onnx (100%)"),
+        (["MobileNet_v2"], {}, "alike are mobilenetv2.onnx (100 %)"),
         (["quite other"], {}, "no model or probe is called 'quite other'"),
         (["resnet18"], {"resnet18": "nothing"}, "nothing: it is no model or probe"),
         (["resnet18", "b"], {"b": "resnet18.onnx"}, "were both given to resnet18.onnx"),

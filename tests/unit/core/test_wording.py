@@ -1,0 +1,41 @@
+"""Percentages: one form for every reader."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from predictor.core.wording import change_text, percent
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (0.16, "16 %"),
+        (0.12345, "12.3 %"),
+        (1.16, "116 %"),
+        (-0.041, "−4.1 %"),
+        (-0.0, "0 %"),
+        (1.0, "100 %"),
+        (None, "—"),
+        (math.nan, "—"),
+        (math.inf, "—"),
+    ],
+)
+def test_a_part_is_a_percentage_of_three_digits(part: float | None, text: str) -> None:
+    assert percent(part) == text
+
+
+def test_a_signed_percentage_tells_gains_too_and_nothing_has_no_sign() -> None:
+    assert [percent(part, signed=True) for part in (0.1, -0.5, 0.0)] == ["+10 %", "−50 %", "0 %"]
+
+
+def test_fewer_digits_are_asked_for_where_there_is_no_room() -> None:
+    assert percent(0.5678, 2) == "57 %"
+
+
+def test_a_change_is_a_percentage_below_tenfold_and_a_factor_above() -> None:
+    assert [change_text(ratio) for ratio in (0.766, 1.08, 1.0, 12.0)] == [
+        "−23.4 %", "+8 %", "0 %", "12×",
+    ]  # fmt: skip
