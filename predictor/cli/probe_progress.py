@@ -47,9 +47,11 @@ class ProbeProgress:
             if not event.sentinel:
                 self._tell(event.name, f"not measured: {event.reason} ({event.failure})")
         elif isinstance(event, ProbesChosen):
-            self._console.note(
-                f"Chosen by what they showed: {', '.join(map(printable, event.names))}."
+            self._total += len(event.names) * event.again
+            why = (
+                "Inconclusive, and measured again" if event.again else "Chosen by what they showed"
             )
+            self._console.note(f"{why}: {', '.join(map(printable, event.names))}.")
         elif isinstance(event, Drift) and event.drift > DRIFT_LIMIT:
             self._console.note(
                 f"The sentinel network has drifted by {percent(event.drift)}: the machine gets "

@@ -25,6 +25,19 @@ class BoundType(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OperatorTimes:
+    """How long the operators of one graph took, as a profile tells it.
+
+    Attributes:
+        groups: operators that ran together, by their places in the graph, n groups.
+        time_ms: float64 [n]; with what belongs to no group they sum to the graph's latency.
+    """
+
+    groups: Sequence[tuple[int, ...]]
+    time_ms: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TargetMeasurements:
     """What was measured on one target: its Device Behavior Signature with the graphs themselves.
 
@@ -34,6 +47,8 @@ class TargetMeasurements:
         latency_ms: float64 [S], of one run over the graph's batch.
         noise: float64 [S], standard deviation of ln(latency) as far as the samples tell it.
         film: FiLM fine-tuned to them; None where the network stays as it ships.
+        operators: how long the operators of each graph took, None where that is not known; empty
+            where it is known of no graph.
     """
 
     signature_id: str
@@ -41,6 +56,7 @@ class TargetMeasurements:
     latency_ms: NDArray[np.float64]
     noise: NDArray[np.float64]
     film: FilmTuning | None = None
+    operators: Sequence[OperatorTimes | None] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

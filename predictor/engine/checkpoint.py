@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, DeviationPrior
 from predictor.core.errors import InputError
-from predictor.engine.related import Place
+from predictor.engine.places import Place
 from predictor.graph.operators import OPERATORS
 from predictor.network.reference_rates import Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,44 +14,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, Expectation
+from predictor.calibration.operators import OperatorFit, Work
 from predictor.calibration.posterior import Z80, Z95
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Configuration, Device, Precision, Target
-from predictor.cost.cores import threads_in_use
-from predictor.cost.engine import (
-    AttentionMaps,
-    BoundType,
-    Explanation,
-    PredictionTable,
-    TargetMeasurements,
-)
+from predictor.core.records import Basis, Configuration, Device, Target
+from predictor.cost.engine import Explanation, PredictionTable, TargetMeasurements
 from predictor.cost.roofline import RooflineEngine
 from predictor.cost.support import check_supported
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import device_doubt, graph_doubts
 from predictor.engine.expected import expectation, predicted
+from predictor.engine.explained import attention_maps, explanation
 from predictor.engine.own import Films, films_of, own_deviation
-from predictor.engine.related import Place, related
+from predictor.engine.places import Place, learned_form, place_of
+from predictor.engine.related import related
+from predictor.engine.timed import operator_fit, work_of
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates, is_rated
-from predictor.network.target_facts import CHOICE_KINDS, TargetFacts, target_facts
+from predictor.network.target_facts import TargetFacts, target_facts
 from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 
 Floats = NDArray[np.float64]
 _Asked = tuple[tuple[Device, Configuration], ...]
-_HALVE_UNTOLD: Final = frozenset({"ncnn", "ncnn-vulkan"})
+_Fitted = tuple[TargetMeasurements, _Asked, OperatorFit | None]
 _MOST_ENCODED: Final = 256  # graphs: a whole pool of reference networks
 _UNRATED: Final = (
     "nothing tells how much the device can compute: neither a rate nor clock and number of cores is"
     " known; add one, or probe the device"
 )
-_PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
+_MOST_FITTED: Final = 16  # targets whose operators were timed
+_SURE: Final = (1.0, 1.0)  # times the standard deviation that a fit of operators says
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """What is known of T targets before any graph: facts, rates, deviations, widths."""
+    """What is known of T targets before any graph: facts, rates, deviations, widths.
 
+    By their places: what the operators that were timed tell, and by how much the physical bound is
+    too high, as something ran faster.
+    """
+
+    asked: _Asked
     facts: TargetFacts
     rates: ReferenceRates
     deviations: list[Deviation]
@@ -59,6 +63,8 @@ class _Known:
     problems: dict[int, str]
     doubts: list[str]
     films: Films = field(default_factory=dict)
+    fits: Mapping[int, OperatorFit] = field(default_factory=dict)
+    ease: Mapping[int, float] = field(default_factory=dict)
 
 
 class CloserToMeEngine:
@@ -81,6 +87,7 @@ class CloserToMeEngine:
         self._engine = self._checkpoint.engine
         self._roofline = RooflineEngine()
         self._last: tuple[_Asked, _Known] | None = None
+        self._fitted: deque[_Fitted] = deque(maxlen=_MOST_FITTED)
         self._encoded: dict[int, tuple[OperatorGraph, EncodedGraph]] = {}
 
     @property
@@ -99,7 +106,7 @@ class CloserToMeEngine:
 
     def has_signature(self, target: Target) -> bool:
         """Whether published measurements of the target came with the program."""
-        return _place(target) in self._shipped
+        return place_of(target) in self._shipped
 
     def predict(
         self,
@@ -121,7 +128,7 @@ class CloserToMeEngine:
                 doubts[row, column] = words
         for column in known.problems:
             latency[:, column] = np.nan
-        bound = analytic.bound_ms
+        bound = analytic.bound_ms * np.array([known.ease.get(t, 1.0) for t in range(shape[1])])
         latency = np.fmax(latency, np.where(np.isnan(latency), np.nan, bound))
         edges = self._intervals(latency, deviation, known, bound)
         return PredictionTable(
@@ -162,56 +169,30 @@ class CloserToMeEngine:
                 target.device.id, known.problems[0].partition("; ")[0], "add one, or probe it"
             )
         encoded = self._encode(graph)
-        known_output = self._runtime.expect(encoded, known.facts, known.rates, known.films)
-        _, output = next(iter(known_output))
+        outputs = self._runtime.expect(encoded, known.facts, known.rates, known.films)
+        _, output = next(iter(outputs))
+        parts = self._parts(encoded, output, known)
+        bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0] * known.ease.get(
+            0, 1.0
+        )
+        parts *= np.fmax(1.0, bound / parts.sum())
+        attention = attention_maps(self._engine, len(graph), encoded, output, known.facts)
+        return explanation(len(graph), encoded, parts, attention)
+
+    def _parts(self, encoded: EncodedGraph, output: HeadOutput, known: _Known) -> Floats:
+        """Return the times of one target's running operators, [R, 3]; they sum to the latency."""
+        if 0 in known.fits:
+            return known.fits[0].parts_ms(self._work(encoded, known, 0))
         deviation = known.deviations[0]
         expected = expectation(encoded, output, 0)
         latency = expected.latency_ms(deviation.weights) * deviation.factor
-        bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
         # What a run costs whatever the graph is shared by its operators.
-        parts = expected.shares(deviation.weights) * float(np.fmax(latency, bound))
-        return self._explanation(graph, encoded.places, parts, output, known)
+        return expected.shares(deviation.weights) * latency
 
-    def _explanation(
-        self,
-        graph: OperatorGraph,
-        places: NDArray[np.int64],
-        parts: Floats,
-        output: HeadOutput,
-        known: _Known,
-    ) -> Explanation:
-        columns = np.zeros((len(graph), 3))
-        columns[places] = parts
-        kind = np.array(_PARTS, np.int8)[columns.argmax(axis=1)]
-        return Explanation(
-            latency_ms=columns.sum(axis=1),
-            compute_ms=columns[:, 0],
-            memory_ms=columns[:, 1],
-            launch_ms=columns[:, 2],
-            bound_ms=np.full(len(graph), np.nan),
-            bound_type=np.where(columns.sum(axis=1) > 0, kind, BoundType.NONE).astype(np.int8),
-            attention=self._attention(len(graph), places, output, known),
-        )
-
-    def _attention(
-        self, operators: int, places: NDArray[np.int64], output: HeadOutput, known: _Known
-    ) -> AttentionMaps | None:
-        """Return what HODM attended to: rows of operators that take no time are level."""
-        metrics = known.facts.available[0]
-        if not metrics.any() or not len(output.parts_ms):
-            return None
-        attended = np.concatenate([np.ones(len(CHOICE_KINDS), np.bool_), metrics])
-        read = tuple(
-            name
-            for name, is_known in zip(self._engine.facts.names, metrics, strict=True)
-            if is_known
-        )
-        names = (*CHOICE_KINDS, *read)
-        forward = np.full((operators, len(names)), 1 / len(names), np.float32)
-        forward[places] = output.operator_to_metric[:, 0, :-1][:, attended]
-        backward = np.zeros((len(names), operators), np.float32)
-        backward[:, places] = output.metric_to_operator[:, 0, :-1][:, attended].T
-        return AttentionMaps(names, forward, backward, self._engine.blend, self._engine.residual)
+    def _work(self, encoded: EncodedGraph, known: _Known, column: int) -> Work:
+        one = np.array([column])
+        inputs = self._runtime.head_inputs(encoded, known.facts.take(one), known.rates.take(one))
+        return work_of(encoded, np.asarray(inputs["terms_ms"][:, 0], np.float32))
 
     def _known(
         self, targets: Sequence[Target], measured: Mapping[str, TargetMeasurements]
@@ -224,16 +205,21 @@ class CloserToMeEngine:
         }
         if not found:
             return plain
-        own = {_place(targets[index]): deviation for index, deviation in found.items()}
+        own = {place_of(targets[index]): deviation for index, deviation in found.items()}
+        fits = {
+            index: fit
+            for index in found
+            if (fit := self._fit(plain, index, measured[targets[index].key])) is not None
+        }
         return replace(
             plain,
             deviations=[
-                found.get(i) or related(_place(target), own) or plain.deviations[i]
+                found.get(i) or related(place_of(target), own) or plain.deviations[i]
                 for i, target in enumerate(targets)
             ],
             basis=[Basis.PROBED if i in found else each for i, each in enumerate(plain.basis)],
             widths=[
-                self._engine.widths.probed if i in found else each
+                _SURE if i in fits else self._engine.widths.probed if i in found else each
                 for i, each in enumerate(plain.widths)
             ],
             problems={
@@ -242,8 +228,33 @@ class CloserToMeEngine:
                 if index not in found or words is not _UNRATED
             },
             doubts=["" if i in found else each for i, each in enumerate(plain.doubts)],
-            films=films_of({i: measured[targets[i].key] for i in found}, self.network),
+            films=films_of(
+                {i: measured[targets[i].key] for i in found if i not in fits}, self.network
+            ),
+            fits=fits,
+            ease={i: self._ease(targets[i], measured[targets[i].key]) for i in found},
         )
+
+    def _fit(self, known: _Known, index: int, measured: TargetMeasurements) -> OperatorFit | None:
+        """Return what was timed of a target's operators; kept for the next call."""
+        asked = (known.asked[index],)
+        for kept, of, fit in self._fitted:
+            if kept is measured and _same(of, asked):
+                return fit
+
+        def of_graph(graph: OperatorGraph) -> tuple[EncodedGraph, Work]:
+            encoded = self._encode(graph)
+            return encoded, self._work(encoded, known, index)
+
+        fit = operator_fit(measured, of_graph)
+        self._fitted.append((measured, asked, fit))
+        return fit
+
+    def _ease(self, target: Target, measured: TargetMeasurements) -> float:
+        """Return the least part of the bound that something took, at most 1: a rate was too low."""
+        bound = self._roofline.predict(measured.graphs, [target], {}).bound_ms[:, 0]
+        bounded = bound > 0  # neither unknown nor nothing
+        return float((measured.latency_ms[bounded] / bound[bounded]).min(initial=1.0))
 
     def _plain(self, targets: Sequence[Target]) -> _Known:
         """Return what is known of targets but for the user's measurements; kept for the next call.
@@ -252,24 +263,25 @@ class CloserToMeEngine:
         """
         asked = tuple((target.device, target.configuration) for target in targets)
         if self._last is None or not _same(self._last[0], asked):
-            self._last = (asked, self._looked_up(targets))
+            self._last = (asked, self._looked_up(targets, asked))
         return self._last[1]
 
-    def _looked_up(self, asked: Sequence[Target]) -> _Known:
-        targets = [learned_form(target) for target in asked]
+    def _looked_up(self, named: Sequence[Target], asked: _Asked) -> _Known:
+        targets = [learned_form(target) for target in named]
         rates = ReferenceRates.of(targets, self._engine.typical)
         problems: dict[int, str] = {}
-        for index, target in enumerate(asked):
+        for index, target in enumerate(named):
             try:
                 check_supported(target.device, target.configuration)
             except InputError as error:
                 problems[index] = f"{error.reason}; {error.action}"
         for index, target in enumerate(targets):
-            if not is_rated(target.device) and _place(target) not in self._shipped:
+            if not is_rated(target.device) and place_of(target) not in self._shipped:
                 problems.setdefault(index, _UNRATED)
-        places = [_place(target) for target in targets]
+        places = [place_of(target) for target in targets]
         shipped = [self._shipped.get(place) for place in places]
         return _Known(
+            asked,
             target_facts(targets, rates, self._engine.facts),
             rates,
             [
@@ -354,6 +366,11 @@ class CloserToMeEngine:
                 both = "; ".join(filter(None, (words, known.doubts[part][place])))
                 if both:
                     doubts[part.start + place] = both
+        for column, fit in known.fits.items():
+            work = self._work(encoded, known, column)
+            of_operators = fit.parts_ms(work)
+            latency[column] = of_operators.sum()
+            deviation[0, column] = fit.deviation(work, of_operators)
         return latency, deviation, shared, doubts
 
     def _intervals(
@@ -374,26 +391,8 @@ class CloserToMeEngine:
         return edges[0], edges[1], edges[2], edges[3]
 
 
-def learned_form(target: Target) -> Target:
-    """Return a target as the published measurements name it.
-
-    ncnn stores and computes in FP16 where it can, and its published latencies do not say where it
-    did: a float network on ncnn is one and the same configuration here.
-    """
-    c = target.configuration
-    if c.runtime in _HALVE_UNTOLD and c.precision is Precision.FP16:
-        return Target(target.device, replace(c, precision=Precision.FP32))
-    return target
-
-
 def _same(before: _Asked, now: _Asked) -> bool:
     """Say whether targets are the same: devices by identity, as comparing all facts takes long."""
     return len(before) == len(now) and all(
         old[0] is new[0] and old[1] == new[1] for old, new in zip(before, now, strict=True)
     )
-
-
-def _place(target: Target) -> Place:
-    c = learned_form(target).configuration
-    threads = threads_in_use(target.device, c.threads)
-    return Place(target.device.id, c.runtime, str(c.precision), threads)

@@ -10,22 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from predictor.calibration.deviation import Deviation
+from predictor.engine.places import Place
 
 _MOST_DOUBLINGS: Final = 3.0  # of the threads
 _PER_DOUBLING: Final = 0.20  # standard deviation of ln(latency) that each adds
 _OTHER_PRECISION: Final = 0.60
-
-
-class Place(NamedTuple):
-    """A target as deviations are filed; threads are a count, 0 where that means nothing."""
-
-    device_id: str
-    runtime: str
-    precision: str
-    threads: int
 
 
 def related(place: Place, known: Mapping[Place, Deviation]) -> Deviation | None:

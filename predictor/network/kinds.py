@@ -33,6 +33,8 @@ WINDOW_FEATURE: Final = SCALE_FREE_NAMES.index("log1p_window_height")
 DEPTHWISE_FEATURE: Final = SCALE_FREE_NAMES.index("is_depthwise")
 GROUPED_FEATURE: Final = SCALE_FREE_NAMES.index("is_grouped")
 
+POINT: Final = 0.9  # of log(1 + window height): a window of 1 has 0.69, one of 2 has 1.1
+
 _PRODUCTS: Final = frozenset({"MatMul", "Gemm", "Einsum", "Attention"})
 _NORMALISATIONS: Final = frozenset(
     {
@@ -53,6 +55,20 @@ def kind_of_operators(operators: int) -> NDArray[np.int64]:
     return np.array([OPERATOR_KINDS.index(_kind(name)) for name in OPERATORS[:operators]], np.int64)
 
 
+def kinds_of(code: NDArray[np.int64], features: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the kinds of R operators, int64 [R].
+
+    Args:
+        code: [R], of the vocabulary.
+        features: [R, S], scale-free.
+    """
+    kind = _KIND_OF_CODE[code]
+    finer = np.where(features[:, WINDOW_FEATURE] > POINT, CONVOLUTION, POINTWISE)
+    finer = np.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
+    finer = np.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)
+    return np.where(kind == CONVOLUTION, finer, kind)
+
+
 def _kind(name: str) -> str:
     if name in {"Conv", "ConvTranspose", "ConvInteger"}:
         return "convolution"
@@ -61,3 +77,6 @@ def _kind(name: str) -> str:
     if name in _NORMALISATIONS:
         return "normalisation"
     return "pooling" if "Pool" in name else "other"
+
+
+_KIND_OF_CODE: Final = kind_of_operators(len(OPERATORS))

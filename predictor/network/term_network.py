@@ -22,6 +22,7 @@ from predictor.network.kinds import (
     GROUPED_FEATURE,
     KIND_RESPONSE,
     OPERATOR_KINDS,
+    POINT,
     POINTWISE,
     WINDOW_FEATURE,
     kind_of_operators,
@@ -37,7 +38,6 @@ _START: Final = (0.3, 0.0, 0.0, -2.0, -2.0, -2.0, -3.0)
 _RANGE: Final = 6.0  # of the logarithm of a factor
 _RUN_MS: Final = 1e-2
 _PARTS: Final = max(KINDS) + 1
-_POINT: Final = 0.9  # of log(1 + window height): a window of 1 has 0.69, one of 2 has 1.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +126,7 @@ class OperatorKinds(nn.Module):
         """Return [R, 3, K] of the running operators, features scale-free."""
         code, features = graphs.op_code[running], graphs.features[running]
         kind = self.kind[torch.where(code < len(self.kind), code, 0)]
-        finer = torch.where(features[:, WINDOW_FEATURE] > _POINT, CONVOLUTION, POINTWISE)
+        finer = torch.where(features[:, WINDOW_FEATURE] > POINT, CONVOLUTION, POINTWISE)
         finer = torch.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
         finer = torch.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)
         kind = torch.where(kind == CONVOLUTION, finer, kind)

@@ -42,6 +42,8 @@ class EncodedGraph:
 
     Attributes:
         places: int64 [R], which of its operators run.
+        code: int64 [R], their types; 0 for those that the network does not know.
+        features: float32 [R, S], scale-free.
         states: float32 [R, d].
         responses: float32 [R, 3, F].
         operators: costs of the R.
@@ -50,6 +52,8 @@ class EncodedGraph:
     """
 
     places: NDArray[np.int64]
+    code: NDArray[np.int64]
+    features: NDArray[np.float32]
     states: NDArray[np.float32]
     responses: NDArray[np.float32]
     operators: Operators
@@ -120,17 +124,20 @@ class TermRuntime:
         costs = Columns.of(graph)
         operators, places = Operators.of(costs)
         code = np.where(graph.op_code < self._vocabulary, graph.op_code, 0).astype(np.int64)
+        features = scale_free(exact_features(graph))
         states, responses = self._encoder.run(
             None,
             {
                 "op_code": code,
-                "features": scale_free(exact_features(graph)),
+                "features": features,
                 "edges": graph.edges.astype(np.int64),
                 "running": places.astype(np.int64),
             },
         )
         return EncodedGraph(
             places,
+            code[places],
+            features[places],
             states,
             responses,
             operators,

@@ -44,6 +44,7 @@ from predictor.services.probing_plan import (
     plan_text,
     probes_of,
 )
+from predictor.services.probing_repeats import Repeats
 from predictor.services.signature_film import Adaptations, adaptations
 from predictor.services.signature_fit import LeftOut, left_out
 from predictor.services.signature_use import BeforeAfter, before_and_after
@@ -110,7 +111,8 @@ class Probing:
 
         What an event tells of a network is on the disk when the event is yielded. A session that
         was killed, paused or cancelled goes on with the network that it had begun. A live session
-        chooses further networks once the first are measured. When nothing is waiting any more and
+        chooses further networks once the first are measured. What was inconclusive is measured
+        again as long as there is time left in the budget. When nothing is waiting any more and
         nothing is to come, the session ends and its measurements become the active signature.
 
         Args:
@@ -128,9 +130,11 @@ class Probing:
         """
         session = self._running(session_id)
         before = drift = None
+        repeats = Repeats(session.plan)
         try:
             while True:
                 for event in self._measure(session, runner, cancel, source):
+                    repeats.take(event)
                     if not isinstance(event, Drift):
                         yield event
                         continue
@@ -139,9 +143,12 @@ class Probing:
                     yield drift
                 before = drift
                 chosen = self._grow(session_id, asked)
-                if not chosen:
+                again = () if chosen else repeats.due()
+                if again:
+                    session_records.repeat(self._database, session.id, again)
+                if not (chosen or again):
                     break
-                yield ProbesChosen(chosen)
+                yield ProbesChosen(chosen or again, again=bool(again))
                 session = self.session(session_id)
         finally:
             self._remove_folder(session_id)

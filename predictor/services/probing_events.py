@@ -41,9 +41,15 @@ DRIFT_LIMIT = Settings().drift
 
 @dataclass(frozen=True, slots=True)
 class ProbesChosen:
-    """Further networks of a session were chosen by what was measured; they are measured next."""
+    """Networks of a session were chosen by what was measured; they are measured next.
+
+    Attributes:
+        names: of the networks.
+        again: whether they were inconclusive and are measured again, as there is time left.
+    """
 
     names: tuple[str, ...]
+    again: bool = False
 
 
 SessionEvent = ProbeEvent | ProbesChosen

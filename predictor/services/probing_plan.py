@@ -122,6 +122,7 @@ def plan_text(plan: ProbePlan, kit: Mapping[str, str] | None = None) -> str:
             "selector": plan.selector,
             "seed": plan.seed,
             "expected_s": plan.expected_s,
+            "budget_s": plan.budget_s,
             "live": _live(plan),
             "settings": asdict(plan.settings),
             "configuration": {

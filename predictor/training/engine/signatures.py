@@ -8,7 +8,7 @@ from predictor.calibration.deviation import DeviationPrior
 from predictor.core.records import Target
 from predictor.cost.cores import threads_in_use
 from predictor.engine.checkpoint import ShippedSignatures, signature_key
-from predictor.engine.related import Place
+from predictor.engine.places import Place
 from predictor.training.corpus.corpus import Corpus, Rows
 from predictor.training.engine.calibrate import Expected, posterior
 

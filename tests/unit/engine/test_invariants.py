@@ -198,7 +198,8 @@ def test_a_larger_batch_is_never_faster_on_a_measured_target_either(
         for g in (graph, at_batch(graph, factor))
     )
 
-    assert (after >= before * (1 - 1e-5)).all()
+    # A small part of the launches grows with the work, and is not ruled out.
+    assert (after >= before * (1 - 1e-3)).all()
 
 
 def test_attention_is_over_the_known_metrics_and_each_row_sums_to_less_than_one() -> None:

@@ -24,7 +24,7 @@ from predictor.engine.checkpoint import (
     write_signatures,
 )
 from predictor.engine.closertome import CloserToMeEngine
-from predictor.engine.related import Place
+from predictor.engine.places import Place
 from predictor.graph.operators import OPERATORS
 from predictor.network.config import NetworkConfig
 from predictor.network.features import exact_features
