@@ -245,7 +245,7 @@ def _nearer(before: float | None, after: float | None) -> str:
     """Name the way that predicts a network better."""
     if before is None or after is None:
         return NOTHING
-    if abs(after) == abs(before):
+    if ratio_text(abs(after)) == ratio_text(abs(before)):
         return "alike"
     return "fine-tuned" if abs(after) < abs(before) else "as it ships"
 
