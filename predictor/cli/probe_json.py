@@ -182,5 +182,6 @@ def _numbers(measurement: Measurement | None) -> dict[str, Any]:
         },
         "verdict": provenance.get("verdict"),
         "words": provenance.get("words"),
+        "operators": provenance.get("operators"),
         "measurement": measurement.id,
     }

@@ -32,10 +32,21 @@ def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> 
 
 def expected_seconds(latency_ms: float | None, settings: Settings) -> float:
     """Return how long measuring one network is expected to take; NaN counts as no time."""
-    each_s = 0.0 if latency_ms is None or np.isnan(latency_ms) else latency_ms / 1e3
+    runs = settings.profile_warm_up_runs + settings.profile_runs
+    profiled_s = max(settings.profile_s, min(settings.profile_limit_s, runs * _seconds(latency_ms)))
+    return BLOCKS * block_seconds(latency_ms, settings) + profiled_s
+
+
+def block_seconds(latency_ms: float | None, settings: Settings) -> float:
+    """Return how long one block of it is expected to take, without a profiled pass."""
+    each_s = _seconds(latency_ms)
     warm_s = max(settings.warm_up_s, settings.warm_up_runs * each_s)
     timed_s = max(settings.least_s, settings.least_runs * each_s)
-    return BLOCKS * (START_S + warm_s + timed_s)
+    return START_S + warm_s + timed_s
+
+
+def _seconds(latency_ms: float | None) -> float:
+    return 0.0 if latency_ms is None or np.isnan(latency_ms) else latency_ms / 1e3
 
 
 def _costs(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.probing.choice import ADAPTIVE, DBSEL, ROUND, Choosing
-from predictor.probing.estimates import START_S, estimated_ms, expected_seconds
+from predictor.probing.estimates import START_S, block_seconds, estimated_ms, expected_seconds
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
@@ -139,7 +139,7 @@ def make_plan(
     sentinel = next(i for i, network in enumerate(pool) if network.name == SENTINEL)
     watch = PlannedProbe(pool[sentinel], "shows drift", _number(expected[sentinel]))
     seconds = [expected_seconds(probe.expected_ms, settings) for probe in probes]
-    of_watch = expected_seconds(watch.expected_ms, settings) / BLOCKS
+    of_watch = block_seconds(watch.expected_ms, settings)
     return ProbePlan(
         uuid.uuid4().hex,
         wish.target,
@@ -219,9 +219,10 @@ def _settings_within(wish: Wish) -> Settings:
     settings = Settings()
     blocks = wish.probes * (BLOCKS + 1) + _sentinel_blocks(wish)
     overhead_s = START_S + settings.warm_up_s
-    cap_s = (wish.budget_s / blocks - overhead_s) * BLOCKS
+    profiled_s = wish.probes * settings.profile_s
+    cap_s = ((wish.budget_s - profiled_s) / blocks - overhead_s) * BLOCKS
     if cap_s < _LEAST_CAP_S:
-        least_s = (_LEAST_CAP_S / BLOCKS + overhead_s) * blocks
+        least_s = (_LEAST_CAP_S / BLOCKS + overhead_s) * blocks + profiled_s
         raise InputError(
             "time budget",
             f"{wish.budget_s:.0f} s are too short for {wish.probes} networks, which may take "

@@ -16,12 +16,15 @@ from typing import Any
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
 from predictor.core.wording import percent
+from predictor.probing.importers.records import OperatorTime
+from predictor.probing.operator_times import checked_operators, triples
 from predictor.probing.runner.medians import summary
 from predictor.probing.runner.settings import BLOCKS, PROTOCOL, Settings
 
 STATISTIC = "median"
 _MOST_SAMPLES = 10_000_000
 _LONGEST_NS = 10**12
+_LONGEST_REASON = 500
 # What is kept of a block beside its samples.
 _BLOCK_FACTS = (
     "started_unix",
@@ -52,6 +55,9 @@ class CheckedNetwork:
         agreeing: indices of the blocks that the median is taken from.
         blocks: facts of each block, without its samples.
         samples_ns: samples of each block, in order.
+        operators: how long each node takes with the profiler on, in the order of running; empty
+            where it was not found out.
+        operators_missing: why not, empty where it was not tried.
     """
 
     name: str
@@ -63,6 +69,8 @@ class CheckedNetwork:
     agreeing: tuple[int, ...]
     blocks: tuple[Mapping[str, Any], ...]
     samples_ns: tuple[tuple[int, ...], ...]
+    operators: tuple[OperatorTime, ...] = ()
+    operators_missing: str = ""
 
     @property
     def words(self) -> str:
@@ -124,6 +132,8 @@ def _checked(entry: Mapping[str, Any], settings: Settings) -> CheckedNetwork:
         tuple(found["agreeing"]),
         tuple({key: block.get(key) for key in _BLOCK_FACTS} for block in blocks),
         tuple(tuple(block["samples_ns"]) for block in blocks),
+        checked_operators(entry.get("operators", [])),
+        str(entry.get("operators_missing", ""))[:_LONGEST_REASON],
     )
 
 
@@ -169,7 +179,8 @@ def measurement_of(
         network: with a median.
         device_id: id of the device.
         configuration: threads and batch resolved to counts.
-        origin: tool, host and whatever else is known of the run; blocks and verdict are added.
+        origin: tool, host and whatever else is known of the run; blocks, verdict and the times of
+            operators are added.
     """
     if network.median_ms is None:
         raise ValueError(f"{network.name} is inconclusive: it has no number")
@@ -178,6 +189,7 @@ def measurement_of(
         "network": network.name,
         "sha256": network.sha256,
         **network.facts(),
+        **_operator_facts(network),
     }
     return Measurement(
         uuid.uuid4().hex,
@@ -190,3 +202,9 @@ def measurement_of(
         PROTOCOL,
         json.dumps(provenance, sort_keys=True),
     )
+
+
+def _operator_facts(network: CheckedNetwork) -> dict[str, Any]:
+    if network.operators:
+        return {"operators": triples(network.operators)}
+    return {"operators_missing": network.operators_missing} if network.operators_missing else {}

@@ -29,6 +29,7 @@ MAX_FLAGGED = 1_000_000
 MAX_NAME = 4096
 MAX_TEXT = 1_000_000
 MAX_DOCUMENT = 1_000_000
+MAX_PROVENANCE = 2**27
 MAX_GRAPH = 256 * 2**20
 _INTERVALS = (("low80_ms", "high80_ms"), ("low95_ms", "high95_ms"))
 
@@ -185,7 +186,7 @@ def _measurement(content: Mapping[str, object], place: Place) -> StoredMeasureme
             fields.latency_ms("value_ms", over_zero=True),
             fields.text("statistic", MAX_NAME, required=True),
             fields.text("protocol", MAX_NAME),
-            fields.document("provenance", MAX_DOCUMENT),
+            fields.document("provenance", MAX_PROVENANCE),
         ),
         fields.time_ns("created_ns"),
         fields.optional_identity("prediction"),

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from predictor.core.records import Precision
 from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, OperatorTime, Statistic
 from predictor.probing.importers.source import Source, median_ns
+from predictor.probing.operator_times import checked_operators
 from predictor.probing.runner.results import digest
 from predictor.probing.runner.settings import RESULTS_SCHEMA
 
@@ -79,7 +80,15 @@ def _latency(
             "verdict": str(entry.get("verdict", "")),
             "provider": str(configuration.get("provider", "")),
         },
+        operators=_operators(source, place, entry),
     )
+
+
+def _operators(source: Source, place: str, entry: Mapping[str, object]) -> tuple[OperatorTime, ...]:
+    try:
+        return checked_operators(entry.get("operators", []))
+    except ValueError as error:
+        raise source.error_at(place, str(error), _ACTION) from error
 
 
 def _samples(source: Source, place: str, entry: Mapping[str, object]) -> tuple[int, ...]:

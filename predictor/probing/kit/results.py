@@ -16,7 +16,7 @@ from predictor.probing.measuring.documents import RESULTS_FILE
 from predictor.probing.measuring.interface import Failure
 from predictor.probing.protocol import CheckedNetwork, checked_network
 from predictor.probing.runner.results import digest
-from predictor.probing.runner.settings import PROTOCOL, RESULTS_SCHEMA, Settings
+from predictor.probing.runner.settings import LATER_SETTINGS, PROTOCOL, RESULTS_SCHEMA, Settings
 
 _LARGEST_BYTES = 2**28
 _AGAIN = "take the file that the kit wrote, or measure again"
@@ -154,7 +154,9 @@ def _results(document: Mapping[str, Any], source: str) -> KitResults:
     if document["protocol"] != PROTOCOL:
         raise ValueError(f"protocol {document['protocol']}")
     names = {field.name for field in fields(Settings)}
-    settings = Settings(**{key: document["settings"][key] for key in names})
+    given = dict(document["settings"])
+    required = names - (LATER_SETTINGS - given.keys())
+    settings = Settings(**{key: given[key] for key in required})
     entries = list(document["networks"])
     return KitResults(
         str(document["plan"]),

@@ -1,4 +1,4 @@
-"""The process that measures one block: it loads the network, warms up, and times runs."""
+"""The process that measures one block: it loads the network, warms up, times runs, profiles."""
 
 from __future__ import annotations
 
@@ -7,33 +7,17 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .failures import MeasuringError, failure_of
 from .machine import Accounting, clock_mhz, temperature_c
 from .medians import percentile
 from .messages import Lines
-from .sampling import timed_runs, warm_up
+from .profiling import profiled_pass
+from .sampling import telling, timed_runs, warm_up
+from .session import open_session
 from .settings import CPU_PROVIDER, Settings
-
-_OPTIMISATION = {
-    "disabled": "ORT_DISABLE_ALL",
-    "basic": "ORT_ENABLE_BASIC",
-    "extended": "ORT_ENABLE_EXTENDED",
-    "all": "ORT_ENABLE_ALL",
-}
-_NUMPY_TYPES = {
-    "tensor(float)": "float32",
-    "tensor(double)": "float64",
-    "tensor(float16)": "float16",
-    "tensor(int64)": "int64",
-    "tensor(int32)": "int32",
-    "tensor(int16)": "int16",
-    "tensor(int8)": "int8",
-    "tensor(uint8)": "uint8",
-    "tensor(bool)": "bool",
-}
 
 
 def block_main(arguments: Sequence[str]) -> int:
@@ -47,6 +31,14 @@ def block_main(arguments: Sequence[str]) -> int:
         answers.send(0, "result", _measure_block(job, answers))
     except MeasuringError as error:
         answers.send(0, "error", {"failure": error.code, "reason": error.reason})
+        return 0
+    if job.get("profile"):
+        found = profiled_pass(
+            job,
+            lambda event: answers.send(0, "progress", {"event": event}),
+            time.perf_counter_ns,
+        )
+        answers.send(0, "progress", {"event": "operators", **found})
     return 0
 
 
@@ -62,10 +54,13 @@ def _measure_block(job: dict[str, Any], answers: Lines) -> dict[str, Any]:
     started = time.time()
     begin = time.monotonic()
     try:
-        session, feeds = _open_session(job)
+        session, feeds = open_session(job)
         loaded_s = time.monotonic() - begin
         answers.send(0, "progress", {"event": "loaded", "seconds": loaded_s})
-        run = _telling(lambda: session.run(None, feeds), answers)
+        run = telling(
+            lambda: session.run(None, feeds),
+            lambda: answers.send(0, "progress", {"event": "warming"}),
+        )
         warm = warm_up(run, time.perf_counter_ns, settings)
 
         def tell(new: Sequence[int]) -> None:
@@ -92,66 +87,3 @@ def _measure_block(job: dict[str, Any], answers: Lines) -> dict[str, Any]:
         "temperature_c": temperature_c(),
         "clock_mhz": clock_mhz(),
     }
-
-
-def _telling(run: Callable[[], object], answers: Lines) -> Callable[[], None]:
-    """Return ``run`` with a sign of life now and then."""
-    last = [time.monotonic()]
-
-    def alive() -> None:
-        run()
-        now = time.monotonic()
-        if now - last[0] >= 1.0:
-            last[0] = now
-            answers.send(0, "progress", {"event": "warming"})
-
-    return alive
-
-
-def _open_session(job: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Load the network and make its inputs; nothing may fall back to another provider."""
-    import onnxruntime  # noqa: PLC0415  # the parent needs none
-
-    configuration = job["configuration"]
-    provider = configuration["provider"]
-    if provider not in onnxruntime.get_available_providers():
-        known = ", ".join(onnxruntime.get_available_providers())
-        raise MeasuringError(
-            "provider-missing", f"this onnxruntime has no {provider}; it has {known}"
-        )
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = configuration["threads"]
-    options.inter_op_num_threads = 1
-    level = _OPTIMISATION[configuration["graph_optimisation"]]
-    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
-    if provider != CPU_PROVIDER:
-        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    chosen = [(provider, dict(configuration["provider_options"]))]
-    session = onnxruntime.InferenceSession(job["path"], options, providers=chosen)
-    if session.get_providers()[0] != provider:
-        raise MeasuringError(
-            "fall-back", f"{provider} did not start, {session.get_providers()[0]} did"
-        )
-    return session, {
-        tensor.name: _input_values(tensor, job["inputs"].get(tensor.name))
-        for tensor in session.get_inputs()
-    }
-
-
-def _input_values(tensor: Any, given: Sequence[int] | None) -> Any:
-    """Return generated values: reals spread over [-1, 1), whole numbers 0 and 1."""
-    import numpy  # noqa: PLC0415, ICN001  # the parent needs none
-
-    shape = list(given) if given else tensor.shape
-    if not all(isinstance(size, int) and size > 0 for size in shape):
-        raise MeasuringError(
-            "bad-network", f"input {tensor.name} has open dimensions: {tensor.shape}"
-        )
-    kind = _NUMPY_TYPES.get(tensor.type)
-    if kind is None:
-        raise MeasuringError("bad-network", f"input {tensor.name} is of {tensor.type}")
-    generator = numpy.random.default_rng(len(tensor.name))
-    if kind.startswith("float"):
-        return generator.uniform(-1, 1, shape).astype(kind)
-    return generator.integers(0, 2, shape).astype(kind)

@@ -81,6 +81,35 @@ class Block:
             MeasuringError: the process failed, crashed, hangs, or the network is to be skipped.
             StoppedError: the run was told to stop.
         """
+        for message in self._heard(controls):
+            _check_answer(message["kind"], message["payload"])
+            yield message
+            if message["kind"] == "result":
+                return
+
+    def operators(self, controls: Controls) -> dict[str, Any]:
+        """Return what the profiled pass found, which follows the result: never a failure.
+
+        Returns:
+            ``operators``, or ``operators_missing``: why there are none.
+
+        Raises:
+            MeasuringError: the network is to be skipped.
+            StoppedError: the run was told to stop.
+        """
+        try:
+            for message in self._heard(controls):
+                payload = message["payload"]
+                if payload.pop("event", None) == "operators":
+                    return dict(payload)
+        except MeasuringError as error:
+            if error.code == "skipped":
+                raise
+            return {"operators_missing": error.reason}
+        raise AssertionError("messages end with an error")
+
+    def _heard(self, controls: Controls) -> Iterator[dict[str, Any]]:
+        """Yield messages until the process fails in some way; loading comes first."""
         limit_s, since = self._settings.load_limit_s, time.monotonic()
         while True:
             controls.check()
@@ -95,11 +124,8 @@ class Block:
                 continue
             if message is None:
                 raise self._death()
-            _check_answer(message["kind"], message["payload"])
-            limit_s, since = self._settings.silence_limit_s, time.monotonic()
             yield message
-            if message["kind"] == "result":
-                return
+            limit_s, since = self._settings.silence_limit_s, time.monotonic()
 
     def _death(self) -> MeasuringError:
         code = self._process.wait()

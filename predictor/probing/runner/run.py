@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -76,15 +79,24 @@ class Run:
 
     def _entry(self, number: int, network: dict[str, Any]) -> dict[str, Any]:
         blocks: list[dict[str, Any]] = []
+        operators: dict[str, Any] = {}
         found: dict[str, Any] = {"verdict": "inconclusive"}
         while len(blocks) < BLOCKS or (
             len(blocks) == BLOCKS and found["verdict"] == "inconclusive"
         ):
-            blocks.append(self._block(number, network, len(blocks) + 1))
+            first = None if blocks else operators
+            blocks.append(self._block(number, network, len(blocks) + 1, first))
             found = summary(blocks, self._settings)
-        return {**_identity(network), **found, "blocks": blocks}
+        return {**_identity(network), **found, "blocks": blocks, **operators}
 
-    def _block(self, number: int, network: dict[str, Any], block: int) -> dict[str, Any]:
+    def _block(
+        self,
+        number: int,
+        network: dict[str, Any],
+        block: int,
+        operators: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Measure one block; with ``operators`` a profiled pass follows, which fills them."""
         self._controls.wait_while_paused()
         path = self._folder / network["file"]
         _check_file(path, network["sha256"])
@@ -96,15 +108,22 @@ class Run:
             "configuration": self._plan["configuration"],
             "settings": asdict(self._settings),
         }
-        process = Block(self._worker, job)
-        try:
-            for message in process.messages(self._controls):
-                if message["kind"] == "result":
-                    return dict(message["payload"])
-                if message["payload"].get("event") == "samples":
-                    self._lines.send(number, "progress", {**message["payload"], **about})
-        finally:
-            process.close()
+        with _profile_folder(self._folder, operators) as job["profile"]:
+            process = Block(self._worker, job)
+            try:
+                result = self._result(process, number, about)
+                if operators is not None and job["profile"]:
+                    operators.update(process.operators(self._controls))
+            finally:
+                process.close()
+        return result
+
+    def _result(self, process: Block, number: int, about: dict[str, Any]) -> dict[str, Any]:
+        for message in process.messages(self._controls):
+            if message["kind"] == "result":
+                return dict(message["payload"])
+            if message["payload"].get("event") == "samples":
+                self._lines.send(number, "progress", {**message["payload"], **about})
         raise AssertionError("messages end with a result or an error")
 
     def _measure_sentinel(self, results: Results) -> None:
@@ -126,6 +145,25 @@ class Run:
         self._lines.send(
             0, "progress", {"event": "drift", "medians_ms": medians_ms, "drift": drift}
         )
+
+
+@contextlib.contextmanager
+def _profile_folder(beside: Path, operators: dict[str, Any] | None) -> Iterator[str | None]:
+    """Make the folder that a profiled pass writes to, and remove it; None where there is none.
+
+    It lies beside the plan: whoever clears that folder clears it too after a kill.
+    """
+    made = None
+    if operators is not None:
+        try:
+            made = tempfile.mkdtemp(prefix="ctm-profile-", dir=str(beside))
+        except OSError as error:
+            operators["operators_missing"] = f"no profile can be written ({error.strerror})"
+    try:
+        yield made
+    finally:
+        if made:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def _identity(network: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Warm-up and timed runs of one block, over any clock."""
+"""Warm-up, timed and profiled runs of one block, over any clock."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from .medians import is_narrow, is_settled
 from .settings import BLOCKS, Settings
 
 _TELL_S = 0.25
+_ALIVE_S = 1.0
 
 
 def warm_up(
@@ -91,3 +93,32 @@ def _end_of_block(
     if elapsed_s >= settings.least_s and len(samples) >= next_check:
         return "interval" if is_narrow(samples, settings.interval) else ""
     return ""
+
+
+def profiled_runs(
+    run: Callable[[], object], clock_ns: Callable[[], int], settings: Settings
+) -> None:
+    """Run the warm-up of the profiled pass, and the runs of which it tells."""
+    for _ in range(settings.profile_warm_up_runs):
+        run()
+    begin, runs, elapsed_s = clock_ns(), 0, 0.0
+    while runs < settings.profile_most_runs and elapsed_s < settings.profile_limit_s:
+        run()
+        runs += 1
+        elapsed_s = (clock_ns() - begin) / 1e9
+        if runs >= settings.profile_runs and elapsed_s >= settings.profile_s:
+            return
+
+
+def telling(run: Callable[[], object], tell: Callable[[], None]) -> Callable[[], None]:
+    """Return ``run`` with a sign of life now and then."""
+    last = [time.monotonic()]
+
+    def alive() -> None:
+        run()
+        now = time.monotonic()
+        if now - last[0] >= _ALIVE_S:
+            last[0] = now
+            tell()
+
+    return alive

@@ -13,6 +13,13 @@ BLOCKS = 2
 """Blocks of a network, each in a fresh process; one more is measured where these differ."""
 
 
+MOST_OPERATORS = 20_000
+"""Nodes of a network whose times are told; of a larger one none are."""
+
+LONGEST_NAME = 500
+"""Characters that are told of a node's name, and of its type."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The numbers of the measuring protocol; times in seconds.
@@ -33,6 +40,11 @@ class Settings:
         drift: medians of the sentinel that differ by more than this share are drift.
         load_limit_s: loading a network may take so long.
         silence_limit_s: a process that tells nothing for so long hangs.
+        profile_warm_up_runs: of the profiled pass, which do not count.
+        profile_runs: the profiled pass takes so many more runs and
+        profile_s: so long, whichever is later,
+        profile_most_runs: but no more runs than this
+        profile_limit_s: and no longer than this.
     """
 
     warm_up_runs: int = 10
@@ -49,3 +61,14 @@ class Settings:
     drift: float = 0.05
     load_limit_s: float = 60.0
     silence_limit_s: float = 30.0
+    profile_warm_up_runs: int = 2
+    profile_runs: int = 5
+    profile_s: float = 0.3
+    profile_most_runs: int = 200
+    profile_limit_s: float = 5.0
+
+
+LATER_SETTINGS = frozenset(
+    ("profile_warm_up_runs", "profile_runs", "profile_s", "profile_most_runs", "profile_limit_s")
+)
+"""Settings that documents of earlier versions do not have."""

@@ -24,6 +24,7 @@ QUICK = Settings(
     cap_s=4.0,
     agreement=1000.0,
     silence_limit_s=20.0,
+    profile_s=0.0,
 )
 """Settings by which a network that takes microseconds is measured in milliseconds."""
 

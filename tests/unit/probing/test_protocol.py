@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration
+from predictor.probing.importers.records import OperatorTime
+from predictor.probing.operator_times import operator_times, triples
 from predictor.probing.protocol import (
     checked_network,
     measurement_of,
@@ -94,6 +96,55 @@ def test_a_verdict_in_words(made: dict[str, Any], words: str) -> None:
     assert verdict_words(checked_network(made, SETTINGS, "here")) == words
 
 
+def test_times_of_nodes_go_with_the_measurement_and_come_back() -> None:
+    told = [["stem/Conv", "Conv", 1_234_000], ["", "Relu", 0]]
+    checked = checked_network({**STEADY, "operators": told}, SETTINGS, "here")
+    provenance = measurement_of(checked, "board", BOARD, {}).provenance
+    assert json.loads(provenance)["operators"] == told
+    assert operator_times(provenance) == (
+        OperatorTime("stem/Conv", "Conv", 1.234),
+        OperatorTime("", "Relu", 0.0),
+    )
+
+
+def test_why_there_are_no_times_of_nodes_goes_with_the_measurement() -> None:
+    checked = checked_network({**STEADY, "operators_missing": "no disk" * 200}, SETTINGS, "here")
+    provenance = measurement_of(checked, "board", BOARD, {}).provenance
+    assert json.loads(provenance)["operators_missing"].startswith("no disk")
+    assert len(json.loads(provenance)["operators_missing"]) == 500
+    assert operator_times(provenance) == ()
+
+
+def test_results_of_a_version_that_did_not_profile_have_no_times_of_nodes() -> None:
+    checked = checked_network(STEADY, SETTINGS, "here")
+    facts = json.loads(measurement_of(checked, "board", BOARD, {}).provenance)
+    assert not {"operators", "operators_missing"} & facts.keys()
+
+
+@pytest.mark.parametrize(
+    "provenance", ["", "[]", "rubbish", '{"operators": 3}', '{"operators": [["a", "b", NaN]]}']
+)
+def test_a_provenance_of_another_program_tells_of_no_node(provenance: str) -> None:
+    assert operator_times(provenance) == ()
+
+
+@given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 10**11))))
+def test_times_of_nodes_are_told_and_read_alike(told: list[tuple[str, str, int]]) -> None:
+    times = tuple(OperatorTime(name, op_type, ns / 1e6) for name, op_type, ns in told)
+    assert triples(times) == [list(entry) for entry in told]
+    assert operator_times(json.dumps({"operators": triples(times)})) == times
+
+
+def test_too_many_nodes_are_left_out_and_long_names_cut() -> None:
+    long = OperatorTime("n" * 501, "t" * 501, 1.0)
+    assert triples([long]) == [["n" * 500, "t" * 500, 1_000_000]]
+    assert triples([long] * 20_001) == []
+
+
+def with_operators(value: object) -> dict[str, Any]:
+    return {**STEADY, "operators": value}
+
+
 def changed(path: list[Any], value: object) -> dict[str, Any]:
     made = copy.deepcopy(STEADY)
     at: Any = made
@@ -119,6 +170,18 @@ def changed(path: list[Any], value: object) -> dict[str, Any]:
         (changed(["blocks", 0], 7), "not subscriptable"),
         ({k: v for k, v in STEADY.items() if k != "sha256"}, "no 'sha256' is given"),
         ([], "list indices"),
+        (with_operators(None), "operators is no list of at most 20,000 nodes"),
+        (with_operators([["a", "b", 1]] * 20_001), "operators is no list of at most 20,000 nodes"),
+        (with_operators(["abc"]), "an operator is no list of name, type and time"),
+        (with_operators([["a", "b"]]), "an operator is no list of name, type and time"),
+        (with_operators([[None, "b", 1]]), "no text of at most 500 characters"),
+        (with_operators([["a", "b" * 501, 1]]), "no text of at most 500 characters"),
+        (with_operators([["a", "b", -1]]), "no number of nanoseconds from 0"),
+        (with_operators([["a", "b", float("nan")]]), "no number of nanoseconds from 0"),
+        (with_operators([["a", "b", float("inf")]]), "no number of nanoseconds from 0"),
+        (with_operators([["a", "b", 10**400]]), "no number of nanoseconds from 0"),
+        (with_operators([["a", "b", True]]), "no number of nanoseconds from 0"),
+        (with_operators([["a", "b", "1"]]), "no number of nanoseconds from 0"),
     ],
 )
 def test_what_is_at_odds_with_its_samples_is_refused(made: Any, words: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from predictor.probing.importers.records import OperatorTime
 from predictor.probing.runner.results import digest
 from tests.unit.probing.importers.importing import read, refusal
 
@@ -61,6 +62,12 @@ def test_agreeing_blocks_give_the_samples() -> None:
     assert file.format == "ctm-results"
 
 
+def test_times_of_nodes_are_read_where_there_are_any() -> None:
+    told = change(("networks", 0, "operators"), [["stem", "Conv", 1_500_000]])
+    assert read(text(told)).latencies[0].operators == (OperatorTime("stem", "Conv", 1.5),)
+    assert read(text(document())).latencies[0].operators == ()
+
+
 def test_networks_without_a_number_are_said() -> None:
     assert read(text(document())).notes == (
         "ofa-3 has no latency: it is inconclusive",
@@ -91,6 +98,8 @@ def change(path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
         (("networks", 0, "blocks", 0, "samples_ns", 1), 0, "not a time above 0"),
         (("networks", 0, "blocks", 0, "samples_ns"), None, "not a JSON array"),
         (("networks", 1), {**document()["networks"][0]}, "fbnet-7 stands twice"),
+        (("networks", 0, "operators"), [["stem", "Conv"]], "no list of name, type and time"),
+        (("networks", 0, "operators"), {}, "operators is no list"),
         (("configuration",), None, "configuration is None"),
         (("configuration", "precision"), "fp8", "precision is 'fp8'"),
         (("configuration", "threads"), "two", "threads is 'two'"),

@@ -9,7 +9,10 @@ from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Precision
 from predictor.probing.importers.measurements import resolve_configuration, to_measurement
 from predictor.probing.importers.records import ImportedFile
+from predictor.probing.operator_times import operator_times
 from tests.unit.probing.importers.importing import read
+from tests.unit.probing.importers.test_aihub_profile import SAMPLE as AIHUB
+from tests.unit.probing.importers.test_onnxruntime_profile import SAMPLE as ONNXRUNTIME
 from tests.unit.probing.importers.test_trtexec import NEW, PROFILE
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -34,6 +37,24 @@ def test_a_record_keeps_value_samples_and_where_they_come_from() -> None:
     assert (provenance["file"], provenance["place"]) == ("times.json", "line 2")
     assert provenance["sha256"] == file.sha256
     assert provenance["imported_at"] == "2026-05-04T12:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (ONNXRUNTIME, [["/stem/Conv", "Conv", 336_667], ["/stem/Relu", "Relu", 20_000]]),
+        (AIHUB, None),
+    ],
+)
+def test_times_of_nodes_are_kept_where_they_are_those_of_onnxruntime(
+    content: str, expected: list[object] | None
+) -> None:
+    file = read(content)
+    chosen = Configuration("unknown", Precision.FP32, 1, 1)
+    record = to_measurement(file, file.latencies[0], "f", "d", chosen, NOW)
+    assert file.latencies[0].operators
+    assert json.loads(record.provenance).get("operators") == expected
+    assert len(operator_times(record.provenance)) == len(expected or ())
 
 
 def test_two_records_have_two_ids() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from predictor.core.errors import HostError, InputError
 from predictor.probing.kit.results import KitResults, read_results
 from predictor.probing.kit.writer import write_kit
 from predictor.probing.runner.results import digest
+from predictor.probing.runner.settings import LATER_SETTINGS, Settings
 from tests.unit.probing.plans import PLAN_ID, QUICK, network, plan
 
 
@@ -204,3 +206,27 @@ def test_no_file_and_no_place_are_told(tmp_path: Path) -> None:
         read_results(tmp_path / "missing.json")
     with pytest.raises(HostError, match="it cannot be written"):
         write_kit(plan([]), tmp_path / "missing" / "kit.zip", 1.0)
+
+
+def test_each_node_of_a_measured_network_has_its_time(measured: Path) -> None:
+    for entry in json.loads((measured / "results.json").read_text())["networks"]:
+        if "failure" in entry:
+            assert "operators" not in entry
+            continue
+        ((name, op_type, time_ns),) = entry["operators"]
+        assert (name, op_type) == ("node", "Relu")
+        assert time_ns >= 0
+    assert not list(measured.glob("ctm-profile-*"))
+
+
+def test_results_of_an_earlier_version_are_read(measured: Path, tmp_path: Path) -> None:
+    def earlier(document: dict[str, Any]) -> None:
+        for name in LATER_SETTINGS:
+            del document["settings"][name]
+        for entry in document["networks"]:
+            entry.pop("operators", None)
+
+    found = read_results(edited(measured, tmp_path / "r.json", earlier, sign=True))
+    assert [network.name for network in found.measured] == ["a", "b"]
+    assert found.settings == replace(QUICK, profile_s=Settings().profile_s)
+    assert all(network.operators == () for network in found.measured)

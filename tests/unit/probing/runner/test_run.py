@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,10 @@ from predictor.probing.measuring.interface import (
 )
 from predictor.probing.runner.failures import StoppedError
 from predictor.probing.runner.messages import Controls
+from predictor.probing.runner.plan import read_plan
 from predictor.probing.runner.results import Results, digest
 from predictor.probing.runner.run import Run
-from predictor.probing.runner.settings import Settings
+from predictor.probing.runner.settings import LATER_SETTINGS, Settings
 from tests.unit.probing.plans import network, plan
 
 # -I and -S: the interpreter of a block starts in some milliseconds.
@@ -254,3 +256,71 @@ def test_the_settings_reach_the_block_as_they_are(tmp_path: Path) -> None:
     made = document(plan([], settings=SETTINGS))
     assert Settings(**made["settings"]) == SETTINGS
     assert made["settings"] == asdict(SETTINGS)
+
+
+def test_nodes_are_timed_after_the_first_block_of_a_network_alone(tmp_path: Path) -> None:
+    heard, results = measure(tmp_path, "profiled", sentinel="profiled_watch")
+    (done,) = heard.of(NetworkDone)
+    assert done.document["operators"] == [["stem", "Conv", 900]]
+    assert "operators_missing" not in done.document
+    assert results["networks"] == [done.document]
+    assert all("operators" not in block for block in results["sentinel"])
+    assert {path.suffix for path in tmp_path.iterdir()} == {".onnx", ".blocks"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("dying", "its process was killed, most likely for its memory"),
+        ("stuck", "nothing was heard of it for 0.3 s"),
+        ("steady", "its process ended without a result"),
+    ],
+)
+def test_a_profiled_pass_that_fails_costs_no_measurement(
+    tmp_path: Path, name: str, words: str
+) -> None:
+    heard, _ = measure(tmp_path, name, settings=replace(SETTINGS, silence_limit_s=0.3))
+    (done,) = heard.of(NetworkDone)
+    assert (done.document["verdict"], done.document["median_ms"]) == ("steady", 0.001)
+    assert done.document["operators_missing"] == words
+    assert "operators" not in done.document
+
+
+def test_a_folder_that_cannot_be_written_costs_no_measurement(tmp_path: Path) -> None:
+    made = document(plan([network(tmp_path, "profiled")]))
+    results = Results(made, "0" * 64, None)
+    Run(made, tmp_path / "missing", Heard(), None, WORKER).measure(results)
+    (entry,) = results.document["networks"]
+    assert entry["median_ms"] == 0.001
+    assert entry["operators_missing"] == "no profile can be written (No such file or directory)"
+
+
+@pytest.mark.parametrize("command", ["skip", "stop"])
+def test_a_profiled_pass_obeys_and_leaves_nothing_behind(tmp_path: Path, command: str) -> None:
+    controls, path = Controls(), tmp_path / "results.json"
+
+    def react(event: ProbeEvent) -> None:
+        if isinstance(event, Samples) and event.name == "stuck":
+            controls.take(command)
+
+    heard = Heard(react)
+    with suppress(StoppedError):
+        measure(tmp_path, "steady", "stuck", controls=controls, heard=heard, results=path)
+    written = json.loads(path.read_text())
+    assert written["networks"][0]["median_ms"] == 0.001
+    assert written["finished"] is (command == "skip")
+    assert [e.failure for e in heard.of(NetworkFailed)] == [Failure.SKIPPED] * (command == "skip")
+    assert not list(tmp_path.glob("ctm-profile-*"))
+
+
+def test_a_plan_of_an_earlier_version_is_measured(tmp_path: Path) -> None:
+    made = document(plan([network(tmp_path, "profiled")]))
+    for name in LATER_SETTINGS:
+        del made["settings"][name]
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(made))
+    read, _ = read_plan(path)
+    heard = Heard()
+    Run(read, tmp_path, heard, None, WORKER).measure(Results(read, "0" * 64, None))
+    (done,) = heard.of(NetworkDone)
+    assert done.document["operators"] == [["stem", "Conv", 900]]

@@ -8,7 +8,7 @@ from itertools import chain, repeat
 import pytest
 
 from predictor.probing.runner.failures import MeasuringError
-from predictor.probing.runner.sampling import timed_runs, warm_up
+from predictor.probing.runner.sampling import profiled_runs, timed_runs, warm_up
 from predictor.probing.runner.settings import Settings
 
 MS = 1_000_000
@@ -110,3 +110,21 @@ def test_every_sample_is_told_once_and_in_order() -> None:
     durations = [MS * (1 + i % 5) for i in range(10_000)]
     samples, _ = timed(iter(durations), tell=told.extend)
     assert told == samples == durations[: len(samples)]
+
+
+@pytest.mark.parametrize(
+    ("run_ms", "runs"),
+    [
+        (1, 200),  # no more than 200
+        (10, 30),  # 0.3 s
+        (100, 5),  # no fewer than five
+        (2000, 3),  # no longer than 5 s
+    ],
+)
+def test_a_profiled_pass_is_short(run_ms: int, runs: int) -> None:
+    """Two runs more warm up, however long they take."""
+    left = chain([9000 * MS] * 2, repeat(run_ms * MS))
+    done: list[int] = []
+    network = FakeNetwork(done.append(each) or each for each in left)
+    profiled_runs(network.run, network.clock_ns, Settings())
+    assert len(done) == 2 + runs

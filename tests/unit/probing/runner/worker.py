@@ -39,6 +39,18 @@ if name == "steady":
     say("a library says something", '{"id": "not a number"}')
     send("progress", event="loaded", seconds=0.1)
     result(1000)
+elif name == "profiled":
+    result(1000)
+    if job["profile"]:
+        (Path(job["profile"]) / "profile.json").write_text("[]")
+        send("progress", event="loaded")
+        send("progress", event="operators", operators=[["stem", "Conv", 900]])
+elif name in ("dying", "stuck"):
+    result(1000)
+    if name == "dying" and job["profile"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    send("progress", event="profiling")
+    sys.stdin.read()
 elif name == "noisy":
     result(1000 * 2**block)
 elif name == "third":

@@ -1,0 +1,61 @@
+"""How long the nodes of a measured network took: in results documents and in provenances.
+
+Both hold ``[name, op_type, time_ns]`` in the order of running, as onnxruntime names its nodes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from predictor.probing.importers.records import OperatorTime
+from predictor.probing.runner.settings import LONGEST_NAME, MOST_OPERATORS
+
+_LONGEST_NS = 10**12
+
+
+def checked_operators(value: object) -> tuple[OperatorTime, ...]:
+    """Return what a document tells of nodes.
+
+    Raises:
+        ValueError: it is no list of nodes with a name, a type and a time, or it is too long.
+    """
+    if not isinstance(value, list) or len(value) > MOST_OPERATORS:
+        raise ValueError(f"operators is no list of at most {MOST_OPERATORS:,} nodes")
+    return tuple(_checked(entry) for entry in value)
+
+
+def _checked(entry: object) -> OperatorTime:
+    if not isinstance(entry, list) or len(entry) != 3:
+        raise ValueError("an operator is no list of name, type and time")
+    name, op_type, time_ns = entry
+    for text in (name, op_type):
+        if not isinstance(text, str) or len(text) > LONGEST_NAME:
+            raise ValueError(
+                f"an operator's name or type is no text of at most {LONGEST_NAME} characters"
+            )
+    number = isinstance(time_ns, int | float) and not isinstance(time_ns, bool)
+    if not number or not 0 <= time_ns < _LONGEST_NS:  # nor is NaN
+        raise ValueError("an operator's time is no number of nanoseconds from 0")
+    return OperatorTime(name, op_type, time_ns / 1e6)
+
+
+def triples(operators: Sequence[OperatorTime]) -> list[list[str | int]]:
+    """Return operators as documents hold them; none of a network that has too many."""
+    if len(operators) > MOST_OPERATORS:
+        return []
+    return [
+        [entry.name[:LONGEST_NAME], entry.op_type[:LONGEST_NAME], round(entry.time_ms * 1e6)]
+        for entry in operators
+    ]
+
+
+def operator_times(provenance: str) -> tuple[OperatorTime, ...]:
+    """Return how long each node took by a measurement's provenance; empty where it is not told.
+
+    What is not as it should be counts as not told: another program may have written it.
+    """
+    try:
+        return checked_operators(json.loads(provenance).get("operators", []))
+    except (ValueError, AttributeError, RecursionError):
+        return ()
