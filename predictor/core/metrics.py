@@ -55,6 +55,9 @@ class Metric:
 
 _C, _M, _P = MetricGroup.COMPUTE, MetricGroup.MEMORY, MetricGroup.POWER
 
+MEASURED_HERE = "measured on this machine"
+"""How the source of a metric begins that is no fact of a datasheet but what was reached here."""
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         "clock_mhz", "Clock", "MHz", 1, 10_000, _C, "Base or sustained clock of the compute unit."

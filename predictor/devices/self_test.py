@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from predictor.core.errors import HostError
+from predictor.core.metrics import MEASURED_HERE
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
 from predictor.devices.detection import NO_BANDWIDTH
@@ -112,7 +113,7 @@ def with_measured_rates(device: Device, result: SelfTest, day: str | None = None
     measured = {name: float(f"{rate:.{_DIGITS}g}") for name, rate in rates.items()}
     added = {name: value for name, value in measured.items() if name not in device.metrics}
     what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": "FP32 matrix product"}
-    sources = {name: f"measured on this machine, {day}: {what[name]}, sustained" for name in added}
+    sources = {name: f"{MEASURED_HERE}, {day}: {what[name]}, sustained" for name in added}
     return replace(
         device,
         metrics={**device.metrics, **added},

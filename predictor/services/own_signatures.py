@@ -20,10 +20,12 @@ import numpy as np
 
 from predictor.core.records import Configuration, Measurement, Target
 from predictor.cost.cores import threads_in_use
-from predictor.cost.engine import TargetMeasurements
+from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.cost.film import FilmTuning
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
+from predictor.probing.operator_times import operator_times
+from predictor.services.timed_operators import times_of_operators
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
@@ -145,6 +147,7 @@ def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasuremen
         tuple(measured.graphs[i] for i in keep),
         measured.latency_ms[keep],
         measured.noise[keep],
+        operators=tuple(measured.operators[i] for i in keep) if measured.operators else (),
     )
 
 
@@ -166,8 +169,19 @@ def measurements_of(
         np.array([m.value_ms for _, m in pairs], np.float64),
         np.array([noise_of(m) for _, m in pairs], np.float64),
         film_of(json.loads(signature_records.facts_of(database, signature_id))),
+        _operators(pairs),
     )
     return known, tuple(m for _, m in pairs)
+
+
+def _operators(
+    pairs: Sequence[tuple[OperatorGraph, Measurement]],
+) -> tuple[OperatorTimes | None, ...]:
+    """Return how long the operators of each graph took; nothing where that is known of none."""
+    found = tuple(
+        times_of_operators(graph, operator_times(m.provenance), m.value_ms) for graph, m in pairs
+    )
+    return found if any(found) else ()
 
 
 def film_of(facts: Mapping[str, Any]) -> FilmTuning | None:

@@ -262,3 +262,18 @@ def test_names_of_devices_are_shown_escaped() -> None:
 
     assert "\u202e" not in caught.value.reason
     assert "\n" not in caught.value.reason
+
+
+def test_a_rate_that_was_measured_is_no_highest_rate() -> None:
+    stated = make_target({"fp32_tflops": 0.6, "dram_bw_gbps": 10.0})
+    here = replace(
+        stated,
+        device=replace(
+            stated.device, sources={"fp32_tflops": "measured on this machine, 2026-11-22: product"}
+        ),
+    )
+
+    assert capability(stated).bound_float_macs_per_s == pytest.approx(0.3e12)
+    found = capability(here)
+    assert found.matrix_macs_per_s == pytest.approx(0.3e12)
+    assert found.bound_float_macs_per_s == pytest.approx(0.5e12)

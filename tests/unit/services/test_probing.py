@@ -38,6 +38,7 @@ from predictor.services.probing import (
     StoredSession,
     open_probing,
 )
+from predictor.services.probing_events import ProbesChosen
 from predictor.services.probing_plan import (
     PlannedProbe,
     ProbePlan,
@@ -181,13 +182,25 @@ def test_a_network_that_fails_is_kept_with_its_reason(probing: Probing) -> None:
 def test_an_inconclusive_network_is_no_measurement_and_loses_no_sample(probing: Probing) -> None:
     plan = replace(small_plan(1), settings=replace(QUICK, agreement=0.03))
     session = probing.start(plan)
-    run(probing, session, (1000, 2000, 4000))
+    run(probing, session, *[(1000, 2000, 4000)] * 3)
     (probe,) = probing.session(session.id).probes
     assert probe.state is ProbeState.INCONCLUSIVE
     assert probe.reason == "inconclusive: its 3 blocks differ, the nearest two by 100 %"
     kept = json.loads(probe.outcome)["blocks"]
     assert [part["samples_ns"] for part in kept] == [[1000] * 3, [2000] * 3, [4000] * 3]
     assert probing.measurements(session.id) == {}
+
+
+def test_an_inconclusive_network_is_measured_again_while_there_is_time(probing: Probing) -> None:
+    plan = replace(small_plan(2), settings=replace(QUICK, agreement=0.03))
+    session = probing.start(plan)
+    events = list(probing.run(session.id, Script((1000, 2000, 4000), (3000, 3000), (1000, 1000))))
+
+    first = probing.session(session.id).probes[0].name
+    assert ProbesChosen((first,), again=True) in events
+    assert states(probing.session(session.id)) == [ProbeState.MEASURED] * 2
+    (stored,) = probing.signatures.every()
+    assert len(stored.signature.measurement_ids) == 2
 
 
 def test_a_session_without_any_number_has_failed_and_gives_no_signature(probing: Probing) -> None:

@@ -1,0 +1,52 @@
+"""Entries of a profile as times of a graph's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from predictor.cost.engine import OperatorTimes
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.importers.operators import OperatorNames, match_operators
+from predictor.probing.importers.records import OperatorTime
+
+_MOST_MS: Final = 0.01  # that a profiler may add to an entry
+_LEAST_SHARE: Final = 0.2  # of an entry that is not the profiler's
+
+
+def times_of_operators(
+    graph: OperatorGraph, entries: Sequence[OperatorTime], latency_ms: float
+) -> OperatorTimes | None:
+    """Return how long the operators of a graph took; None where no entry is one of its operators.
+
+    A profiled run takes longer than others. What it takes more is the profiler's, as much for each
+    entry; then the entries are made to sum to the latency that was measured without it.
+
+    Args:
+        graph: that was profiled; its operators have the names of the file's nodes.
+        entries: of the profile.
+        latency_ms: measured without the profiler.
+    """
+    time_ms = np.array([entry.time_ms for entry in entries])
+    if not len(time_ms) or time_ms.sum() <= 0:
+        return None
+    added = np.clip((time_ms.sum() - latency_ms) / len(time_ms), 0.0, _MOST_MS)
+    own = np.maximum(time_ms - added, _LEAST_SHARE * time_ms)
+    own *= latency_ms / own.sum()
+    groups = match_operators(entries, _names(graph)).groups
+    known = [place for place, group in enumerate(groups) if group]
+    if not known:
+        return None
+    return OperatorTimes([groups[place] for place in known], own[known])
+
+
+def _names(graph: OperatorGraph) -> list[OperatorNames]:
+    inputs: list[list[str]] = [[] for _ in range(len(graph))]
+    for producer, consumer in graph.edges.T.tolist():
+        inputs[consumer].append(graph.names[producer])
+    return [
+        OperatorNames(name, op_type, tuple(read), (name,))
+        for name, op_type, read in zip(graph.names, graph.op_types, inputs, strict=True)
+    ]
