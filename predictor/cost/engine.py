@@ -80,6 +80,7 @@ class PredictionTable:
             dot product of two graphs' vectors is the correlation of their errors of ln(latency).
             None for engines without intervals.
         fine_tuned: the targets, by index, to which FiLM of the network was fine-tuned.
+        by_operators: the targets, by index, that were calibrated by the times of operators.
     """
 
     engine: str
@@ -97,6 +98,7 @@ class PredictionTable:
     out_of_distribution: Mapping[tuple[int, int], str] = field(default_factory=dict)
     shared_error: NDArray[np.float32] | None = None
     fine_tuned: Collection[int] = ()
+    by_operators: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

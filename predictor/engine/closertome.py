@@ -152,6 +152,7 @@ class CloserToMeEngine:
             out_of_distribution=doubts,
             shared_error=shared,
             fine_tuned=frozenset(known.films),
+            by_operators=frozenset(known.fits),
         )
 
     def explain(
@@ -206,10 +207,12 @@ class CloserToMeEngine:
         if not found:
             return plain
         own = {place_of(targets[index]): deviation for index, deviation in found.items()}
+        told = {index: measured[targets[index].key] for index in found}
+        films = films_of(told, self.network)
         fits = {
             index: fit
-            for index in found
-            if (fit := self._fit(plain, index, measured[targets[index].key])) is not None
+            for index, each in told.items()
+            if index not in films and (fit := self._fit(plain, index, each)) is not None
         }
         return replace(
             plain,
@@ -228,11 +231,9 @@ class CloserToMeEngine:
                 if index not in found or words is not _UNRATED
             },
             doubts=["" if i in found else each for i, each in enumerate(plain.doubts)],
-            films=films_of(
-                {i: measured[targets[i].key] for i in found if i not in fits}, self.network
-            ),
+            films=films,
             fits=fits,
-            ease={i: self._ease(targets[i], measured[targets[i].key]) for i in found},
+            ease={index: self._ease(targets[index], each) for index, each in told.items()},
         )
 
     def _fit(self, known: _Known, index: int, measured: TargetMeasurements) -> OperatorFit | None:

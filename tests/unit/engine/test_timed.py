@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from predictor.core.records import Basis
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
+from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
+from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.services.own_signatures import taken
+from predictor.training.onnx_in_torch import TorchGraph
 from tests.unit.cost.graphs import VIEW, Op, make_graph
 from tests.unit.cost.test_roofline_invariants import graphs
 from tests.unit.engine.tiny import TARGETS, tiny_engine
@@ -93,3 +96,19 @@ def test_a_larger_batch_is_never_faster(graph: OperatorGraph, factor: int, heavy
 
     assert np.isfinite(one.high95_ms).all()
     assert (many.latency_ms >= one.latency_ms * (1 - 1e-6)).all()
+
+
+def test_fine_tuned_film_comes_before_the_operators() -> None:
+    known = measured(2.0, 40.0)[TARGET.key]
+    head = TorchGraph(tiny_engine().head).initializers
+    biases = FilmBiases(head[FILM_GAMMA].numpy(), head[FILM_BETA].numpy())
+    tuned = replace(known, film=FilmTuning(tiny_engine().network, biases))
+
+    by_film, by_operators = (
+        tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.key: each}) for each in (tuned, known)
+    )
+
+    assert (list(by_film.fine_tuned), list(by_film.by_operators)) == ([0], [])
+    assert (list(by_operators.fine_tuned), list(by_operators.by_operators)) == ([], [0])
+    plain = tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.key: replace(known, operators=())})
+    np.testing.assert_allclose(by_film.latency_ms, plain.latency_ms, rtol=1e-6)
