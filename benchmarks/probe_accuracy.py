@@ -97,13 +97,19 @@ def this_device(kept: Kept) -> Device:
     return device_from_object(known, "device").device
 
 
-def probe(kept: Kept, target: Target, selector: str) -> float:
+def probe(
+    kept: Kept,
+    target: Target,
+    selector: str,
+    probes: int = PROBES,
+    limit_s: float = LIMIT_S,
+) -> float:
     """Measure a session of the product's own plan, and return how long that took in seconds."""
     known = kept.document(selector)
     if known is not None:
         return float(known["seconds"])
     begun = time.monotonic()
-    plan = plan_probes(Wish(target, PROBES, selector, budget_s=LIMIT_S, live=True))
+    plan = plan_probes(Wish(target, probes, selector, budget_s=limit_s, live=True))
     with open_probing(kept.folder / f"{selector}.db") as probing:
         session = probing.start(plan)
         for _ in probing.run(session.id, LocalRunner()):

@@ -63,7 +63,7 @@ def add_probe(commands: argparse._SubParsersAction[Parser], shared: Parser) -> N
         parents=[shared],
         help="fine-tune FiLM to a signature where that is better (needs torch)",
         description="Fine-tune FiLM of the network to a signature, predict each of its networks "
-        "from the others that way and by the posterior alone, and keep the better. A new signature "
+        "from the others that way and without, and keep the better. A new signature "
         "takes the place of this one where its adaptation changes. Needs torch.",
     )
     adapting.add_argument("id", metavar="ID", help="of the signature, or the beginning of it")

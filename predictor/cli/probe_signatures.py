@@ -87,7 +87,8 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
         }
         if by == "film" or found.film_is_better:
             film = found.film
-    chosen = "posterior" if film is None else "film"
+    plain = "operators" if stored.timed else "posterior"
+    chosen = plain if film is None else "film"
     if chosen != adaptation_of(stored):
         signature_id = probing.signatures.adapt(signature_id, film)
     if options.json:

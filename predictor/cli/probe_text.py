@@ -168,12 +168,12 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
 
     Args:
         signature_id: of the signature that says so.
-        chosen: "film" or "posterior".
+        chosen: as ``Prediction.adaptation`` names it.
         errors: median error of each way where both were tried.
     """
-    ways = {"posterior": "the posterior alone", "film": "FiLM fine-tuned"}
+    ways = {"posterior": "without fine-tuning", "film": "with FiLM fine-tuned"}
     told = [
-        f"Each network predicted from the others, median error: {percent(error)} with {ways[way]}."
+        f"Each network predicted from the others, median error: {percent(error)} {ways[way]}."
         for way, error in errors.items()
     ]
     return "\n".join([*told, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])

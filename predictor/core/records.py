@@ -157,6 +157,7 @@ class Prediction:
         predicted_ms: what the engine predicts where ``latency_ms`` was measured, else None.
         provenance: who measured ``latency_ms`` and how, where it was measured, else empty.
         fine_tuned: whether the network itself was fine-tuned to the signature, its FiLM.
+        by_operators: whether it was calibrated by how long the operators of what was measured took.
         shared_error: float32 numbers as bytes, what the errors of models on one target have in
             common: the dot product of two models' is the correlation of their errors of
             ln(latency). Empty where it is not known; not stored, so that a prediction equals its
@@ -183,17 +184,21 @@ class Prediction:
     predicted_ms: float | None = None
     provenance: str = ""
     fine_tuned: bool = False
+    by_operators: bool = False
     shared_error: bytes = field(default=b"", compare=False)
 
     @property
     def adaptation(self) -> str | None:
-        """How the number was adapted to the target: "film" or "posterior"; None where it was not.
+        """How the number was adapted to the target; None where it was not.
 
-        Fine-tuned FiLM has a posterior of the rest on top of it.
+        "posterior" over latencies of whole networks, "operators" over their operators' times too,
+        "film" for fine-tuned FiLM with a posterior of the rest on top of it.
         """
         if self.basis is not Basis.PROBED:
             return None
-        return "film" if self.fine_tuned else "posterior"
+        if self.fine_tuned:
+            return "film"
+        return "operators" if self.by_operators else "posterior"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,13 @@ from predictor.core.units import LatencyUnit, significant
 NOTHING = "—"
 _ADAPTATIONS: Final[Mapping[str, str]] = {
     "posterior": "posterior",
+    "operators": "operator times",
     "film": "FiLM and posterior",
+}
+_ADAPTED: Final[Mapping[str, str]] = {
+    "posterior": "Bayesian posterior over",
+    "operators": "Gaussian process over operator times of",
+    "film": "FiLM fine-tuned, then a Bayesian posterior over",
 }
 _LONGEST_SHOWN = 240
 _ID_DIGITS = 8
@@ -131,7 +137,7 @@ def basis_text(prediction: Prediction) -> str:
 
 
 def adaptation_name(adaptation: str | None) -> str:
-    """Name an adaptation, "film" or "posterior", in a word or two; a dash for none."""
+    """Name an adaptation as of ``Prediction.adaptation`` in a word or two; a dash for none."""
     return NOTHING if adaptation is None else _ADAPTATIONS[adaptation]
 
 
@@ -142,8 +148,7 @@ def adaptation_text(prediction: Prediction) -> str:
     told = "measurements of this target"
     if prediction.signature:
         told = f"your signature {prediction.signature[:_ID_DIGITS]}"
-    tuned = "FiLM fine-tuned, then a " if prediction.fine_tuned else ""
-    return f"{tuned}Bayesian posterior over {told}"
+    return f"{_ADAPTED[prediction.adaptation]} {told}"
 
 
 def signed(value: float | None) -> str:

@@ -278,6 +278,7 @@ def _row(
             out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
             fine_tuned=column in table.fine_tuned,
+            by_operators=column in table.by_operators,
             shared_error=b"" if shared is None else shared[row, column].tobytes(),
         )
         for column, target in enumerate(targets)

@@ -265,6 +265,7 @@ _PREDICTION = (
     "flagged_operators",
     "provenance",
     "fine_tuned",
+    "by_operators",
     "settings",
     "settings_hash",
     "tags",
@@ -295,6 +296,7 @@ def _prediction_object(stored: StoredPrediction) -> dict[str, object]:
         "flagged_operators": list(prediction.flagged_operators),
         "provenance": prediction.provenance,
         "fine_tuned": prediction.fine_tuned,
+        "by_operators": prediction.by_operators,
         "settings": stored.settings,
         "settings_hash": stored.settings_hash,
         "tags": list(stored.tags),
@@ -303,8 +305,9 @@ def _prediction_object(stored: StoredPrediction) -> dict[str, object]:
 
 
 def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction:
-    # Projects from before FiLM could be fine-tuned do not tell.
-    fields = CheckedFields({"fine_tuned": False, **content}, _PREDICTION, place)
+    # Projects from before a number could be adapted so do not tell.
+    told = {"fine_tuned": False, "by_operators": False, **content}
+    fields = CheckedFields(told, _PREDICTION, place)
     time = fields.optional_latency_ms
     prediction = Prediction(
         model=fields.text("model", MAX_NAME),
@@ -327,6 +330,7 @@ def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction
         flagged_operators=fields.texts("flagged_operators", MAX_FLAGGED, MAX_TEXT),
         provenance=fields.text("provenance", MAX_TEXT),
         fine_tuned=fields.flag("fine_tuned"),
+        by_operators=fields.flag("by_operators"),
     )
     _check_numbers(prediction, place)
     return StoredPrediction(

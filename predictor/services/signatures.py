@@ -30,14 +30,17 @@ __all__ = [
 
 ADAPTATIONS: Final[Mapping[str, str]] = {
     "posterior": "the network as it ships, with a Bayesian posterior of how the target deviates",
+    "operators": "times of its networks' operators, with a Gaussian process over all operators",
     "film": "FiLM of the network fine-tuned to it, with a Bayesian posterior of the rest",
 }
 """How predictions are adapted to a signature, in words."""
 
 
 def adaptation_of(stored: StoredSignature) -> str:
-    """Return how predictions are adapted to a signature: "posterior" or "film"."""
-    return "posterior" if film_of(json.loads(stored.facts)) is None else "film"
+    """Return how predictions are adapted to a signature; see ``Prediction.adaptation``."""
+    if film_of(json.loads(stored.facts)) is not None:
+        return "film"
+    return "operators" if stored.timed else "posterior"
 
 
 def excluded_reasons(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -172,7 +175,7 @@ class Signatures:
         return self._replace(stored, ids, facts)
 
     def adapt(self, signature_id: str, film: FilmTuning | None) -> str:
-        """Let predictions use FiLM fine-tuned to a signature, or the posterior alone.
+        """Let predictions use FiLM fine-tuned to a signature, or the network as it ships.
 
         Args:
             signature_id: of the signature, which stays stored.

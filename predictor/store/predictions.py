@@ -57,12 +57,12 @@ class NewPrediction:
 _COLUMNS = (
     "model, predictions.fingerprint, engine, basis, latency_ms, low80_ms, high80_ms, low95_ms,"
     " high95_ms, predicted_ms, bound_ms, fits_memory, problem, out_of_distribution, signature_id,"
-    " flagged_operators, predictions.provenance, fine_tuned"
+    " flagged_operators, predictions.provenance, fine_tuned, by_operators"
 )
 _INSERT = (
     "INSERT INTO predictions"  # noqa: S608 - our own words
     " (id, target_id, file_id, settings_hash, settings, created_ns,"
-    f" {_COLUMNS.replace('predictions.', '')}) VALUES ({', '.join('?' * 24)})"
+    f" {_COLUMNS.replace('predictions.', '')}) VALUES ({', '.join('?' * 25)})"
 )
 _SELECT = (
     "SELECT predictions.id, predictions.created_ns, model_files.path, settings_hash, settings,"  # noqa: S608 - our own words
@@ -211,6 +211,7 @@ def _row(
         json.dumps(prediction.flagged_operators),
         text_in(prediction.provenance),
         prediction.fine_tuned,
+        prediction.by_operators,
     )
 
 
@@ -233,7 +234,8 @@ def _prediction(row: tuple[Any, ...]) -> Prediction:
     model, fingerprint, engine, basis = row[5:9]
     latency_ms, low80_ms, high80_ms, low95_ms, high95_ms = row[9:14]
     predicted_ms, bound_ms, fits_memory, problem = row[14:18]
-    out_of_distribution, signature, flagged_operators, provenance, fine_tuned = row[18:]
+    out_of_distribution, signature, flagged_operators, provenance = row[18:22]
+    fine_tuned, by_operators = row[22:]
     return Prediction(
         model=text_out(model),
         fingerprint=fingerprint,
@@ -255,4 +257,5 @@ def _prediction(row: tuple[Any, ...]) -> Prediction:
         flagged_operators=tuple(json.loads(flagged_operators)),
         provenance=text_out(provenance),
         fine_tuned=bool(fine_tuned),
+        by_operators=bool(by_operators),
     )

@@ -22,6 +22,7 @@ class StoredSignature:
         facts: facts of the machine and the protocol, as a JSON object.
         session_id: of the probe session that it came from, None where it came from none.
         deleted_ns: when it was deleted; None where it was not.
+        timed: of how many of its measurements the operators were timed.
     """
 
     signature: Signature
@@ -29,6 +30,14 @@ class StoredSignature:
     facts: str = "{}"
     session_id: str | None = None
     deleted_ns: int | None = None
+    timed: int = 0
+
+
+_TIMED = (
+    "(SELECT count(*) FROM signature_measurements JOIN measurements"
+    " ON measurements.id = measurement_id WHERE signature_id = signatures.id AND"
+    " CASE WHEN json_valid(provenance) THEN json_type(provenance, '$.operators') END = 'array')"
+)
 
 
 def add(
@@ -81,7 +90,7 @@ def stored(database: Database) -> list[StoredSignature]:
     with database.reading() as connection:
         rows = connection.execute(
             f"SELECT signatures.id, active, created_ns, facts, session_id, deleted_ns,"  # noqa: S608 - our own words
-            f" {targets.COLUMNS} FROM signatures JOIN targets ON targets.id = target_id"
+            f" {_TIMED}, {targets.COLUMNS} FROM signatures JOIN targets ON targets.id = target_id"
             " ORDER BY created_ns, signatures.rowid"
         ).fetchall()
         return [
@@ -96,8 +105,9 @@ def stored(database: Database) -> list[StoredSignature]:
                 facts,
                 session_id,
                 deleted_ns,
+                timed,
             )
-            for identity, active, created_ns, facts, session_id, deleted_ns, *columns in rows
+            for identity, active, created_ns, facts, session_id, deleted_ns, timed, *columns in rows
         ]
 
 

@@ -245,7 +245,7 @@ def test_fine_tuning_needs_more_networks_than_two(
 
 def test_what_adapts_is_said_with_both_errors() -> None:
     text = adapted_text("abc", "film", {"posterior": 0.2, "film": 0.125})
-    assert "median error: 20 % with the posterior alone." in text
+    assert "median error: 20 % without fine-tuning." in text
     assert "median error: 12.5 % with FiLM fine-tuned." in text
     assert text.endswith("Signature abc: FiLM of the network fine-tuned to it, with a Bayesian "
                          "posterior of the rest.")  # fmt: skip

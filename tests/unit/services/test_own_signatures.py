@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from predictor.core.records import Basis, Configuration, Device, Measurement, Signature, Target
 from predictor.core.wording import percent
 from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.catalogue import load_catalogue
@@ -24,6 +26,7 @@ from predictor.services.own_signatures import (
 )
 from predictor.services.prediction import explain, predict
 from predictor.services.signature_fit import LeftOut, errors_in_words, left_out
+from predictor.services.signatures import adaptation_of
 from predictor.services.then_and_now import predict_again
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
@@ -82,6 +85,48 @@ def store_signature(database: Database, values_ms: Sequence[float], *, active: b
     ids = tuple(m.id for m in found)
     signature = Signature(SIGNATURE, BOARD.id, CONFIGURATION, ids, active=active)
     signature_records.add(database, signature)
+
+
+def test_a_signature_whose_operators_were_timed_corrects_each_kind_of_operator_apart(
+    database: Database,
+) -> None:
+    # Arithmetic takes 0.1 ns for a MAC, everything else 3 ns for a byte.
+    def of_each(graph: OperatorGraph) -> dict[str, float]:
+        return {
+            name: 1e-7 * macs if macs else 3e-6 * moved
+            for name, macs, moved in zip(
+                graph.names, graph.macs.tolist(), graph.bytes_moved.tolist(), strict=True
+            )
+            if moved and not graph.has_flag(OperatorFlag.VIEW | OperatorFlag.FUSED)[0]
+        }
+
+    told = [of_each(model.graph) for model in MODELS]
+    found = [
+        replace(
+            measured(place, sum(times.values())),
+            provenance=json.dumps(
+                {"operators": [[name, "", ms * 1e6] for name, ms in times.items()]}
+            ),
+        )
+        for place, times in enumerate(told[: len(PROBES)])
+    ]
+    for measurement in found:
+        measurement_records.add(database, measurement)
+    ids = tuple(m.id for m in found)
+    signature_records.add(database, Signature(SIGNATURE, BOARD.id, CONFIGURATION, ids, active=True))
+
+    (stored,) = signature_records.stored(database)
+    known = read_own_signatures(database).of([TARGET])
+    asked = MODELS[len(PROBES) :]
+    predictions = predict(asked, [TARGET], signatures=known)
+
+    assert (stored.timed, adaptation_of(stored)) == (len(PROBES), "operators")
+    assert {p.adaptation for p in predictions} == {"operators"}
+    actual = np.array([sum(times.values()) for times in told[len(PROBES) :]])
+    off = np.log([p.latency_ms or 0.0 for p in predictions]) - np.log(actual)
+    assert np.median(np.abs(off)) < 0.2
+    explained = explain(asked[0], TARGET, signatures=known)
+    assert explained.latency_ms.sum() == pytest.approx(predictions[0].latency_ms)
 
 
 def test_a_signature_corrects_predictions_and_narrows_their_intervals(

@@ -75,6 +75,7 @@ def made_predictions(draw: st.DrawFn) -> Prediction:
         predicted_ms=draw(st.none() | POSITIVE),
         provenance=draw(TEXT),
         fine_tuned=draw(st.booleans()),
+        by_operators=draw(st.booleans()),
         shared_error=draw(st.binary(max_size=8)),  # not stored: a record equals it all the same
     )
 
