@@ -154,6 +154,8 @@ def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
     remarks = [prediction.problem, prediction.out_of_distribution]
     if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
         remarks.append(f"predicted {significant(prediction.predicted_ms)} ms")
+    if prediction.adaptation == "film":
+        remarks.append("FiLM fine-tuned to the signature")
     if budget_ms is not None and prediction.latency_ms is not None:
         meets = prediction.latency_ms <= budget_ms
         remarks.append(f"{'meets' if meets else 'over'} {significant(budget_ms)} ms")

@@ -30,6 +30,9 @@ def test_a_document_tells_differences_and_where_they_come_from(
     assert found["low80_ms"] < found["difference_ms"] < found["high80_ms"]
     assert found["low80_ratio"] < found["ratio"] < found["high80_ratio"]
     assert by_pair[distilbert.name, "rpi5"]["difference_ms"] == 0.0
+    for each in document["differences"]:
+        assert each["adaptation"] == ("posterior" if each["basis"] == "probed" else None)
+        assert each["signature"] is None, "nothing was measured here"
     for entry in document["fastest"]:
         both = [d for d in document["differences"] if d["device"] == entry["device"]]
         assert entry["model"] == min(both, key=lambda d: d["latency_ms"])["model"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +169,21 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
             }
         ],
     }
+
+
+@pytest.mark.parametrize(("fine_tuned", "adaptation"), [(False, "posterior"), (True, "film")])
+def test_text_and_document_name_the_adaptation(
+    model: Model, fine_tuned: bool, adaptation: str
+) -> None:
+    target, plain = pair("A", 1.0, signature="5" * 32, fine_tuned=fine_tuned)
+    prediction = replace(plain, basis=Basis.PROBED)
+
+    document = prediction_document(QUIET, [model], [target], [prediction], {})
+
+    (entry,) = document["predictions"]  # type: ignore[misc]
+    assert (entry["signature"], entry["adaptation"]) == ("5" * 32, adaptation)
+    line = table(model, QUIET, (target, prediction))[1]
+    assert ("FiLM fine-tuned to the signature" in line) is fine_tuned
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,11 @@ from predictor.core.resources import resources_dir
 from predictor.probing.networks.pool import load_pool
 from predictor.services import signature_film
 from predictor.services.ingestion import IngestionWorker
-from predictor.services.own_signatures import stored_signatures
+from predictor.services.own_signatures import measurements_of, stored_signatures
 from predictor.services.prediction import predict
 from predictor.services.probing import Probing, StoredSignature, open_probing
 from predictor.services.signature_film import Adaptations, adaptations, median_error
+from predictor.services.signature_fit import left_out
 from predictor.services.signatures import adaptation_of
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
@@ -136,6 +137,17 @@ def test_a_cancel_ends_the_child(probing: Probing, store: Path) -> None:
     database = open_database(store)
     with pytest.raises(CancelledError):
         adaptations(database, active(probing), BOARD, lambda _: token.cancel(), token)
+    database.close()
+
+
+def test_a_cancel_stops_the_predicting_of_networks(probing: Probing, store: Path) -> None:
+    token = CancelToken()
+    token.cancel()
+    stored, database = active(probing), open_database(store)
+    kept = measurements.of_signature(database, stored.signature.id)
+    measured, used = measurements_of(database, stored.signature.id, kept)
+    with pytest.raises(CancelledError):
+        left_out(Target(BOARD, CONFIGURATION), used, measured, token)
     database.close()
 
 
