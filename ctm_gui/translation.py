@@ -20,12 +20,22 @@ NAME = "closertome"
 QT_TR_NOOP = cast("Callable[[str], str]", QtCore.QT_TR_NOOP)
 
 
-def tr(text: str) -> str:
+def tr(text: str, one: str | None = None, count: int = -1) -> str:
     """Return a text of the window in the user's language.
 
-    Values are put in afterwards: ``tr("{count} models").format(count=3)``.
+    Values are put in afterwards: ``tr("{count} of {size}").format(count=3, size=8)``. A noun that
+    changes with its count has English forms for many and for one, and ``%n`` for the count:
+    ``tr("%n models", "%n model", count)``; a translation has as many forms as its language.
+
+    Args:
+        text: in English; with a count, the form for many.
+        one: the English form for one.
+        count: what ``%n`` stands for.
     """
-    return QCoreApplication.translate("", text)
+    found = QCoreApplication.translate("", text, one, count)
+    if one is not None and count == 1 and found == text.replace("%n", "1"):
+        return one.replace("%n", "1")  # nobody has translated it
+    return found
 
 
 def install_translations(

@@ -25,6 +25,7 @@ if str(ROOT) not in sys.path:
 from ctm_gui.actions import ACTIONS, MENUS
 from ctm_gui.translation import NAME
 from ctm_gui.views.compare_tabs import PAGES
+from ctm_gui.views.settings_dialog import asked
 from ctm_gui.views.tab_places import TITLES
 
 SOURCES = ROOT / "ctm_gui"
@@ -70,6 +71,9 @@ def texts_of_tables() -> Iterator[str]:
         yield from (title, tip)
     for spec in ACTIONS:
         yield from filter(None, (spec.text, spec.tip))
+    for setting in asked():
+        yield from filter(None, (setting.label, setting.help, setting.none))
+        yield from (words for _, words in setting.choices)
 
 
 def _run(tool: str, *arguments: str) -> None:

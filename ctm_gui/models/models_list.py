@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
+from ctm_gui.translation import tr
 from predictor.core.text import printable
 from predictor.core.units import format_count
 
@@ -53,15 +54,15 @@ def facts(entry: ModelEntry) -> str:
     if entry.state is ModelState.FAILED and entry.error is not None:
         return printable(entry.error.reason)
     if entry.model is None:
-        return "reading…" if entry.state is ModelState.READING else "waiting…"
+        return tr("reading…") if entry.state is ModelState.READING else tr("waiting…")
     graph = entry.model.graph
     parts = [
-        f"{format_count(graph.parameters)} params",
-        f"{format_count(int(graph.macs.sum()))} MACs",
-        f"{format_count(len(graph))} ops",
+        tr("{parameters} params").format(parameters=format_count(graph.parameters)),
+        tr("{sum} MACs").format(sum=format_count(int(graph.macs.sum()))),
+        tr("{graph} ops").format(graph=format_count(len(graph))),
     ]
     if entry.pending:
-        parts.append("reading again…")
+        parts.append(tr("reading again…"))
     return " · ".join(parts)
 
 

@@ -10,15 +10,16 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.ordering import IndexArray, text_ranks
+from ctm_gui.translation import QT_TR_NOOP
 from predictor.core.wording import shown
 
 
 class GroupOrder(StrEnum):
     """How the targets of the chart are ordered."""
 
-    LATENCY = "Latency"
-    NAME = "Name"
-    FAMILY = "Family"
+    LATENCY = QT_TR_NOOP("Latency")
+    NAME = QT_TR_NOOP("Name")
+    FAMILY = QT_TR_NOOP("Family")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
+from ctm_gui.translation import tr
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRICS, Family, Metric
 from predictor.core.records import Device
@@ -30,12 +31,12 @@ class DeviceComparisonGrid(Grid):
         names = [_title(metric, left.family) for metric in self.metrics]
         ratios = [self.ratio(metric) for metric in self.metrics]
         columns = [
-            _text_column("metric", "Metric", names),
+            _text_column("metric", tr("Metric"), names),
             self._value_column("left", shortened(left.name, _TITLE), left),
             self._value_column("right", shortened(right.name, _TITLE), right),
             Column(
                 "ratio",
-                "Ratio",
+                tr("Ratio"),
                 numeric=True,
                 text=lambda row: _ratio_text(ratios[row]),
                 sort_keys=lambda: number_keys(ratios),
@@ -66,8 +67,12 @@ def comparison_summary(left: Device, right: Device) -> str:
     """Say how many metrics both have, and how many only one of them."""
     both = len(left.metrics.keys() & right.metrics.keys())
     lonely = len(left.metrics.keys() ^ right.metrics.keys())
-    words = f"{both} metric{'' if both == 1 else 's'} known of both"
-    return f"{words}, {lonely} of one of them only." if lonely else f"{words}."
+    words = tr("%n metrics known of both", "%n metric known of both", both)
+    return (
+        tr("{words}, {lonely} of one of them only.").format(words=words, lonely=lonely)
+        if lonely
+        else f"{words}."
+    )
 
 
 def _title(metric: Metric, family: Family) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ctm_gui.translation import tr
 from predictor.core.resources import help_dir
 
 INDEX = "index"
-_SUFFIXES = r"(View|Panel|Bar|List|Dialog|Page|Tabs|Window|Wizard|Palette)$"
+_SUFFIXES = re.compile(r"(View|Panel|Bar|List|Dialog|Page|Tabs|Window|Wizard|Palette)$")
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z0-9-]+)\.md\)")
 
 
@@ -31,12 +32,12 @@ def has_page(name: str) -> bool:
 def contents() -> list[tuple[str, str]]:
     """Return the pages that the index links to, in its order: name and title."""
     links = ((name, title) for title, name in _LINK.findall(page_text(INDEX)))
-    return [(INDEX, "Begin"), *dict.fromkeys(links)]
+    return [(INDEX, tr("Begin")), *dict.fromkeys(links)]
 
 
 def view_name(class_name: str) -> str:
     """Return the name of a view by its class: ``WhatIfBar`` is ``what-if``."""
-    stem = re.sub(_SUFFIXES, "", class_name)
+    stem = _SUFFIXES.sub("", class_name)
     return re.sub(r"(?<!^)(?=[A-Z])", "-", stem).lower()
 
 

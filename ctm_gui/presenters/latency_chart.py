@@ -14,6 +14,7 @@ from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import TargetGroups
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import in_unit, number, shown
 
@@ -251,16 +252,18 @@ def _label(
 ) -> str:
     prediction = row.prediction
     if value is None:
-        return f"no number: {shown(prediction.problem)}"
+        return tr("no number: {problem}").format(problem=shown(prediction.problem))
     words = [f"{number(value)} {unit}"]
     if over:
-        words.append("over")
+        words.append(tr("over"))
     if prediction.fits_memory is False:
-        words.append("exceeds memory")
+        words.append(tr("exceeds memory"))
     if row.notes:
-        words.append("if quantised")
+        words.append(tr("if quantised"))
     if predicted is not None:
-        words.append(f"predicted {number(predicted)} {unit}")
+        words.append(
+            tr("predicted {predicted} {unit}").format(predicted=number(predicted), unit=unit)
+        )
     return " · ".join(words)
 
 

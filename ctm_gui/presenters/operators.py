@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_mask, search_texts
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import latency_text, percent, shown
 from predictor.services.prediction import OperatorTable
@@ -135,7 +136,9 @@ class OperatorSummary:
     def _type_time(self, types: Sequence[str], counts: IndexArray, times: FloatArray) -> TypeTime:
         latency_ms = float(times.sum())
         total = float(self.table.latency_ms.sum())
-        label = shown(types[0]) if len(types) == 1 else f"{len(types)} more types"
+        label = (
+            shown(types[0]) if len(types) == 1 else tr("%n more types", "%n more type", len(types))
+        )
         return TypeTime(
             label=label,
             types=frozenset(types),
@@ -173,18 +176,22 @@ def totals(table: OperatorTable, order: IndexArray, unit: LatencyUnit) -> str:
         return line
     share = float(table.share[order].sum())
     chosen = f"{_operators(order.size)}, {_sums(table, order, unit)}"
-    return f"{line}  |  shown: {chosen} ({percent(share)})"
+    return tr("{line}  |  shown: {chosen} ({share})").format(
+        line=line, chosen=chosen, share=percent(share)
+    )
 
 
 def _operators(count: int) -> str:
-    return f"{count} operator{'' if count == 1 else 's'}"
+    return tr("%n operators", "%n operator", count)
 
 
 def _sums(table: OperatorTable, rows: IndexArray, unit: LatencyUnit) -> str:
     latency = latency_text(float(table.latency_ms[rows].sum()), operator_unit(unit))
     macs = format_count(int(table.macs[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
     moved = format_bytes(int(table.bytes_moved[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
-    return f"{latency}, {macs} MACs, {moved} moved"
+    return tr("{latency}, {macs} MACs, {moved} moved").format(
+        latency=latency, macs=macs, moved=moved
+    )
 
 
 def type_details(time: TypeTime, unit: LatencyUnit) -> str:
@@ -192,10 +199,12 @@ def type_details(time: TypeTime, unit: LatencyUnit) -> str:
     shown_in = operator_unit(unit)
     lines = [
         f"{time.label}: {_operators(time.count)}",
-        f"{latency_text(time.latency_ms, shown_in)}, {percent(time.share)} of the model",
+        tr("{latency}, {share} of the model").format(
+            latency=latency_text(time.latency_ms, shown_in), share=percent(time.share)
+        ),
     ]
     lines += [
-        f"bound by {bound}: {latency_text(part, shown_in)}"
+        tr("bound by {bound}: {latency}").format(bound=bound, latency=latency_text(part, shown_in))
         for bound, part in zip(BOUND_TYPES, time.by_bound_ms, strict=True)
         if part > 0
     ]

@@ -16,6 +16,7 @@ from ctm_gui.presenters.probing_run import ProbeRun
 from ctm_gui.presenters.probing_shelf import Known, SignatureShelf
 from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.translation import tr
 from predictor.core.records import Device
 from predictor.services.ingestion import Model
 from predictor.services.probing import StoredSession
@@ -57,7 +58,7 @@ class ProbingDesk(QObject):
         for failing in (self.shelf.failed, self.taking.failed):
             failing.connect(workspace.messages.error)
         self.shelf.told.connect(workspace.messages.info)
-        self.run.ended.connect(lambda _: workspace.messages.info("Probing has ended"))
+        self.run.ended.connect(lambda _: workspace.messages.info(tr("Probing has ended")))
         # What is measured, activated or deleted is predicted with at once.
         for changing in (self.run.ended, self.taking.imported, self.shelf.sessions_changed):
             changing.connect(workspace.own.read)
@@ -95,7 +96,7 @@ class ProbingDesk(QObject):
         """Write the kit of a plan; the shelf shows its session, which waits for results."""
 
         def work_done(session: StoredSession) -> None:
-            self._workspace.messages.info(f"Wrote the kit {path}")
+            self._workspace.messages.info(tr("Wrote the kit {path}").format(path=path))
             self.shelf.show_session(session.id)
 
         self._store.run(

@@ -11,6 +11,7 @@ from ctm_gui.presenters.probing_import import ReadFile
 from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
 from ctm_gui.presenters.probing_results import ResultRow
 from ctm_gui.presenters.probing_wording import ratio_text
+from ctm_gui.translation import tr
 from predictor.core.records import Prediction
 from predictor.core.units import format_count
 from predictor.core.wording import (
@@ -34,16 +35,16 @@ def plan_grid(plan: ProbePlan | None) -> Grid:
     return Grid(
         len(probes),
         [
-            _words("network", "Network", [probe.network.name for probe in probes]),
-            _numbers("macs", "MACs", [float(p.network.macs) for p in probes], format_count),
+            _words("network", tr("Network"), [probe.network.name for probe in probes]),
+            _numbers("macs", tr("MACs"), [float(p.network.macs) for p in probes], format_count),
             _numbers(
                 "expected",
-                "Expected (ms)",
+                tr("Expected (ms)"),
                 [probe.expected_ms for probe in probes],
                 milliseconds,
-                "Roofline estimate, before anything is measured.",
+                tr("Roofline estimate, before anything is measured."),
             ),
-            _words("why", "Why this one", [probe.reason for probe in probes]),
+            _words("why", tr("Why this one"), [probe.reason for probe in probes]),
         ],
     )
 
@@ -59,16 +60,22 @@ def progress_grid(rows: Sequence[NetworkRow], current: str, again: Sequence[str]
 
     def state(row: NetworkRow) -> str:
         if row.name == current and row.state is ProbeState.WAITING:
-            return "measuring…"
-        return f"{row.words} (to be repeated)" if row.name in again else row.words
+            return tr("measuring…")
+        return (
+            tr("{words} (to be repeated)").format(words=row.words)
+            if row.name in again
+            else row.words
+        )
 
     return Grid(
         len(rows),
         [
-            _words("network", "Network", [row.name for row in rows]),
-            _numbers("expected", "Expected (ms)", [row.expected_ms for row in rows], milliseconds),
-            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
-            _words("state", "State", [state(row) for row in rows]),
+            _words("network", tr("Network"), [row.name for row in rows]),
+            _numbers(
+                "expected", tr("Expected (ms)"), [row.expected_ms for row in rows], milliseconds
+            ),
+            _numbers("median", tr("Median (ms)"), [row.median_ms for row in rows], milliseconds),
+            _words("state", tr("State"), [state(row) for row in rows]),
         ],
     )
 
@@ -81,69 +88,90 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
         other: when the signature was measured that it is compared with; empty for none.
     """
     columns = [
-        _words("network", "Network", [row.name for row in rows]),
-        _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
-        _numbers("least", "Least (ms)", [row.least_ms for row in rows], milliseconds),
+        _words("network", tr("Network"), [row.name for row in rows]),
+        _numbers("median", tr("Median (ms)"), [row.median_ms for row in rows], milliseconds),
+        _numbers("least", tr("Least (ms)"), [row.least_ms for row in rows], milliseconds),
         _numbers(
             "variation",
-            "CV",
+            tr("CV"),
             [row.variation for row in rows],
             percent,
-            "Standard deviation of the single runs over their mean.",
+            tr("Standard deviation of the single runs over their mean."),
         ),
         _numbers(
             "runs",
-            "Runs",
+            tr("Runs"),
             [float(row.runs) if row.runs else None for row in rows],
             lambda count: NOTHING if count is None else f"{count:.0f}",
         ),
     ]
     if other:
         columns += [
-            _numbers("other", f"{other} (ms)", [row.other_ms for row in rows], milliseconds),
+            _numbers(
+                "other",
+                tr("{other} (ms)").format(other=other),
+                [row.other_ms for row in rows],
+                milliseconds,
+            ),
             _numbers(
                 "ratio",
-                "Change",
+                tr("Change"),
                 [row.ratio for row in rows],
                 ratio_text,
-                "From the signature that it is compared with to this one.",
+                tr("From the signature that it is compared with to this one."),
             ),
         ]
     fits = [row.fit for row in rows]
     columns += [
         _numbers(
             "others",
-            "From the others (ms)",
+            tr("From the others (ms)"),
             [fit.predicted_ms if fit else None for fit in fits],
             milliseconds,
-            "What the other networks of the signature tell of this one.",
+            tr("What the other networks of the signature tell of this one."),
         ),
         _numbers(
             "error",
-            "Error",
+            tr("Error"),
             [fit.error if fit else None for fit in fits],
             ratio_text,
-            "Of what the others tell: the honest estimate for networks that are not measured.",
+            tr("Of what the others tell: the honest estimate for networks that are not measured."),
         ),
     ]
-    columns.append(_words("verdict", "Verdict", [_verdict(row) for row in rows]))
+    columns.append(_words("verdict", tr("Verdict"), [_verdict(row) for row in rows]))
     return Grid(len(rows), columns)
 
 
 def _verdict(row: ResultRow) -> str:
     if row.excluded:
-        return f"left out: {row.excluded}"
-    return f"disagrees with the others; {row.words}" if row.disagrees else row.words
+        return tr("left out: {excluded}").format(excluded=row.excluded)
+    return (
+        tr("disagrees with the others; {words}").format(words=row.words)
+        if row.disagrees
+        else row.words
+    )
 
 
 def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
     """Return a row for each open model: predicted without the signature and with it."""
     before, after = [c.before for c in changes], [c.after for c in changes]
-    columns = [_words("model", "Model", [shown(p.model) for p in after])]
-    for key, title, predictions in (("before", "Before", before), ("after", "After", after)):
+    columns = [_words("model", tr("Model"), [shown(p.model) for p in after])]
+    for key, title, predictions in (
+        ("before", tr("Before"), before),
+        ("after", tr("After"), after),
+    ):
         columns += [
-            _numbers(key, f"{title} (ms)", [p.latency_ms for p in predictions], milliseconds),
-            _words(f"{key}80", f"{title}, 80 % interval (ms)", [_interval(p) for p in predictions]),
+            _numbers(
+                key,
+                tr("{title} (ms)").format(title=title),
+                [p.latency_ms for p in predictions],
+                milliseconds,
+            ),
+            _words(
+                f"{key}80",
+                tr("{title}, 80 % interval (ms)").format(title=title),
+                [_interval(p) for p in predictions],
+            ),
         ]
     return Grid(len(changes), columns)
 
@@ -152,7 +180,7 @@ def _interval(prediction: Prediction) -> str:
     low, high = prediction.low80_ms, prediction.high80_ms
     if low is None or high is None:
         return NOTHING
-    return f"{milliseconds(low)} to {milliseconds(high)}"
+    return tr("{low} to {high}").format(low=milliseconds(low), high=milliseconds(high))
 
 
 def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str]) -> Grid:
@@ -161,16 +189,21 @@ def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str])
     return Grid(
         len(records),
         [
-            _words("begun", "Begun", [local_time(record.created_ns) for record in records]),
-            _words("device", "Device", [name_of(record.device_id) for record in records]),
-            _words("how", "How", [_how(left) for left in sessions]),
+            _words("begun", tr("Begun"), [local_time(record.created_ns) for record in records]),
+            _words("device", tr("Device"), [name_of(record.device_id) for record in records]),
+            _words("how", tr("How"), [_how(left) for left in sessions]),
             _words(
                 "configuration",
-                "Configuration",
+                tr("Configuration"),
                 [configuration_text(record.configuration) for record in records],
             ),
             _words(
-                "done", "Done", [f"{left.done} of {len(left.session.probes)}" for left in sessions]
+                "done",
+                tr("Done"),
+                [
+                    tr("{done} of {probes}").format(done=left.done, probes=len(left.session.probes))
+                    for left in sessions
+                ],
             ),
         ],
     )
@@ -182,26 +215,28 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
     return Grid(
         len(records),
         [
-            _words("measured", "Measured", [local_time(s.created_ns) for s in signatures]),
-            _words("device", "Device", [name_of(record.device_id) for record in records]),
+            _words("measured", tr("Measured"), [local_time(s.created_ns) for s in signatures]),
+            _words("device", tr("Device"), [name_of(record.device_id) for record in records]),
             _words(
                 "configuration",
-                "Configuration",
+                tr("Configuration"),
                 [configuration_text(record.configuration) for record in records],
             ),
             _numbers(
                 "networks",
-                "Networks",
+                tr("Networks"),
                 [float(len(record.measurement_ids)) for record in records],
                 lambda count: NOTHING if count is None else f"{count:.0f}",
             ),
-            _words("active", "Active", ["active" if r.active else "" for r in records]),
+            _words("active", tr("Active"), [tr("active") if r.active else "" for r in records]),
             _words(
                 "adaptation",
-                "Adapted by",
+                tr("Adapted by"),
                 [adaptation_name(adaptation_of(stored)) for stored in signatures],
-                "How predictions are adapted to it: by a Bayesian posterior, with FiLM of the "
-                "network fine-tuned before it or as it ships.",
+                tr(
+                    "How predictions are adapted to it: by a Bayesian posterior, with FiLM of "
+                    "the network fine-tuned before it or as it ships."
+                ),
             ),
         ],
     )
@@ -220,23 +255,23 @@ def tuning_grid(rows: Sequence[ResultRow], found: Adaptations | None) -> Grid:
     return Grid(
         len(rows),
         [
-            _words("network", "Network", [row.name for row in rows]),
-            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
+            _words("network", tr("Network"), [row.name for row in rows]),
+            _numbers("median", tr("Median (ms)"), [row.median_ms for row in rows], milliseconds),
             _numbers(
                 "before",
-                "Error before",
+                tr("Error before"),
                 before,
                 ratio_text,
-                "Predicted from the other networks, with the network as it ships.",
+                tr("Predicted from the other networks, with the network as it ships."),
             ),
             _numbers(
                 "after",
-                "Error after",
+                tr("Error after"),
                 after,
                 ratio_text,
-                "Predicted from the other networks, FiLM fine-tuned to those alone.",
+                tr("Predicted from the other networks, FiLM fine-tuned to those alone."),
             ),
-            _words("nearer", "Nearer", list(map(_nearer, before, after))),
+            _words("nearer", tr("Nearer"), list(map(_nearer, before, after))),
         ],
     )
 
@@ -246,8 +281,8 @@ def _nearer(before: float | None, after: float | None) -> str:
     if before is None or after is None:
         return NOTHING
     if ratio_text(abs(after)) == ratio_text(abs(before)):
-        return "alike"
-    return "fine-tuned" if abs(after) < abs(before) else "as it ships"
+        return tr("alike")
+    return tr("fine-tuned") if abs(after) < abs(before) else tr("as it ships")
 
 
 def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -> Grid:
@@ -267,16 +302,20 @@ def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -
     return Grid(
         len(read.names),
         [
-            _words("name", "Name in the file", [shown(m.name) or "(no name)" for m in read.names]),
-            _numbers("value", "Latency (ms)", values_ms, milliseconds),
-            _words("means", "Means", [shown(meant[m.name] or left_out) for m in read.names]),
-            _words("alike", "Alike", alike),
+            _words(
+                "name",
+                tr("Name in the file"),
+                [shown(m.name) or tr("(no name)") for m in read.names],
+            ),
+            _numbers("value", tr("Latency (ms)"), values_ms, milliseconds),
+            _words("means", tr("Means"), [shown(meant[m.name] or left_out) for m in read.names]),
+            _words("alike", tr("Alike"), alike),
         ],
     )
 
 
 def _how(left: Unfinished) -> str:
-    return "not begun" if left.way is None else left.way.value
+    return tr("not begun") if left.way is None else tr(left.way.value)
 
 
 def _words(key: str, title: str, texts: Sequence[str], tip: str = "") -> Column:

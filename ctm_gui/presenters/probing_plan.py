@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from ctm_gui.presenters.probing_choice import TargetChoice, Way
 from ctm_gui.presenters.probing_progress import duration
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Device
@@ -37,11 +38,11 @@ from predictor.services.probing_ssh import board_runner
 from predictor.services.this_machine import THIS_MACHINE_ID, describe_this_machine, with_measured
 
 SELECTORS = {
-    "dbsel": "DBSel: where known devices differ",
-    "dopt": "D-optimal: what is known least about",
-    "iopt": "I-optimal: what tells most of the rest",
-    "random": "Random",
-    ADAPTIVE: "Adaptive: what teaches most next",
+    "dbsel": QT_TR_NOOP("DBSel: where known devices differ"),
+    "dopt": QT_TR_NOOP("D-optimal: what is known least about"),
+    "iopt": QT_TR_NOOP("I-optimal: what tells most of the rest"),
+    "random": QT_TR_NOOP("Random"),
+    ADAPTIVE: QT_TR_NOOP("Adaptive: what teaches most next"),
 }
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
@@ -82,11 +83,21 @@ class Planned:
 def plan_words(planned: Planned) -> str:
     """Say how many networks there are, how long they take, and what they are expected to bring."""
     plan, count = planned.plan, len(planned.plan.probes)
-    first = f"{count} networks"
+    first = tr("%n networks", "%n network", count)
     if plan.to_come:
-        first += f" first, and up to {plan.to_come} more that are chosen by what these show"
-    words = [f"{first}; expected to take {duration(plan.expected_s)}."]
-    words.append(f"Between them {shown(plan.sentinel.network.name)} is measured to see drift.")
+        first += tr(" first, and up to {to_come} more that are chosen by what these show").format(
+            to_come=plan.to_come
+        )
+    words = [
+        tr("{first}; expected to take {duration}.").format(
+            first=first, duration=duration(plan.expected_s)
+        )
+    ]
+    words.append(
+        tr("Between them {name} is measured to see drift.").format(
+            name=shown(plan.sentinel.network.name)
+        )
+    )
     if planned.interval is not None:
         words.append(interval_words(planned.interval, models=planned.models))
     return " ".join(words)
@@ -136,7 +147,7 @@ class ProbePlanner(QObject):
         if (choice, wish) == self._asked and self.error is None:
             return
         self._asked = (choice, wish)
-        self._forget("Planning…")
+        self._forget(tr("Planning…"))
         self._timer.start()
 
     def forget(self) -> None:
@@ -202,7 +213,7 @@ def _plan(
         device, note = choice.device, ""
     else:
         if machine is None:
-            message = "Measuring this machine's memory and arithmetic for the estimates…"
+            message = tr("Measuring this machine's memory and arithmetic for the estimates…")
             context.report(Progress(0, 1, message))
         device, note = machine or _this_machine(context.token)
     context.token.check()
@@ -234,4 +245,4 @@ def _this_machine(token: CancelToken) -> tuple[Device, str]:
     try:
         return with_measured(described, token), ""
     except HostError as error:
-        return described, f"There are no estimates: {error}"
+        return described, tr("There are no estimates: {error}").format(error=error)

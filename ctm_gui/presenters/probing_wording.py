@@ -8,6 +8,7 @@ from typing import Any
 
 from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_results import Result
+from ctm_gui.translation import tr
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing import SessionState, StoredSignature
@@ -22,7 +23,7 @@ from predictor.services.signatures import (
 
 def signature_title(stored: StoredSignature) -> str:
     """Name a signature among others: when it was made, and whether it is fine-tuned."""
-    tuned = ", fine-tuned" if adaptation_of(stored) == "film" else ""
+    tuned = tr(", fine-tuned") if adaptation_of(stored) == "film" else ""
     return f"{local_time(stored.created_ns)}{tuned}"
 
 
@@ -33,13 +34,13 @@ def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
     configuration: Mapping[str, Any] = facts.get("configuration") or {}
     drift = facts.get("drift")
     found = [
-        ("Protocol", str(facts.get("protocol") or "imported")),
-        ("Machine", _joined(host, ("node", "processor", "system"))),
-        ("Runtime", _runtime(host, configuration)),
-        ("Power", _joined(host, ("power_source", "governor"))),
-        ("Drift", "" if drift is None else percent(drift)),
-        ("Left out", ", ".join(excluded_words(facts))),
-        ("Taken in again", ", ".join(included_again_words(facts))),
+        (tr("Protocol"), str(facts.get("protocol") or tr("imported"))),
+        (tr("Machine"), _joined(host, ("node", "processor", "system"))),
+        (tr("Runtime"), _runtime(host, configuration)),
+        (tr("Power"), _joined(host, ("power_source", "governor"))),
+        (tr("Drift"), "" if drift is None else percent(drift)),
+        (tr("Left out"), ", ".join(excluded_words(facts))),
+        (tr("Taken in again"), ", ".join(included_again_words(facts))),
     ]
     return [(label, shown(words)) for label, words in found if words]
 
@@ -49,11 +50,14 @@ def fit_words(result: Result) -> str:
     if result.signature is None:
         return ""
     if not result.assessed:
-        return "Working out how well the networks tell of one another…"
+        return tr("Working out how well the networks tell of one another…")
     words, odd = errors_in_words(result.fits), result.odd
     if odd:
-        plural = "networks disagree" if odd > 1 else "network disagrees"
-        words += f" {odd} {plural} with the others: repeat, or exclude with a reason."
+        words += " " + tr(
+            "%n networks disagree with the others: repeat, or exclude with a reason.",
+            "%n network disagrees with the others: repeat, or exclude with a reason.",
+            odd,
+        )
     return words
 
 
@@ -62,22 +66,27 @@ def result_words(result: Result) -> str:
     session = result.session
     if result.signature is None:
         if session is None:
-            return "No signature of this target is left."
+            return tr("No signature of this target is left.")
         if session.state is SessionState.RUNNING and result.way is Way.KIT:
-            return (
-                "The kit is written. Unpack it on the machine, run python3 ctm_runner.pyz in its "
-                "folder, and import its results here."
+            return tr(
+                "The kit is written. Unpack it on the machine, run python3 ctm_runner.pyz in "
+                "its folder, and import its results here."
             )
-        return "No network could be measured, so there is no signature; the reasons are below."
+        return tr("No network could be measured, so there is no signature; the reasons are below.")
     active = result.signature.signature.active
     use = (
-        f" Predictions for this target use it: {ADAPTATIONS[adaptation_of(result.signature)]}."
+        " "
+        + tr("Predictions for this target use it: {adaptation}.").format(
+            adaptation=ADAPTATIONS[adaptation_of(result.signature)]
+        )
         if active
         else ""
     )
-    return (
-        f"Signature of {local_time(result.signature.created_ns)}, "
-        f"{'active' if active else 'not active'}: {_counted(result)}.{use}"
+    return tr("Signature of {time}, {state}: {counted}.{use}").format(
+        time=local_time(result.signature.created_ns),
+        state=tr("active") if active else tr("not active"),
+        counted=_counted(result),
+        use=use,
     )
 
 
@@ -85,10 +94,14 @@ def _counted(result: Result) -> str:
     measured = len(result.used)
     missing = sum(row.median_ms is None for row in result.rows)
     excluded = sum(bool(row.excluded) for row in result.rows)
-    words = f"{measured} network{'' if measured == 1 else 's'} measured"
+    words = tr("%n networks measured", "%n network measured", measured)
     if missing:
-        words += f", {missing} {'has' if missing == 1 else 'have'} no number"
-    return f"{words}, {excluded} left out" if excluded else words
+        words += tr(", %n have no number", ", %n has no number", missing)
+    return (
+        tr("{words}, {excluded} left out").format(words=words, excluded=excluded)
+        if excluded
+        else words
+    )
 
 
 def ratio_text(share: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.devices import StoreRunner
+from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import CancelToken
 from predictor.core.wording import shown
@@ -126,10 +127,18 @@ class ProjectExchange(QObject):
 
     def _on_exported(self, path: str, exported: Exported) -> None:
         count = len(exported.project.predictions)
-        self.told.emit(f"Wrote {count} predictions to {shown(path)}")
+        self.told.emit(
+            tr("Wrote %n predictions to {path}", "Wrote %n prediction to {path}", count).format(
+                path=shown(path)
+            )
+        )
         if exported.left_out:
             self.told.emit(
-                f"{exported.left_out} predictions were left out: their graph cannot be read"
+                tr(
+                    "%n predictions were left out: their graph cannot be read",
+                    "%n prediction was left out: its graph cannot be read",
+                    exported.left_out,
+                )
             )
 
     def _on_opened(self, opened: OpenedProject) -> None:
@@ -142,8 +151,10 @@ class ProjectExchange(QObject):
         new = sum(counts.new + counts.back for counts in plan.counts.values())
         predictions = plan.counts["predictions"]
         self.told.emit(
-            f"Imported {shown(path)}: {new} new records, {predictions.new} of them predictions"
+            tr("Imported {path}: {new} new records, {predictions} of them predictions").format(
+                path=shown(path), new=new, predictions=predictions.new
+            )
             if new or plan.conflicts
-            else f"{shown(path)} holds nothing that is not here already"
+            else tr("{path} holds nothing that is not here already").format(path=shown(path))
         )
         self.imported.emit()

@@ -9,6 +9,7 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
+from ctm_gui.translation import tr
 from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Prediction
 from predictor.services.history import History
@@ -82,7 +83,9 @@ class Recorder(QObject):
     def _with_store(self, work: Callable[[History], T], _: TaskContext) -> T:
         if self._history is None:
             raise HostError(
-                "the store", "it is not open", "see the messages, and start again with --store"
+                tr("the store"),
+                tr("it is not open"),
+                tr("see the messages, and start again with --store"),
             )
         return work(self._history)
 

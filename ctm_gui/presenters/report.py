@@ -17,6 +17,7 @@ from ctm_gui.report.compose import compose
 from ctm_gui.report.marks import Pages, PageSize
 from ctm_gui.report.painting import pdf_of
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.report import Report, SectionId
@@ -142,7 +143,9 @@ class ReportDesk(QObject):
         """Have the pages painted onto paper, off the window's thread."""
         if self.draft is not None:
             pages = self.draft.pages
-            words = f"Sent {len(pages.pages)} pages to the printer."
+            words = tr(
+                "Sent %n pages to the printer.", "Sent %n page to the printer.", len(pages.pages)
+            )
             self._run(lambda context: paint(pages, context), lambda _: self.done.emit(words))
 
     def cancel(self) -> None:
@@ -196,7 +199,7 @@ class ReportDesk(QObject):
             self._lay_out(draft.report)
 
     def _on_saved(self, path: Path, title: str, _: None) -> None:
-        self.done.emit(f"Saved {path}")
+        self.done.emit(tr("Saved {path}").format(path=path))
         request = self._request
         if request is not None:
             models = [reported.model for reported in request.models]
@@ -254,4 +257,4 @@ def _titled(report: Report, choice: ReportChoice) -> Report:
 
 def _save(report: Report, pages: Pages, path: Path, context: TaskContext) -> None:
     save_report(report, path, lambda _: pdf_of(pages, context.token, context.report))
-    context.report(Progress(1, 1, "Saved"))
+    context.report(Progress(1, 1, tr("Saved")))

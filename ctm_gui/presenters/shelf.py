@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import DynamicDimension
@@ -271,8 +272,8 @@ class _Removal(QUndoCommand):
     """Takes rows out of a shelf and puts them back."""
 
     def __init__(self, shelf: ModelShelf, taken: Sequence[tuple[int, ModelEntry]]) -> None:
-        what = taken[0][1].name if len(taken) == 1 else f"{len(taken)} models"
-        super().__init__(f"Remove {what}")
+        what = taken[0][1].name if len(taken) == 1 else tr("%n models", "%n model", len(taken))
+        super().__init__(tr("Remove {what}").format(what=what))
         self._shelf = shelf
         self._taken = taken
 

@@ -118,7 +118,7 @@ class AttentionMap(QWidget):
         copy.grab()
         copy.resize(copy.width(), copy.rows_plot.frame_height() + layout.height_px + 2)
         copy.grab()
-        save_plot(copy.rows_plot, path, "Attention between operators and metrics")
+        save_plot(copy.rows_plot, path, tr("Attention between operators and metrics"))
         copy.deleteLater()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -69,7 +69,11 @@ class ClustersEditor(QWidget):
         for key, sentence in problems.items():
             parts = key.split(".")
             if parts[0] == CLUSTERS:
-                lines.append(f"Row {int(parts[1]) + 1}: {sentence}" if len(parts) > 1 else sentence)
+                lines.append(
+                    tr("Row {row}: {sentence}").format(row=int(parts[1]) + 1, sentence=sentence)
+                    if len(parts) > 1
+                    else sentence
+                )
         show_note(self.problem, lines)
         show_note(self.warning, warnings)
 

@@ -138,7 +138,7 @@ class CompareView(QWidget):
         self.summary.setAccessibleName(tr("Summary"))
         self.budget_box = BudgetBox()
         self.order_box = QComboBox()
-        self.order_box.addItems([order.value for order in GroupOrder])
+        self.order_box.addItems([tr(order.value) for order in GroupOrder])
         self.order_box.setAccessibleName(tr("Order of the bars"))
         self.log_box = QCheckBox(tr("Lo&g scale"))
         self.save_button = QPushButton(tr("Save &plot…"))
@@ -235,7 +235,7 @@ class CompareView(QWidget):
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._mask())
-        groups = groups.ordered(GroupOrder(self.order_box.currentText()))
+        groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()])
         layout = lay_out(groups, self._unit, self._budget_ms)
         self.chart.show_layout(layout, self._budget_ms)
 

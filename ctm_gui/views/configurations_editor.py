@@ -66,7 +66,7 @@ class ConfigurationsEditor(QWidget):
             for number, configuration in enumerate(configurations):
                 text = configuration_text(configuration)
                 if configuration.runtime == "unknown":
-                    text = f"runtime not known, {text}"
+                    text = tr("runtime not known, {text}").format(text=text)
                 self.list.addItem(tr("{text}  (usual)").format(text=text) if number == 0 else text)
             self.list.setCurrentRow(min(row, len(configurations) - 1))
         for widget in self._controls:

@@ -31,7 +31,13 @@ _WORDS = {
 }
 _MARKS_BOTH = QT_TR_NOOP("Join both")
 _SIZE_PX = (900, 420)
-_TITLES = (QT_TR_NOOP("What"), QT_TR_NOOP("Which"), QT_TR_NOOP("Mine"), QT_TR_NOOP("Theirs"), "Do")
+_TITLES = (
+    QT_TR_NOOP("What"),
+    QT_TR_NOOP("Which"),
+    QT_TR_NOOP("Mine"),
+    QT_TR_NOOP("Theirs"),
+    QT_TR_NOOP("Do"),
+)
 _ANSWER = len(_TITLES) - 1
 
 

@@ -11,14 +11,20 @@ from PySide6.QtWidgets import QLabel, QStyleOptionGraphicsItem, QVBoxLayout, QWi
 
 from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
 
 _ROW_PX = 24
 _NAMES_PX = 210
-_TICKS = ((0, ""), (25, "25 %"), (50, "median"), (75, "75 %"), (100, "highest"))
+_TICKS = (
+    (0, ""),
+    (25, "25 %"),
+    (50, QT_TR_NOOP("median")),
+    (75, "75 %"),
+    (100, QT_TR_NOOP("highest")),
+)
 # The axis from the lowest to the highest of the family, then room for the value.
 _VALUES_SHARE = 100 / 0.62
 
@@ -65,7 +71,7 @@ class DeviceProfile(QWidget):
         self.title.setWordWrap(True)
         self.plot = RowPlot({"left": _Names(self)}, self)
         axis = self.plot.plot.getAxis("bottom")
-        axis.setTicks([list(_TICKS)])
+        axis.setTicks([[(share, words and tr(words)) for share, words in _TICKS]])
         self.plot.box.setXRange(0, _VALUES_SHARE, padding=0)
         self.plot.tooltip_at = self._tooltip
         self._bars = PixelItem(self.plot.box, self._paint)
@@ -122,7 +128,11 @@ class DeviceProfile(QWidget):
             painter.fillRect(bar, QColor(self.theme.series[0]))
         else:
             painter.setPen(QColor(self.theme.muted))
-            words = "absent" if part.absent else f"under {LEAST_PEERS} others state it"
+            words = (
+                tr("absent")
+                if part.absent
+                else tr("under {peers} others state it").format(peers=LEAST_PEERS)
+            )
             painter.drawText(room.adjusted(8, 0, 0, 0), side, words)
         if not part.absent:
             painter.setPen(QColor(self.theme.text))
@@ -135,9 +145,14 @@ class DeviceProfile(QWidget):
 
 def _describe(row: ProfileRow) -> str:
     """Say what a row shows."""
-    lines = [f"{row.label}: {'absent' if row.absent else row.value}"]
+    value = tr("absent") if row.absent else row.value
+    lines = [f"{row.label}: {value}"]
     if row.percentile is not None:
-        lines.append(f"at or above {row.percentile:.0f} % of {row.peers} others")
+        lines.append(
+            tr("at or above {percentile:.0f} % of {peers} others").format(
+                percentile=row.percentile, peers=row.peers
+            )
+        )
     if row.range_text:
-        lines.append(f"the others: {row.range_text}")
+        lines.append(tr("the others: {range_text}").format(range_text=row.range_text))
     return "\n".join(lines)

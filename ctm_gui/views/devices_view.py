@@ -33,7 +33,7 @@ from ctm_gui.views.turns import in_turns
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
 _LATER_PAGES = {PROFILE_PAGE: QT_TR_NOOP("In its family"), COMPARISON_PAGE: QT_TR_NOOP("Compare")}
-_FILES = "Device files (*.json);;All (*)"
+_FILES = QT_TR_NOOP("Device files (*.json);;All (*)")
 _LIST_PX, _FORM_PX = 330, 610
 
 
@@ -120,7 +120,7 @@ class DevicesView(QWidget):
 
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
-        paths, _ = QFileDialog.getOpenFileNames(self, tr("Import devices"), "", _FILES)
+        paths, _ = QFileDialog.getOpenFileNames(self, tr("Import devices"), "", tr(_FILES))
         self.library.import_files(paths)
 
     def export_file(self) -> None:
@@ -129,7 +129,7 @@ class DevicesView(QWidget):
         if entry is None:
             return
         path, _ = QFileDialog.getSaveFileName(
-            self, tr("Export device"), tr("{id}.json").format(id=entry.device.id), _FILES
+            self, tr("Export device"), tr("{id}.json").format(id=entry.device.id), tr(_FILES)
         )
         if path:
             self.library.export(entry.key, path)

@@ -212,7 +212,7 @@ class HistoryView(QWidget):
         for splitter, sizes in ((truth, [420, 560]), (parts, [440, 340])):
             splitter.setChildrenCollapsible(False)
             splitter.setSizes(sizes)
-        self._empty = QLabel(NOTHING_YET)
+        self._empty = QLabel(tr(NOTHING_YET))
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setProperty("role", "empty")

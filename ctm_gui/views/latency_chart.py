@@ -131,7 +131,7 @@ class LatencyChart(QWidget):
         copy.grab()
         copy.resize(copy.width(), copy.rows_plot.frame_height() + self._state.layout.height_px + 2)
         copy.grab()
-        save_plot(copy.rows_plot, path, "Predicted latency")
+        save_plot(copy.rows_plot, path, tr("Predicted latency"))
         copy.deleteLater()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -197,7 +197,9 @@ class LatencyChart(QWidget):
         had_text = self._state.budget_x is not None
         self._state.budget_x = float(self.budget_line.value()) if shown else None
         if self._budget_ms is not None:
-            self._state.budget_text = f"budget {number(self._budget_ms)} ms"
+            self._state.budget_text = tr("budget {budget_ms} ms").format(
+                budget_ms=number(self._budget_ms)
+            )
         if had_text != shown:
             self._legend.fit()
 

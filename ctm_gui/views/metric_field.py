@@ -89,7 +89,7 @@ class MetricField(QWidget):
 
     def _placeholder(self, *, available: bool) -> str:
         unit = self._metric.unit
-        return range_text(self._metric).removesuffix(unit).strip() if available else "not known"
+        return range_text(self._metric).removesuffix(unit).strip() if available else tr("not known")
 
     def _arrange(self) -> None:
         layout = QGridLayout(self)

@@ -111,13 +111,21 @@ def _facts(entry: ModelEntry) -> str:
         for info in model.inputs[:_SHOWN_INPUTS]
     ]
     if len(model.inputs) > _SHOWN_INPUTS:
-        lines.append(f"and {len(model.inputs) - _SHOWN_INPUTS} more inputs")
+        lines.append(
+            tr("and %n more inputs", "and %n more input", len(model.inputs) - _SHOWN_INPUTS)
+        )
     opsets = ", ".join(
-        f"{shortened(domain, 20)} {version}" if domain else f"opset {version}"
+        f"{shortened(domain, 20)} {version}"
+        if domain
+        else tr("opset {version}").format(version=version)
         for domain, version in sorted(model.opsets.items())
     )
-    lines.append(f"{opsets} · {format_bytes(model.graph.weights_total_bytes)} of weights")
+    lines.append(
+        tr("{opsets} · {size} of weights").format(
+            opsets=opsets, size=format_bytes(model.graph.weights_total_bytes)
+        )
+    )
     if model.producer:
-        lines.append(f"from {shortened(model.producer, 40)}")
+        lines.append(tr("from {producer}").format(producer=shortened(model.producer, 40)))
     lines.extend(shortened(note, 160) for note in model.notes[:3])
     return "\n".join(lines)

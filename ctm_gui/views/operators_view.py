@@ -115,7 +115,7 @@ class OperatorsView(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
-        save_plot(self.strip.plot, path, "Time by operator type")
+        save_plot(self.strip.plot, path, tr("Time by operator type"))
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
@@ -177,7 +177,7 @@ class OperatorsView(QWidget):
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
         self.save_button.clicked.connect(
-            lambda: ask_and_save(self, "operator types", self.save_plot)
+            lambda: ask_and_save(self, tr("operator types"), self.save_plot)
         )
         self.node_data_button.clicked.connect(self._ask_for_node_data)
         self._model.layoutChanged.connect(self._show_totals)

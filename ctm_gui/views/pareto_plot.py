@@ -98,7 +98,7 @@ class ParetoPlot(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
-        save_plot(self, path, "Latency against score")
+        save_plot(self, path, tr("Latency against score"))
 
     def model_at(self, point: QPointF) -> int | None:
         """Return the model whose point lies at a point of the canvas."""

@@ -43,7 +43,7 @@ class PastFilterBar(QWidget):
         self.basis_box.addItem(tr("no number"), NOTHING)
         self.period_box.clear()
         for words, days in PERIODS:
-            self.period_box.addItem(words, days)
+            self.period_box.addItem(tr(words), days)
         self._arrange()
         self._connect()
 

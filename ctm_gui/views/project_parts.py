@@ -22,7 +22,6 @@ from predictor.core.progress import Progress
 from predictor.core.wording import shown
 
 _SUFFIX = ".ctmproject"
-_FILES = f"CloserToMe projects (*{_SUFFIX});;All (*)"
 _BAR_PX = 10
 
 
@@ -61,13 +60,13 @@ class ProjectButton(QToolButton):
 
     def import_file(self) -> None:
         """Ask for a project and take it over."""
-        path, _ = QFileDialog.getOpenFileName(self, tr("Import project"), "", _FILES)
+        path, _ = QFileDialog.getOpenFileName(self, tr("Import project"), "", _files())
         if path:
             self._projects.open(path)
 
     def _export(self, tag: str) -> None:
         name = f"{tag or 'project'}{_SUFFIX}"
-        path, _ = QFileDialog.getSaveFileName(self, tr("Export project"), name, _FILES)
+        path, _ = QFileDialog.getSaveFileName(self, tr("Export project"), name, _files())
         if path:
             whole = path if Path(path).suffix else f"{path}{_SUFFIX}"
             self._projects.export(whole, [tag] if tag else [])
@@ -75,8 +74,11 @@ class ProjectButton(QToolButton):
     def _name_tag(self) -> None:
         tag = self._tag()
         self.export_action.setEnabled(bool(tag))
-        what = f"the Tag {shown(tag).replace('&', '&&')}…" if tag else "a Tag… (choose it above)"
-        self.export_action.setText(tr("Export Those with {what}").format(what=what))
+        self.export_action.setText(
+            tr("Export Those with the Tag {tag}…").format(tag=shown(tag).replace("&", "&&"))
+            if tag
+            else tr("Export Those with a Tag… (choose it above)")
+        )
 
 
 class ProjectProgress(QWidget):
@@ -111,3 +113,7 @@ class ProjectProgress(QWidget):
         self._bar.setRange(0, progress.total)
         self._bar.setValue(progress.done)
         self._text.setText(progress.message.capitalize())
+
+
+def _files() -> str:
+    return tr("CloserToMe projects (*{suffix});;All (*)").format(suffix=_SUFFIX)

@@ -173,7 +173,7 @@ class ReportDialog(QDialog):
         paper = QGroupBox(tr("Paper"))
         grid = QGridLayout(paper)
         for row, (words, field) in enumerate(
-            (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))
+            ((tr("Si&ze:"), self.size_box), (tr("Tit&le:"), self.title_box))
         ):
             name = QLabel(words)
             name.setBuddy(field)
@@ -265,13 +265,15 @@ def print_pages(printer: QPrinter, pages: Pages, context: TaskContext) -> None:
     """
     painter = QPainter()
     if not painter.begin(printer):
-        raise HostError("the printer", "it takes no pages", "choose another printer or save as PDF")
+        raise HostError(
+            tr("the printer"), tr("it takes no pages"), tr("choose another printer or save as PDF")
+        )
     scale = printer.resolution() / UNITS_PER_INCH
     try:
         painter.scale(scale, scale)
         for place, page in enumerate(pages.pages):
             context.token.check()
-            context.report(Progress(place, len(pages.pages), "Printing"))
+            context.report(Progress(place, len(pages.pages), tr("Printing")))
             if place:
                 printer.newPage()
             paint_page(painter, page)

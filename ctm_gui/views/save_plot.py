@@ -88,7 +88,7 @@ def _written(parent: QWidget, path: Path, parts: Iterator[str]) -> Iterator[None
 
 
 def _say_failed(parent: QWidget, error: HostError) -> None:
-    QMessageBox.warning(parent, "The plot was not saved", str(error))
+    QMessageBox.warning(parent, tr("The plot was not saved"), str(error))
 
 
 def save_plot(plot: Plot, path: Path, title: str) -> None:
@@ -114,8 +114,8 @@ def _write(path: Path, data: bytes) -> None:
     except OSError as error:
         raise HostError(
             str(path),
-            f"the plot could not be written: {error.strerror or error}",
-            "choose a folder that you may write to",
+            tr("the plot could not be written: {reason}").format(reason=error.strerror or error),
+            tr("choose a folder that you may write to"),
         ) from error
 
 

@@ -68,16 +68,17 @@ class SettingsDialog(QDialog):
     def _add(self, form: QFormLayout, setting: AnySetting) -> None:
         editor = make_editor(setting)
         self.editors[setting.key] = editor
-        editor.setAccessibleName(setting.label)
-        editor.setAccessibleDescription(setting.help)
+        label, words = tr(setting.label), tr(setting.help)
+        editor.setAccessibleName(label)
+        editor.setAccessibleDescription(words)
         show_value(editor, self._settings.get(setting))  # type: ignore[misc]
         _signal(editor).connect(lambda _value: self._take(setting))
         if isinstance(editor, QCheckBox):
-            editor.setText(setting.label)
+            editor.setText(label)
             form.addRow("", editor)
         else:
-            form.addRow(setting.label, editor)
-        form.addRow("", _words(setting.help))
+            form.addRow(label, editor)
+        form.addRow("", _words(words))
 
     def _take(self, setting: AnySetting) -> None:
         self._settings.set(setting, value_of(self.editors[setting.key]))
@@ -94,7 +95,7 @@ def make_editor(setting: AnySetting) -> QWidget:
     if setting.choices:
         box = QComboBox()
         for value, words in setting.choices:
-            box.addItem(words, value)
+            box.addItem(tr(words), value)
         return box
     if isinstance(setting.default, bool):
         return QCheckBox()

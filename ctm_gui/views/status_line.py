@@ -90,9 +90,7 @@ class StatusLine(QWidget):
     def _show_errors(self) -> None:
         errors = self._workspace.messages.error_count
         self.messages_button.setText(
-            tr("Messages ({errors})").format(errors=_plural(errors, "error"))
-            if errors
-            else tr("Messages")
+            tr("Messages (%n errors)", "Messages (%n error)", errors) if errors else tr("Messages")
         )
 
     def _show_activity_soon(self) -> None:
@@ -120,24 +118,24 @@ class StatusLine(QWidget):
         if pending:
             done = self._asked - pending
             left = time_left(time.monotonic() - self._since, done, pending)
-            return (
-                tr("Reading {number} of {count}…").format(number=done + 1, count=self._asked) + left
-            )
+            reading = tr("Reading {number} of {count}…").format(number=done + 1, count=self._asked)
+            return f"{reading} {left}".rstrip()
         models = len(self._workspace.shelf.entries)
         targets = len(self._workspace.selection.selected_ids)
-        counts = f"{_plural(models, 'model')} · {_plural(targets, 'target')}"
+        counts = [tr("%n models", "%n model", models), tr("%n targets", "%n target", targets)]
         if comparison.predicted:
-            milliseconds = comparison.seconds * 1e3
-            counts += f" · {_plural(comparison.predicted, 'prediction')} in {milliseconds:.0f} ms"
-        return counts
+            counts.append(
+                tr(
+                    "%n predictions in {milliseconds:.0f} ms",
+                    "%n prediction in {milliseconds:.0f} ms",
+                    comparison.predicted,
+                ).format(milliseconds=comparison.seconds * 1e3)
+            )
+        return " · ".join(counts)
 
 
 def time_left(elapsed_s: float, done: int, pending: int) -> str:
     """Say how long the rest takes at the rate so far; nothing while that is a guess or short."""
     if not done or elapsed_s < _TELL_AFTER_S:
         return ""
-    return f" about {math.ceil(elapsed_s / done * pending)} s left"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+    return tr("about {seconds} s left").format(seconds=math.ceil(elapsed_s / done * pending))

@@ -95,7 +95,7 @@ class TruthPlot(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
-        save_plot(self, path, "Predicted against measured latency")
+        save_plot(self, path, tr("Predicted against measured latency"))
 
     def pair_at(self, point: QPointF) -> Pair | None:
         """Return the pair whose point lies at a place of the canvas."""

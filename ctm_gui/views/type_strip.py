@@ -88,7 +88,7 @@ class _Legend(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         metrics = QFontMetricsF(self._strip.font())
         x = rect.left()
         for bound, word in enumerate(BOUND_TYPES):
-            text = f"bound by {word}"
+            text = tr("bound by {word}").format(word=word)
             swatch = QRectF(x, rect.center().y() - 5, 16, 10)
             paint_bound(painter, swatch, self._strip.theme, bound)
             painter.setPen(QColor(self._strip.theme.muted))

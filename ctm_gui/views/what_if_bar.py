@@ -13,7 +13,7 @@ from predictor.core.units import LatencyUnit
 MAX_BATCH = 65_536
 MAX_THREADS = 1024
 PRECISION_NAMES = {
-    None: "usual",
+    None: QT_TR_NOOP("usual"),
     Precision.FP32: "FP32",
     Precision.FP16: "FP16",
     Precision.BF16: "BF16",
@@ -69,10 +69,10 @@ class WhatIfBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.batch = _spin_box(MAX_BATCH, tr("model's own"), tr("Batch"), _BATCH)
-        self.threads = _spin_box(MAX_THREADS, "usual", tr("Threads"), _THREADS)
+        self.threads = _spin_box(MAX_THREADS, tr("usual"), tr("Threads"), _THREADS)
         self.precision = QComboBox()
         for precision, name in PRECISION_NAMES.items():
-            self.precision.addItem(name, precision)
+            self.precision.addItem(tr(name), precision)
         _name(self.precision, tr("Precision"), _PRECISION)
         self.unit = QComboBox()
         for unit in LatencyUnit:

@@ -26,7 +26,7 @@ class HostKeyDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(tr("Unknown host key"))
         self.setModal(True)
-        host = f"{shown(question.host)}, port {question.port}"
+        host = tr("{host}, port {port}").format(host=shown(question.host), port=question.port)
         fingerprint = QLabel(shown(question.fingerprint))
         fingerprint.setTextFormat(Qt.TextFormat.PlainText)
         fingerprint.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))

@@ -142,10 +142,16 @@ def state_words(run: ProbeRun) -> str:
     progress = run.progress
     counted = ""
     if progress is not None:
-        counted = f"{progress.total - progress.left} of {progress.total} done"
+        counted = tr("{done} of {total} done").format(
+            done=progress.total - progress.left, total=progress.total
+        )
     if run.phase is Phase.MEASURING:
         left = run.seconds_left
-        rest = f"about {duration(left)} left" if left is not None and counted else ""
+        rest = (
+            tr("about {duration} left").format(duration=duration(left))
+            if left is not None and counted
+            else ""
+        )
         now = run.state or (progress.words() if progress is not None else "")
         return " · ".join(part for part in (now or tr("Preparing…"), counted, rest) if part)
     words = {

@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from ctm_gui.presenters.probing_grids import names_grid
 from ctm_gui.presenters.probing_import import ReadFile
-from ctm_gui.translation import tr
+from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.wizard.parts import Table, column, label
 from predictor.core.wording import shown
 
-LEFT_OUT = "(leave out)"
+LEFT_OUT = QT_TR_NOOP("(leave out)")
 
 
 class NamesPage(QWidget):
@@ -56,8 +56,15 @@ class NamesPage(QWidget):
         file = read.file
         notes = " ".join(map(shown, file.notes))
         self._summary.setText(
-            f"{shown(file.name)}: {file.format}, {len(file.latencies)} latencies. Names of the "
-            f"window's models and of reference networks are recognised. {notes}".strip()
+            tr(
+                "{name}: {format}, %n latencies. Names of the window's models and of "
+                "reference networks are recognised. {notes}",
+                "{name}: {format}, %n latency. Names of the window's models and of "
+                "reference networks are recognised. {notes}",
+                len(file.latencies),
+            )
+            .format(name=shown(file.name), format=file.format, notes=notes)
+            .strip()
         )
         self._show_table()
         unclear = [row for row, match in enumerate(read.names) if match.exact is None]
@@ -73,7 +80,7 @@ class NamesPage(QWidget):
 
     def _show_table(self) -> None:
         if self._read is not None:
-            self.table.show_grid(names_grid(self._read, self.meant, LEFT_OUT))
+            self.table.show_grid(names_grid(self._read, self.meant, tr(LEFT_OUT)))
 
     def _on_row(self, row: int | None) -> None:
         """Offer what the current name may mean, the likeliest first."""
@@ -83,8 +90,8 @@ class NamesPage(QWidget):
         match = self._read.names[row]
         likely = [proposal.candidate for proposal in match.proposals]
         rest = [name for name in self._read.candidates if name not in likely]
-        self.box.addItems([LEFT_OUT, *likely, *rest])
-        self.box.setCurrentText(self.meant[match.name] or LEFT_OUT)
+        self.box.addItems([tr(LEFT_OUT), *likely, *rest])
+        self.box.setCurrentText(self.meant[match.name] or tr(LEFT_OUT))
 
     def _on_meaning(self, place: int) -> None:
         row = self.table.current_row()

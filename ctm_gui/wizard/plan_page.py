@@ -42,7 +42,7 @@ class PlanPage(QWidget):
         self.minutes_box = QSpinBox(minimum=1, maximum=_MOST_MINUTES, value=PlanWish().minutes)
         self.minutes_box.setSuffix(tr(" min"))
         self.selector_box = QComboBox()
-        self.selector_box.addItems(list(SELECTORS.values()))
+        self.selector_box.addItems([tr(words) for words in SELECTORS.values()])
         self.within_box = QSpinBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
         self.within_box.setSuffix(" %")
         self.within_box.setSpecialValueText(tr("no width"))

@@ -170,7 +170,7 @@ class ResultPage(QWidget):
     def _show_others(self, result: Result) -> None:
         own = result.signature.signature.id if result.signature else ""
         self.compare_box.clear()
-        self.compare_box.addItem("nothing", "")
+        self.compare_box.addItem(tr("nothing"), "")
         for stored in result.signatures:
             if stored.signature.id != own:
                 self.compare_box.addItem(signature_title(stored), stored.signature.id)
@@ -255,7 +255,7 @@ class ResultPage(QWidget):
         )
         dialog.setOkButtonText(tr("Exclude"))
         dialog.textValueSelected.connect(
-            lambda reason: self._shelf.exclude(signature_id, row, reason.strip() or "no reason")
+            lambda reason: self._shelf.exclude(signature_id, row, reason.strip() or tr("no reason"))
         )
         dialog.open()
 

@@ -273,7 +273,7 @@ class TargetForm(QWidget):
 
 
 def _device_text(entry: DeviceEntry) -> str:
-    whose = "own, " if entry.own else ""
+    whose = tr("own, ") if entry.own else ""
     return f"{shown(entry.device.name)} ({whose}{entry.device.id})"
 
 

@@ -344,7 +344,7 @@ def test_counts_are_in_the_status_bar(
 def test_the_time_left_follows_the_rate_so_far() -> None:
     assert time_left(1.0, 5, 5) == ""  # too early to tell
     assert time_left(10.0, 0, 5) == ""
-    assert time_left(10.0, 4, 6) == " about 15 s left"
+    assert time_left(10.0, 4, 6) == "about 15 s left"
 
 
 def test_every_control_has_a_name_and_is_reached_by_keyboard(

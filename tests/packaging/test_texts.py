@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from contents import ROOT
 from PySide6.QtCore import QLocale
@@ -16,8 +17,12 @@ from texts import collect, release, texts_of_tables
 
 from ctm_gui.actions import ACTIONS
 from ctm_gui.application import Application
+from ctm_gui.presenters.operators import totals
+from ctm_gui.presenters.operators_grid import OperatorsGrid
 from ctm_gui.translation import NAME, install_translations, tr
 from ctm_gui.views.tab_places import TITLES
+from predictor.core.units import LatencyUnit
+from tests.gui.test_operators_view import make_table
 
 GERMAN = QLocale("de_DE")
 
@@ -56,7 +61,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert translation is not None
         assert source
         translation.attrib.pop("type", None)
-        translation.text = translated(source)
+        forms = translation.findall("numerusform")
+        for form, mark in zip(forms, ("one", "many"), strict=False):
+            form.text = f"{mark} {translated(source)}"
+        if not forms:
+            translation.text = translated(source)
     tree.write(texts, encoding="utf-8", xml_declaration=True)
     release(texts, folder / f"{NAME}_de.qm")
     return folder
@@ -99,14 +108,43 @@ def test_without_a_translation_the_window_speaks_english(qapp: QApplication, fol
     assert tr("Open Models…") == "Open Models…"
 
 
+@pytest.mark.usefixtures("german")
+def test_columns_and_sentences_of_presenters_are_translated_when_they_are_made() -> None:
+    table = make_table(2)
+    titles = [column.title for column in OperatorsGrid(table, LatencyUnit.MS).columns]
+    assert titles[1] == translated("Name")
+    said = totals(table, np.arange(2), LatencyUnit.MS)
+    assert said.startswith("many »2 operators«: »")
+
+
+@pytest.mark.usefixtures("german")
+def test_a_translation_has_the_plural_forms_of_its_language() -> None:
+    counted = [tr("%n models", "%n model", count) for count in (0, 1, 2)]
+    assert counted == ["many »0 models«", "one »1 models«", "many »2 models«"]
+
+
+@pytest.mark.usefixtures("qapp")
+def test_english_has_two_forms_and_needs_no_translation() -> None:
+    counted = [tr("%n models of {all}", "%n model of {all}", count) for count in (0, 1, 2, 11)]
+    assert [text.format(all=20) for text in counted] == [
+        "0 models of 20", "1 model of 20", "2 models of 20", "11 models of 20",
+    ]  # fmt: skip
+
+
 def test_a_second_collection_keeps_what_is_translated(folder: Path, tmp_path: Path) -> None:
     texts = tmp_path / "copy.ts"
     texts.write_bytes((folder / f"{NAME}_de.ts").read_bytes())
     collect(texts)
     messages = ET.parse(texts).iter("message")  # noqa: S314  # our own file
-    found = {m.findtext("source"): m.findtext("translation") for m in messages}
+    found = {
+        m.findtext("source"): m.findtext("translation/numerusform") or m.findtext("translation")
+        for m in messages
+    }
     assert found
-    assert all(translation == translated(source or "") for source, translation in found.items())
+    assert all(
+        translation in {translated(source or ""), f"one {translated(source or '')}"}
+        for source, translation in found.items()
+    )
     assert set(texts_of_tables()) <= set(found)
-    assert len(marked_texts()) > 300
+    assert len(marked_texts()) > 700
     assert marked_texts() <= set(found)
