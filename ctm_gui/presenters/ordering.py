@@ -53,8 +53,11 @@ def text_ranks(texts: Sequence[str]) -> FloatArray:
     distinct = list(dict.fromkeys(filter(None, texts)))
     keys = _natural_keys(distinct)
     by_key = sorted(range(len(distinct)), key=keys.__getitem__)
-    rank_of = {distinct[place]: float(rank) for rank, place in enumerate(by_key)}
-    rank_of[""] = np.nan
+    ranks = np.empty(len(distinct))
+    ranks[by_key] = np.arange(len(distinct))
+    if len(distinct) == len(texts):
+        return ranks
+    rank_of = dict(zip(distinct, ranks.tolist(), strict=True)) | {"": np.nan}
     return np.fromiter(map(rank_of.__getitem__, texts), np.float64, len(texts))
 
 

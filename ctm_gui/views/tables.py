@@ -102,7 +102,12 @@ class GridView(QTableView):
     def sort_by(self, key: str, *, descending: bool = False) -> None:
         """Sort by the column named ``key`` and show the header's arrow."""
         order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
-        self.sortByColumn(self._column(key), order)
+        column, header = self._column(key), self.horizontalHeader()
+        # Qt's own function sorts twice: the header's new arrow sorts, and then it does.
+        if (header.sortIndicatorSection(), header.sortIndicatorOrder()) == (column, order):
+            self._grid_model.sort(column, order)
+        else:
+            header.setSortIndicator(column, order)
 
     def set_column_shown(self, key: str, *, shown: bool) -> None:
         """Show or hide a column; a copy always holds every column."""
