@@ -24,6 +24,10 @@ from predictor.services.prediction import OperatorTable, explain
 _NOTHING = "—"
 _OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")
 _OPERATOR_RIGHT = "   rrrrr"
+_ADAPTED = {
+    "film": "FiLM fine-tuned to the signature",
+    "operators": "by operator times of the signature",
+}
 _LOOKS = "Looks mostly at"
 
 
@@ -154,8 +158,8 @@ def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
     remarks = [prediction.problem, prediction.out_of_distribution]
     if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
         remarks.append(f"predicted {significant(prediction.predicted_ms)} ms")
-    if prediction.adaptation == "film":
-        remarks.append("FiLM fine-tuned to the signature")
+    if prediction.adaptation in _ADAPTED:
+        remarks.append(_ADAPTED[prediction.adaptation])
     if budget_ms is not None and prediction.latency_ms is not None:
         meets = prediction.latency_ms <= budget_ms
         remarks.append(f"{'meets' if meets else 'over'} {significant(budget_ms)} ms")

@@ -25,6 +25,11 @@ _LEARNED = (
     "device and, where there is one, the target's signature: reference networks that were measured "
     "on it. A Bayesian posterior over the target's own measurements gives the intervals."
 )
+_BY_OPERATORS = (
+    "Where the part on probing says so, a profile told how long each operator of the signature's "
+    "networks took on the target. A Gaussian process over operators, by their type, sizes and "
+    "kind of work, foretells those of other models; a prediction is their sum."
+)
 _FINE_TUNED = (
     "Where the part on probing says so, the network itself was fine-tuned to a target before that: "
     "FiLM, a scale and a shift of each of its features, was fitted to the signature's networks; "
@@ -69,19 +74,21 @@ def methods_section(request: ReportRequest) -> Section:
     """Return the methods of the engines and bases that occur, and the limits."""
     bases = {prediction.basis for prediction in request.predictions}
     engines = " ".join(prediction.engine for prediction in request.predictions)
-    fine_tuned = any(prediction.adaptation == "film" for prediction in request.predictions)
-    blocks = tuple(_blocks(bases, engines, fine_tuned))
+    ways = {prediction.adaptation for prediction in request.predictions}
+    blocks = tuple(_blocks(bases, engines, ways))
     return Section(SectionId.METHODS, "Methods and limits", blocks)
 
 
-def _blocks(bases: set[Basis | None], engines: str, fine_tuned: bool) -> Iterator[Block]:
+def _blocks(bases: set[Basis | None], engines: str, ways: set[str | None]) -> Iterator[Block]:
     if Basis.MEASURED in bases:
         yield Heading("Measured latencies")
         yield Paragraph(_MEASURED)
     if "closertome" in engines:
         yield Heading("The learned estimate")
         yield Paragraph(_LEARNED)
-        if fine_tuned:
+        if "operators" in ways:
+            yield Paragraph(_BY_OPERATORS)
+        if "film" in ways:
             yield Paragraph(_FINE_TUNED)
     if "roofline" in engines:
         yield Heading("The analytic estimate")

@@ -171,11 +171,16 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
     }
 
 
-@pytest.mark.parametrize(("fine_tuned", "adaptation"), [(False, "posterior"), (True, "film")])
+@pytest.mark.parametrize(
+    ("fine_tuned", "by_operators", "adaptation"),
+    [(False, False, "posterior"), (False, True, "operators"), (True, False, "film")],
+)
 def test_text_and_document_name_the_adaptation(
-    model: Model, fine_tuned: bool, adaptation: str
+    model: Model, fine_tuned: bool, by_operators: bool, adaptation: str
 ) -> None:
-    target, plain = pair("A", 1.0, signature="5" * 32, fine_tuned=fine_tuned)
+    target, plain = pair(
+        "A", 1.0, signature="5" * 32, fine_tuned=fine_tuned, by_operators=by_operators
+    )
     prediction = replace(plain, basis=Basis.PROBED)
 
     document = prediction_document(QUIET, [model], [target], [prediction], {})
@@ -184,6 +189,7 @@ def test_text_and_document_name_the_adaptation(
     assert (entry["signature"], entry["adaptation"]) == ("5" * 32, adaptation)
     line = table(model, QUIET, (target, prediction))[1]
     assert ("FiLM fine-tuned to the signature" in line) is fine_tuned
+    assert ("by operator times of the signature" in line) is by_operators
 
 
 @pytest.mark.parametrize(

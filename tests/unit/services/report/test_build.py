@@ -210,6 +210,18 @@ def test_the_methods_tell_of_fine_tuning_where_it_was_used() -> None:
         assert any("FiLM, a scale and a shift" in each.text for each in methods) is is_told
 
 
+def test_numbers_by_operator_times_are_told_as_such() -> None:
+    request = fine_tuned_request()
+    timed = tuple(replace(p, fine_tuned=False, by_operators=True) for p in request.predictions)
+
+    report = build_report(replace(request, predictions=timed))
+
+    facts = of_kind(report, SectionId.PROBING, Facts)[0].rows
+    assert dict(facts)["Predictions adapted by"].text == ADAPTATIONS["operators"]
+    methods = of_kind(report, SectionId.METHODS, Paragraph)
+    assert any("a profile told how long each operator" in each.text for each in methods)
+
+
 def test_what_ships_of_a_target_is_told_from_what_was_measured_here() -> None:
     request = make_request()
     slow, fast = request.predictions
