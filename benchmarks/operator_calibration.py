@@ -31,9 +31,9 @@ from predictor.services.own_signatures import read_own_signatures, taken
 from predictor.services.probing_plan import probe_target
 from predictor.store.database import open_database
 
-NETWORKS: Final = 60
-LIMIT_S: Final = 1200.0
-PROBES: Final = (3, 6, 12, 24)
+NETWORKS: Final = 36
+LIMIT_S: Final = 480.0
+PROBES: Final = (3, 6, 12, 20)
 DRAWS: Final = 10
 LEAST_MS: Final = 1.0  # of a network that is predicted
 Floats = NDArray[np.float64]

@@ -4,10 +4,13 @@
     python -m benchmarks.probe_accuracy --networks FOLDER --output docs/results [--kept FOLDER]
 
 For each selector a session is planned and measured live, as the product does it: k = 12, one
-thread, at most five minutes, this machine with measured rates. Then the runner measures the
-networks of the folder by the same protocol, and they are predicted through the product's service:
-before anything was measured, and from each signature. With ``--kept`` what was measured is kept in
-that folder and not measured again.
+thread, at most five minutes, this machine with measured rates; that tells how long it takes. Then
+the same is measured again, with the networks of the folder in between: all in one random order, by
+the same protocol. A machine that is shared with others is faster in one minute than in the next,
+by more than predictions err; so both sides meet the same minutes. The networks are predicted
+through the product's service: before anything was measured, and from each signature, with and
+without the times of operators. An inconclusive network of the folder counts with its middle block.
+With ``--kept`` what was measured is kept in that folder and not measured again.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import random
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +33,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import Table, add_arguments, publish
+from predictor.core.progress import CancelToken
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.units import significant
+from predictor.core.wording import percent
 from predictor.devices.schema import device_from_object, device_to_object
-from predictor.probing.measuring.interface import MeasuringPlan, NetworkDone, NetworkFile
+from predictor.probing.measuring.interface import (
+    Command,
+    MeasuringPlan,
+    NetworkDone,
+    NetworkFailed,
+    NetworkFile,
+    ProbeEvent,
+)
 from predictor.probing.measuring.local import LocalRunner
 from predictor.services.ingestion import IngestionWorker, Model
 from predictor.services.own_signatures import read_own_signatures
@@ -43,6 +57,8 @@ from predictor.services.this_machine import describe_this_machine, with_measured
 from predictor.store.database import open_database
 
 PROBES, THREADS, LIMIT_S = 12, 1, 300.0
+BESIDE_CAP_S = 8.0  # of a network where those of the folder are measured too
+BEST = "operators"
 MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.35
 SELECTORS = ("dbsel", "iopt", "adaptive")  # the first one is the product's usual
 Floats = NDArray[np.float64]
@@ -79,12 +95,19 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a signature tells: P50 of each real network with its interval, and of the probes."""
+    """What a selector's session tells of the real networks that were measured beside it.
+
+    Attributes:
+        seconds: of the session alone.
+        measured: how many of its networks have a number.
+        ways: predictions of the real networks by what they are calibrated by.
+    """
 
     selector: str
     seconds: float
     measured: int
-    predictions: Sequence[Prediction]
+    real: Sequence[Real]
+    ways: Mapping[str, Sequence[Prediction]]
     left_out: Sequence[LeftOut]
 
 
@@ -119,23 +142,62 @@ def probe(
     return seconds
 
 
-def measured(
-    kept: Kept, files: Sequence[Path], models: Sequence[Model], tries: int
-) -> dict[str, Any]:
-    """Return the runner's entry of each real network by its name.
+class Beside:
+    """The local runner, with other networks in between those of a session.
 
-    Those that are kept stay; what is inconclusive is measured again, as a user would.
+    Args:
+        files: the others; each round of a session takes as many of them as it has networks, and
+            the last one the rest.
+        rounds: how many there will be.
+
+    Attributes:
+        entries: what the runner says of the others, by name.
     """
-    entries: dict[str, Any] = kept.document("networks") or {}
-    found = [_file(path, model) for path, model in zip(files, models, strict=True)]
-    for _ in range(tries):
-        missing = [file for file in found if _median_ms(entries, file.name) is None]
-        plan = MeasuringPlan("0" * 32, tuple(missing))
-        for event in LocalRunner().run(plan) if missing else ():
-            if isinstance(event, NetworkDone):
-                entries[event.name] = dict(event.document)
-                kept.keep("networks", entries)
-    return entries
+
+    def __init__(self, files: Sequence[NetworkFile], rounds: int) -> None:
+        self._left, self._rounds = list(files), rounds
+        self._inner = LocalRunner()
+        self.entries: dict[str, Any] = {}
+
+    def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
+        """Measure a plan and some of the others; what is told of these stays here."""
+        self._rounds -= 1
+        count = len(plan.networks) if self._rounds > 0 else len(self._left)
+        others, self._left = self._left[:count], self._left[count:]
+        order = [*plan.networks, *others]
+        random.Random(self._rounds).shuffle(order)  # noqa: S311  # no secret
+        names = {other.name for other in others}
+        for event in self._inner.run(replace(plan, networks=tuple(order)), cancel):
+            if isinstance(event, NetworkDone | NetworkFailed) and event.name in names:
+                if isinstance(event, NetworkDone):
+                    self.entries[event.name] = dict(event.document)
+                continue
+            yield event
+
+    def send(self, command: Command) -> None:
+        """Tell the runner."""
+        self._inner.send(command)
+
+
+def beside(
+    kept: Kept, target: Target, selector: str, files: Sequence[NetworkFile]
+) -> dict[str, Any]:
+    """Measure a session with the files in between, and return the runner's entries of these."""
+    known: dict[str, Any] | None = kept.document(f"{selector}-beside")
+    if known is not None:
+        return known
+    plan = plan_probes(Wish(target, PROBES, selector, budget_s=LIMIT_S, live=True))
+    settings = replace(plan.settings, cap_s=min(plan.settings.cap_s, BESIDE_CAP_S))
+    plan = replace(plan, settings=settings)
+    order = list(files)
+    random.Random(0).shuffle(order)  # noqa: S311  # no secret
+    runner = Beside(order, 2 if plan.to_come else 1)
+    with open_probing(kept.folder / f"{selector}-beside.db") as probing:
+        session = probing.start(plan)
+        for _ in probing.run(session.id, runner):
+            pass
+    kept.keep(f"{selector}-beside", runner.entries)
+    return runner.entries
 
 
 def _file(path: Path, model: Model) -> NetworkFile:
@@ -143,21 +205,44 @@ def _file(path: Path, model: Model) -> NetworkFile:
     return NetworkFile(path.stem, path, sha256, model.graph.fingerprint)
 
 
-def _median_ms(entries: Mapping[str, Any], name: str) -> float | None:
-    return entries.get(name, {}).get("median_ms")
+def _real(name: str, model: Model, entry: Mapping[str, Any]) -> Real:
+    blocks = entry["blocks"]
+    middle_ms = float(np.median([block["median_ns"] for block in blocks])) / 1e6
+    return Real(
+        name,
+        model,
+        float(entry.get("median_ms") or middle_ms),
+        str(entry["verdict"]),
+        max(float(block["others_cores"] or 0.0) for block in blocks),
+    )
 
 
-def foretold(kept: Kept, target: Target, selector: str, models: Sequence[Model]) -> Probed:
-    """Predict the real networks from a signature."""
-    path = kept.folder / f"{selector}.db"
+def foretold(
+    kept: Kept, target: Target, selector: str, files: Sequence[Path], models: Sequence[Model]
+) -> Probed:
+    """Measure a session and the real networks beside it, and predict these from it."""
+    seconds = probe(kept, target, selector)
+    found = [_file(path, model) for path, model in zip(files, models, strict=True)]
+    entries = beside(kept, target, selector, found)
+    real = [
+        _real(path.stem, model, entries[path.stem])
+        for path, model in zip(files, models, strict=True)
+        if path.stem in entries
+    ]
+    path = kept.folder / f"{selector}-beside.db"
     with closing(open_database(path)) as database:
-        known = read_own_signatures(database).of([target])
+        known = read_own_signatures(database).of([target])[target.key]
     with open_probing(path) as probing:
         (stored,) = (s for s in probing.signatures.every() if s.signature.active)
         fits = probing.left_out(stored, target.device)
-        count = len(stored.signature.measurement_ids)
-    predictions = predict(models, [target], signatures=known)
-    return Probed(selector, probe(kept, target, selector), count, predictions, fits)
+    asked = [each.model for each in real]
+    whole = replace(known, operators=())
+    ways = {
+        "zero-shot": predict(asked, [target]),
+        "whole networks": predict(asked, [target], signatures={target.key: whole}),
+        BEST: predict(asked, [target], signatures={target.key: known}),
+    }
+    return Probed(selector, seconds, len(known.graphs), real, ways, fits)
 
 
 def errors(predictions: Sequence[Prediction], real: Sequence[Real]) -> Floats:
@@ -178,7 +263,7 @@ def in_words(predictions: Sequence[Prediction], real: Sequence[Real]) -> str:
         for edge in (80, 95)
     ]
     return (
-        f"median error {np.median(found):.1%}, largest {found.max():.1%}; "
+        f"median error {percent(float(np.median(found)))}, largest {percent(float(found.max()))}; "
         f"80 % intervals hold {held[0]} of {len(real)}, 95 % {held[1]}"
     )
 
@@ -190,9 +275,6 @@ def main() -> int:
     parser.add_argument("--networks", type=Path, required=True, help="folder of ONNX files")
     parser.add_argument("--kept", type=Path, help="folder that keeps what was measured")
     parser.add_argument("--selectors", nargs="+", choices=SELECTORS, default=SELECTORS)
-    parser.add_argument(
-        "--tries", type=int, default=3, help="of a network that is inconclusive; 0 measures none"
-    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as own:
         folder = options.kept or Path(own)
@@ -205,86 +287,61 @@ def _compare(options: argparse.Namespace, kept: Kept) -> int:
     with IngestionWorker() as worker:
         models = [worker.ingest(str(path)) for path in files]
     target = probe_target(this_device(kept), THREADS)
-    probe(kept, target, options.selectors[0])
-    entries = measured(kept, files, models, options.tries)  # near to the session that counts
-    for selector in options.selectors[1:]:
-        probe(kept, target, selector)
-    real = [
-        Real(
-            path.stem,
-            model,
-            median_ms,
-            str(entries[path.stem]["verdict"]),
-            max(float(block["others_cores"] or 0.0) for block in entries[path.stem]["blocks"]),
-        )
-        for path, model in zip(files, models, strict=True)
-        if (median_ms := _median_ms(entries, path.stem)) is not None
-    ]
-    chosen = [each.model for each in real]
-    zero = predict(chosen, [target])
-    probed = [foretold(kept, target, selector, chosen) for selector in options.selectors]
-    _publish(options.output, real, zero, probed)
-    found = np.abs(errors(probed[0].predictions, real))
+    probed = [foretold(kept, target, selector, files, models) for selector in options.selectors]
+    _publish(options.output, probed)
+    usual = probed[0]
+    found = np.abs(errors(usual.ways[BEST], usual.real))
     ok = np.median(found) <= MEDIAN_LIMIT and found.max() <= WORST_LIMIT
-    return 0 if ok and probed[0].seconds <= LIMIT_S else 1
+    return 0 if ok and usual.seconds <= LIMIT_S else 1
 
 
-def _publish(
-    output: Path | None,
-    real: Sequence[Real],
-    zero: Sequence[Prediction],
-    probed: Sequence[Probed],
-) -> None:
-    of_each = [errors(found, real) for found in (zero, *(each.predictions for each in probed))]
+def _publish(output: Path | None, probed: Sequence[Probed]) -> None:
+    usual = probed[0]
+    of_each = [errors(found, usual.real) for found in usual.ways.values()]
     rows = [
         (
             each.name,
             significant(each.median_ms, 4),
             each.verdict,
-            *(f"{found[i]:+.1%}" for found in of_each),
-            _interval(probed[0].predictions[i]),
+            *(percent(float(found[i]), signed=True) for found in of_each),
+            _interval(usual.ways[BEST][i]),
         )
-        for i, each in enumerate(real)
+        for i, each in enumerate(usual.real)
     ]
-    names = [each.selector for each in probed]
-    interval = f"95 % interval of {names[0]}, ms"
-    header = ("network", "measured ms", "verdict", "zero-shot", *names, interval)
+    header = ("network", "measured ms", "verdict", *usual.ways, f"95 % interval by {BEST}, ms")
     figures = [
         {
+            "selector": one.selector,
             "network": each.name,
             "measured_ms": each.median_ms,
             "verdict": each.verdict,
-            "zero_shot_ms": zero[i].latency_ms,
-            **{f"{one.selector}_ms": one.predictions[i].latency_ms for one in probed},
+            **{f"{way}_ms": found[i].latency_ms for way, found in one.ways.items()},
         }
-        for i, each in enumerate(real)
+        for one in probed
+        for i, each in enumerate(one.real)
     ]
     notes = [
-        f"Zero-shot: {in_words(zero, real)}.",
-        *(_of_selector(each, real) for each in probed),
-        f"Limits: median {MEDIAN_LIMIT:.0%}, largest {WORST_LIMIT:.0%}, {LIMIT_S:.0f} s.",
-        _conditions(real),
+        f"The table is of {usual.selector}.",
+        *(words for one in probed for words in _of_selector(one)),
+        f"Limits: median {percent(MEDIAN_LIMIT)}, largest {percent(WORST_LIMIT)}, {LIMIT_S:.0f} s.",
     ]
     title = "Real networks predicted from twelve probes of this machine"
     publish("probe-accuracy", title, Table(header, rows), figures, output, notes)
 
 
-def _conditions(real: Sequence[Real]) -> str:
-    """Say whether the machine did anything else, of which the figures are worse."""
-    others = float(np.median([each.others_cores for each in real]))
-    steady = sum(each.verdict == "steady" for each in real)
+def _of_selector(one: Probed) -> Iterator[str]:
+    others = float(np.median([each.others_cores for each in one.real]))
+    counts = Counter(each.verdict for each in one.real)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     busy = " The machine was not free, which makes the figures worse." * (others > 0.2)
-    return (
-        f"While the real networks were measured other programs used {others:.1f} cores; "
-        f"{steady} of {len(real)} verdicts are steady.{busy}"
+    yield (
+        f"{one.selector}: its session alone took {one.seconds:.0f} s. With the real networks in "
+        f"between {one.measured} of its {PROBES} networks were measured; the real ones are "
+        f"{verdicts}; other programs used {others:.1f} cores.{busy}"
     )
-
-
-def _of_selector(each: Probed, real: Sequence[Real]) -> str:
-    return (
-        f"{each.selector}, {each.measured} of {PROBES} networks measured in {each.seconds:.0f} s: "
-        f"{in_words(each.predictions, real)}. {errors_in_words(each.left_out)}"
-    )
+    for way, found in one.ways.items():
+        yield f"{one.selector}, {way}: {in_words(found, one.real)}."
+    yield f"{one.selector}: {errors_in_words(one.left_out)}"
 
 
 def _interval(prediction: Prediction) -> str:

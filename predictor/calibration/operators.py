@@ -1,12 +1,12 @@
 """Calibration by operators: what a profile of a few networks says of all operators of a target.
 
 A whole network's latency is one number; a profiled pass tells how long each of its operators took.
-An operator takes the time of its arithmetic, its traffic and its launch at the target's rates, each
-times a factor. The logarithms of the factors are a Gaussian process over operators: a common shift,
-what operators of one part, kind and type have in common, and what operators with like traits do.
-Whatever was timed, one operator, several that the runtime fused, or a whole network, is a sum of
-such times. Its logarithm is linearised around the best factors so far, and the process conditioned
-on all of it at once.
+An operator takes the time of its arithmetic, its traffic and its launch at the target's rates, what
+leaves each cache apart, each times a factor. The logarithms of the factors are a Gaussian process
+over operators: a common shift, what operators of one part, kind and type have in common, and what
+operators with like traits do. Whatever was timed, one operator, several that the runtime fused, or
+a whole network, is a sum of such times. Its logarithm is linearised around the best factors so far,
+and the process conditioned on all of it at once.
 
 A machine is faster in one minute than in the next: all that was timed of one network has a factor
 of its own in common, which tells nothing of the target.
@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_ROUNDS: Final = 6
-_FARTHEST: Final = 3.0  # of the logarithm of a factor from the shift
+_ROUNDS: Final = 16
+_STEP: Final = 0.5  # whole steps go past the best where a part becomes all of a sum, and back
+_FARTHEST: Final = 8.0  # of the logarithm of a factor from the shift
 _LEAST_MS: Final = 1e-9
 _DIGITS: Final = 3  # of traits and of ln(ms): operators that agree in them are one
 _CLOCK_MS: Final = 1e-3  # a profile counts whole microseconds
@@ -42,7 +43,7 @@ class Work:
     """What R operators of one graph have to do on one target.
 
     Attributes:
-        parts_ms: float64 [R, 3], arithmetic, traffic and launch at the target's rates.
+        parts_ms: float64 [R, P], parts of their times at the target's rates; one is above 0.
         traits: float64 [R, S], sizes as logarithms; none changes with the batch.
         kind: int64 [R], of :mod:`predictor.network.kinds`.
         code: int64 [R], type of operator.
@@ -82,7 +83,7 @@ class OperatorPrior:
 
     Attributes:
         shift: of the factor of all operators.
-        part: of what arithmetic, traffic and launches each have in common.
+        part: of what each part has in common.
         kind: of what operators of a kind have in common.
         code: of what operators of a type have in common.
         near: of what operators of a type with like traits have in common.
@@ -90,17 +91,19 @@ class OperatorPrior:
         entry: of the time of one entry of a profile.
         network: of the latency of a whole network beside its operators.
         state: of what all times of one network have in common.
+        misfit: of the latency of a network that is foretold, beside what the process says.
     """
 
     shift: float = 1.5
     part: float = 0.5
     kind: float = 0.4
     code: float = 0.4
-    near: float = 0.5
+    near: float = 0.7
     length: float = 1.5
-    entry: float = 0.3
+    entry: float = 0.5
     network: float = 0.03
-    state: float = 0.15
+    state: float = 0.07
+    misfit: float = 0.17
 
     def covariance(self, one: Work, other: Work) -> Floats:
         """Return the covariance of the operators' own factors, [R, Q], of each part."""
@@ -141,29 +144,28 @@ class OperatorFit:
         between = prior.covariance(self._work, self._work)
         plain = np.log(np.maximum(observed.members @ parts.sum(axis=1), _LEAST_MS))
         usual = shift = float(np.median(observed.log_ms - plain))
-        own = np.zeros(parts.shape)
+        own, told = np.zeros(parts.shape), np.zeros(parts.shape)
         common = prior.shift**2 + prior.state**2 * (
             observed.network[:, None] == observed.network[None]
         )
         for _ in range(_ROUNDS):
             times = parts * np.exp(own + shift)
             total = observed.members @ times.sum(axis=1)
-            shares = observed.members[:, :, None] * times / total[:, None, None]  # [n, U, 3]
-            crossed = [between @ shares[:, :, part].T for part in range(3)]
+            shares = observed.members[:, :, None] * times / total[:, None, None]  # [n, U, P]
+            crossed = [between @ part.T for part in shares.transpose(2, 0, 1)]
             covariance = common + np.diag(observed.noise**2)
-            covariance += sum(shares[:, :, part] @ crossed[part] for part in range(3))
+            covariance += sum(shares[:, :, part] @ each for part, each in enumerate(crossed))
             off = observed.log_ms - np.log(total) + (shift - usual)
             off += (shares * own).sum(axis=(1, 2))
             root = np.linalg.cholesky(covariance)
-            told = np.linalg.solve(root.T, np.linalg.solve(root, off))
-            shift = usual + prior.shift**2 * float(told.sum())
-            own = np.stack([crossed[part] @ told for part in range(3)], axis=1)
-            own = np.clip(own, -_FARTHEST, _FARTHEST)
-        self._shift, self._root, self._shares = shift, root, shares
-        self._told = np.stack([shares[:, :, part].T @ told for part in range(3)], axis=1)
+            found = np.linalg.solve(root.T, np.linalg.solve(root, off))
+            shift += _STEP * (usual + prior.shift**2 * float(found.sum()) - shift)
+            told += _STEP * (np.einsum("nup,n->up", shares, found) - told)
+            own = np.clip(between @ told, -_FARTHEST, _FARTHEST)
+        self._shift, self._root, self._shares, self._told = shift, root, shares, told
 
     def parts_ms(self, work: Work) -> Floats:
-        """Return the times of a graph's operators in arithmetic, traffic and launch, [R, 3]."""
+        """Return the times of a graph's operators by their parts, [R, P]."""
         own = self._prior.covariance(work, self._work) @ self._told
         found: Floats = work.parts_ms * np.exp(np.clip(own, -_FARTHEST, _FARTHEST) + self._shift)
         return found
@@ -180,12 +182,12 @@ class OperatorFit:
         inside = prior.covariance(work, work)
         across = prior.covariance(self._work, work)
         variance, crossed = prior.shift**2, np.full(len(self._root), prior.shift**2)
-        for part in range(3):
-            variance += float(shares[:, part] @ inside @ shares[:, part])
-            crossed = crossed + self._shares[:, :, part] @ (across @ shares[:, part])
+        for part, each in enumerate(shares.T):
+            variance += float(each @ inside @ each)
+            crossed = crossed + self._shares[:, :, part] @ (across @ each)
         white = np.linalg.solve(self._root, crossed)
         left = max(variance - float(white @ white), 0.0)
-        return float(np.sqrt(left + prior.network**2 + prior.state**2))
+        return float(np.sqrt(left + prior.misfit**2))
 
 
 def _distinct(works: Sequence[Work]) -> tuple[Work, list[Integers]]:

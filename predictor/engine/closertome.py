@@ -28,7 +28,7 @@ from predictor.engine.explained import attention_maps, explanation
 from predictor.engine.own import Films, films_of, own_deviation
 from predictor.engine.places import Place, learned_form, place_of
 from predictor.engine.related import related
-from predictor.engine.timed import operator_fit, work_of
+from predictor.engine.timed import by_resource, cache_bytes, operator_fit, work_of
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates, is_rated
 from predictor.network.target_facts import TargetFacts, target_facts
@@ -158,11 +158,7 @@ class CloserToMeEngine:
     def explain(
         self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
     ) -> Explanation:
-        """Say where the time of one graph goes on one target.
-
-        Raises:
-            InputError: the target has no number for this graph.
-        """
+        """Say where one graph's time goes; InputError where the target has no number for it."""
         check_supported(target.device, target.configuration)
         known = self._known([target], {} if measured is None else {target.key: measured})
         if known.problems:
@@ -183,7 +179,7 @@ class CloserToMeEngine:
     def _parts(self, encoded: EncodedGraph, output: HeadOutput, known: _Known) -> Floats:
         """Return the times of one target's running operators, [R, 3]; they sum to the latency."""
         if 0 in known.fits:
-            return known.fits[0].parts_ms(self._work(encoded, known, 0))
+            return by_resource(known.fits[0].parts_ms(self._work(encoded, known, 0)))
         deviation = known.deviations[0]
         expected = expectation(encoded, output, 0)
         latency = expected.latency_ms(deviation.weights) * deviation.factor
@@ -193,7 +189,9 @@ class CloserToMeEngine:
     def _work(self, encoded: EncodedGraph, known: _Known, column: int) -> Work:
         one = np.array([column])
         inputs = self._runtime.head_inputs(encoded, known.facts.take(one), known.rates.take(one))
-        return work_of(encoded, np.asarray(inputs["terms_ms"][:, 0], np.float32))
+        terms = np.asarray(inputs["terms_ms"][:, 0], np.float32)
+        per_byte = float(known.rates.ms_per_byte[column])
+        return work_of(encoded, terms, cache_bytes(known.asked[column][0]) * per_byte)
 
     def _known(
         self, targets: Sequence[Target], measured: Mapping[str, TargetMeasurements]

@@ -10,6 +10,7 @@ from typing import Final
 from predictor.probing.measuring.interface import NetworkDone, ProbeEvent
 
 _MOST_REPEATS: Final = 2  # of one network
+_LONGER: Final = 2.0  # what is repeated needs a third block, and a sentinel stands beside it
 
 
 class Repeats:
@@ -43,7 +44,8 @@ class Repeats:
         ]
         spent_s = self._clock() - self._start_s
         left_s = self._budget_s - spent_s
-        affordable = int(left_s * self._measured / spent_s) if spent_s > 0 and left_s > 0 else 0
+        each_s = _LONGER * spent_s / max(1, self._measured)
+        affordable = int(left_s / each_s) if 0 < each_s <= left_s else 0
         for name in names[:affordable]:
             self._repeats[name] = self._repeats.get(name, 0) + 1
         return tuple(names[:affordable])

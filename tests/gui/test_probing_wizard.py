@@ -166,7 +166,7 @@ def test_from_a_device_to_its_signature_and_back(
     assert all(float(text) > 0 for text in cells(table, 1))
     assert wizard.measure_page.progress_bar.value() == 2
     assert len(cells(wizard.measure_page.table, 3)) == 2
-    assert "Predictions for this target use it: the network" in wizard.result_page.words.text()
+    assert "use it: times of its networks' operators" in wizard.result_page.words.text()
     assert "Working out" in wizard.result_page.fit.text()
     qtbot.waitUntil(lambda: "median error" in wizard.result_page.fit.text(), timeout=WAIT_MS)
     assert "From the others (ms)" in titles(table)

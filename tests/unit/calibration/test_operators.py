@@ -39,7 +39,7 @@ def test_operators_of_one_network_foretell_another_mix_of_the_same_kinds() -> No
 
     found = fit.parts_ms(other).sum()
 
-    assert found == pytest.approx(truth, rel=0.2)
+    assert found == pytest.approx(truth, rel=0.25)
     whole = OperatorFit([timed(MIXED, FACTORS, in_groups=False)]).parts_ms(other).sum()
     assert abs(np.log(whole / truth)) > 2 * abs(np.log(found / truth))  # what the profile brings
 

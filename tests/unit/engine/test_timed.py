@@ -54,7 +54,7 @@ def test_each_operator_of_another_graph_takes_what_its_like_took() -> None:
 
     assert table.basis[0][0] is Basis.PROBED
     assert table.latency_ms[0, 0] == pytest.approx(162.0, rel=0.1)
-    assert explained.latency_ms == pytest.approx([2.0, 40.0, 40.0, 40.0, 40.0], rel=0.15)
+    assert explained.latency_ms == pytest.approx([2.0, 40.0, 40.0, 40.0, 40.0], rel=0.3)
     assert explained.latency_ms.sum() == pytest.approx(table.latency_ms[0, 0])
     assert table.low80_ms[0, 0] < 162.0 < table.high80_ms[0, 0]
     assert table.high80_ms[0, 0] / table.low80_ms[0, 0] < 2.0

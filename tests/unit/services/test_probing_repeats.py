@@ -31,12 +31,12 @@ def test_what_was_inconclusive_comes_again_as_far_as_the_time_left_goes() -> Non
     clock = Clock()
     found = repeats(clock)
     told(found, a=1.0, b=None, c=None, d=2.0, e=None)
-    clock.now_s = 45.0  # 9 s a network; 15 s are left
+    clock.now_s = 35.0  # 7 s a network, 14 s if it is repeated; 25 s are left
 
     assert found.due() == ("b",)
 
     told(found, b=3.0)
-    clock.now_s = 54.0
+    clock.now_s = 49.0
 
     assert found.due() == ()
 
