@@ -151,11 +151,8 @@ def test_operators_in_text_stand_with_the_slowest_first(
     done = ctm("predict", mobilenet, "--device", board, "--operators")
     lines = done.stdout.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Operator "))
-    shares = [
-        float(word.rstrip("%"))
-        for line in lines[start + 1 :]
-        for word in [next(w for w in line.split() if w.endswith("%"))]
-    ]
+    rows = [line.split() for line in lines[start + 1 :]]
+    shares = [float(row[row.index("%") - 1]) for row in rows]
 
     assert shares == sorted(shares, reverse=True)
     assert " 100 %" in lines[-1]
