@@ -43,6 +43,7 @@ _UNRATED: Final = (
     " known; add one, or probe the device"
 )
 _MOST_FITTED: Final = 16  # targets whose operators were timed
+_LEAST_EASE: Final = 0.2  # a latency further under the bound is mistyped
 _SURE: Final = (1.0, 1.0)  # times the standard deviation that a fit of operators says
 
 
@@ -253,7 +254,8 @@ class CloserToMeEngine:
         """Return the least part of the bound that something took, at most 1: a rate was too low."""
         bound = self._roofline.predict(measured.graphs, [target], {}).bound_ms[:, 0]
         bounded = bound > 0  # neither unknown nor nothing
-        return float((measured.latency_ms[bounded] / bound[bounded]).min(initial=1.0))
+        least = (measured.latency_ms[bounded] / bound[bounded]).min(initial=1.0)
+        return max(float(least), _LEAST_EASE)
 
     def _plain(self, targets: Sequence[Target]) -> _Known:
         """Return what is known of targets but for the user's measurements; kept for the next call.

@@ -74,6 +74,15 @@ def test_the_bound_gives_way_to_what_was_faster() -> None:
     assert table.latency_ms[0, 0] < plain
 
 
+def test_a_mistyped_latency_does_not_take_the_bound_away() -> None:
+    asked = make_graph([HEAVY])
+    plain = tiny_engine().predict([asked], [TARGET], {}).bound_ms[0, 0]
+
+    table = tiny_engine().predict([asked], [TARGET], measured(plain / 1000, 1e-6))
+
+    assert table.bound_ms[0, 0] == pytest.approx(0.2 * plain)
+
+
 def test_some_of_the_measurements_keep_their_own_operators() -> None:
     known = measured(2.0, 40.0)[TARGET.key]
 
