@@ -32,10 +32,15 @@ Integers = NDArray[np.int64]
 
 _ROUNDS: Final = 16
 _STEP: Final = 0.5  # whole steps go past the best where a part becomes all of a sum, and back
+_SETTLED: Final = 1e-3  # of the logarithm of a factor
 _FARTHEST: Final = 8.0  # of the logarithm of a factor from the shift
 _LEAST_MS: Final = 1e-9
 _DIGITS: Final = 3  # of traits and of ln(ms): operators that agree in them are one
 _CLOCK_MS: Final = 1e-3  # a profile counts whole microseconds
+# A fit takes the time of the cube of these, and a prediction the memory of their product.
+_MOST_NETWORKS: Final = 200  # those that were measured last
+_MOST_TIMES: Final = 600  # of networks and entries of profiles
+_MOST_OPERATORS: Final = 500  # that differ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +61,27 @@ class Work:
 
     def __len__(self) -> int:
         return len(self.code)
+
+    def take(self, rows: Integers) -> Work:
+        """Return the work of some operators."""
+        return Work(self.parts_ms[rows], self.traits[rows], self.kind[rows], self.code[rows])
+
+    def distinct(self) -> tuple[Integers, Integers]:
+        """Return rows of operators that differ, [U], and which of these each operator is, [R]."""
+        sizes = np.log(np.maximum(self.parts_ms, _LEAST_MS))
+        columns = [self.traits, sizes, self.kind[:, None], self.code[:, None]]
+        table = np.concatenate(columns, axis=1).round(_DIGITS)
+        _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        return first, which
+
+
+def _joined(works: Sequence[Work]) -> Work:
+    return Work(
+        *(
+            np.concatenate([getattr(work, name) for work in works])
+            for name in ("parts_ms", "traits", "kind", "code")
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +146,19 @@ class OperatorPrior:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Foretold:
+    """What is believed of a graph on a target.
+
+    Attributes:
+        parts_ms: float64 [R, P], times of its operators by their parts; they sum to the latency.
+        deviation: standard deviation of ln(latency).
+    """
+
+    parts_ms: Floats
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Observed:
     """Sums of the times of U distinct operators: n logarithms, how sure, and of which network."""
 
@@ -130,14 +169,18 @@ class _Observed:
 
 
 class OperatorFit:
-    """What is believed of a target's operators after some networks were timed on it."""
+    """What is believed of a target's operators after some networks were timed on it.
+
+    Of very many networks the last are kept, of very many operators those that the networks spend
+    most of their time in: a graph's other operators take as much longer than they do here.
+    """
 
     def __init__(self, timed: Sequence[Timed], prior: OperatorPrior | None = None) -> None:
         """Condition on what was timed of at least one network."""
         self._prior = prior or OperatorPrior()
-        self._work, places = _distinct([each.work for each in timed])
-        observed = _observed(timed, places, len(self._work), self._prior)
-        self._condition(observed)
+        last = timed[-_MOST_NETWORKS:]
+        self._work, places = _largest([each.work for each in last])
+        self._condition(_observed(last, places, self._work, self._prior))
 
     def _condition(self, observed: _Observed) -> None:
         prior, parts = self._prior, self._work.parts_ms
@@ -159,26 +202,38 @@ class OperatorFit:
             off += (shares * own).sum(axis=(1, 2))
             root = np.linalg.cholesky(covariance)
             found = np.linalg.solve(root.T, np.linalg.solve(root, off))
+            before = own + shift
             shift += _STEP * (usual + prior.shift**2 * float(found.sum()) - shift)
             told += _STEP * (np.einsum("nup,n->up", shares, found) - told)
             own = np.clip(between @ told, -_FARTHEST, _FARTHEST)
+            if np.abs(own + shift - before).max() < _SETTLED:
+                break
         self._shift, self._root, self._shares, self._told = shift, root, shares, told
 
-    def parts_ms(self, work: Work) -> Floats:
-        """Return the times of a graph's operators by their parts, [R, P]."""
+    def predict(self, work: Work) -> Foretold:
+        """Return what follows for a graph; it has an operator at least."""
+        first, which = work.distinct()
+        one = work.take(first)
+        parts_ms = np.concatenate(
+            [
+                self._parts_ms(one.take(rows))
+                for rows in np.array_split(np.arange(len(one)), len(one) // _MOST_OPERATORS + 1)
+            ]
+        )
+        often = np.bincount(which, minlength=len(one))
+        return Foretold(parts_ms[which], self._deviation(one, parts_ms * often[:, None]))
+
+    def _parts_ms(self, work: Work) -> Floats:
         own = self._prior.covariance(work, self._work) @ self._told
         found: Floats = work.parts_ms * np.exp(np.clip(own, -_FARTHEST, _FARTHEST) + self._shift)
         return found
 
-    def deviation(self, work: Work, parts_ms: Floats) -> float:
-        """Return the standard deviation of ln(latency) of a graph.
-
-        Args:
-            work: of the graph.
-            parts_ms: what :meth:`parts_ms` says of it.
-        """
+    def _deviation(self, work: Work, times_ms: Floats) -> float:
+        """Return the deviation of a graph whose distinct operators take so long, [U, P]."""
+        largest = np.argsort(-times_ms.sum(axis=1), kind="stable")[:_MOST_OPERATORS]
+        work, times_ms = work.take(largest), times_ms[largest]
         prior = self._prior
-        shares = parts_ms / max(float(parts_ms.sum()), _LEAST_MS)
+        shares = times_ms / max(float(times_ms.sum()), _LEAST_MS)
         inside = prior.covariance(work, work)
         across = prior.covariance(self._work, work)
         variance, crossed = prior.shift**2, np.full(len(self._root), prior.shift**2)
@@ -190,60 +245,52 @@ class OperatorFit:
         return float(np.sqrt(left + prior.misfit**2))
 
 
-def _distinct(works: Sequence[Work]) -> tuple[Work, list[Integers]]:
-    """Return the operators that differ, and where each graph's are among them."""
-    known: dict[bytes, int] = {}
-    rows: list[tuple[int, int]] = []
-    places = []
-    for graph, work in enumerate(works):
-        found = np.empty(len(work), np.int64)
-        for row, key in enumerate(_keys(work)):
-            if key not in known:
-                known[key] = len(rows)
-                rows.append((graph, row))
-            found[row] = known[key]
-        places.append(found)
-    return (
-        Work(
-            *(
-                np.array([getattr(works[graph], name)[row] for graph, row in rows])
-                for name in ("parts_ms", "traits", "kind", "code")
-            )
-        ),
-        places,
-    )
+def _largest(works: Sequence[Work]) -> tuple[Work, list[Integers]]:
+    """Return distinct operators that graphs spend most time in, and which each operator is, or -1.
 
-
-def _keys(work: Work) -> Iterator[bytes]:
-    sizes = np.log(np.maximum(work.parts_ms, _LEAST_MS))
-    table = (
-        np.concatenate([work.traits, sizes, work.kind[:, None], work.code[:, None]], axis=1).round(
-            _DIGITS
-        )
-        + 0.0
-    )  # no minus 0
-    return (row.tobytes() for row in table)
+    The time is that at the target's rates, as parts of each graph's.
+    """
+    work = _joined(works)
+    first, which = work.distinct()
+    ends = np.cumsum([len(each) for each in works])
+    size = work.parts_ms.sum(axis=1)
+    share = np.concatenate([each / each.sum() for each in np.split(size, ends[:-1])])
+    kept = np.argsort(-np.bincount(which, share), kind="stable")[:_MOST_OPERATORS]
+    place = np.full(len(first), -1)
+    place[kept] = np.arange(len(kept))
+    return work.take(first[kept]), np.split(place[which], ends[:-1])
 
 
 def _observed(
-    timed: Sequence[Timed], places: Sequence[Integers], operators: int, prior: OperatorPrior
+    timed: Sequence[Timed], places: Sequence[Integers], work: Work, prior: OperatorPrior
 ) -> _Observed:
-    members, log_ms, noise, network = [], [], [], []
-    for place, (each, where) in enumerate(zip(timed, places, strict=True)):
-        entries: dict[tuple[int, ...], list[float]] = {}
-        for group, time_ms in zip(each.groups, each.group_ms.tolist(), strict=True):
-            key = tuple(sorted(where[list(group)].tolist()))
-            entries.setdefault(key, []).append(np.log(max(time_ms, _LEAST_MS)))
-        for key, logs in entries.items():
-            usual = float(np.mean(logs))
-            members.append(np.bincount(key, minlength=operators))
-            log_ms.append(usual)
-            noise.append(np.hypot(prior.entry, min(1.0, _CLOCK_MS / np.exp(usual))))
-            network.append(place)
-        members.append(np.bincount(where, minlength=operators))
-        log_ms.append(float(np.log(each.latency_ms)))
-        noise.append(np.hypot(prior.network, each.noise))
-        network.append(place)
-    return _Observed(
-        np.array(members, np.float64), np.array(log_ms), np.array(noise), np.array(network)
-    )
+    """Return what was timed: all networks, and the entries of profiles that took longest."""
+    size = work.parts_ms.sum(axis=1)
+    totals, entries = [], []
+    for network, (each, where) in enumerate(zip(timed, places, strict=True)):
+        known = where[where >= 0]
+        if not len(known):
+            continue
+        often = np.bincount(known, minlength=len(work))
+        whole = each.work.parts_ms.sum() / (often @ size)
+        noise = np.hypot(prior.network, each.noise)
+        totals.append((often * whole, np.log(each.latency_ms), noise, network))
+        for key, usual_ms, total_ms in _entries(each, where):
+            off = np.hypot(prior.entry, min(1.0, _CLOCK_MS / usual_ms))
+            row = (np.bincount(key, minlength=len(work)), np.log(usual_ms), off, network)
+            entries.append((total_ms / each.latency_ms, row))
+    entries.sort(key=lambda entry: -entry[0])
+    rows = totals + [row for _, row in entries[: max(_MOST_TIMES - len(totals), 0)]]
+    members, log_ms, noise, networks = (np.array(each) for each in zip(*rows, strict=True))
+    return _Observed(members.astype(np.float64), log_ms, noise, networks)
+
+
+def _entries(timed: Timed, where: Integers) -> Iterator[tuple[list[int], float, float]]:
+    """Yield groups of the same operators: which, how long one takes usually, and how long all."""
+    logs: dict[tuple[int, ...], list[float]] = {}
+    for group, time_ms in zip(timed.groups, timed.group_ms.tolist(), strict=True):
+        key = tuple(sorted(where[list(group)].tolist()))
+        if key[0] >= 0:
+            logs.setdefault(key, []).append(np.log(max(time_ms, _LEAST_MS)))
+    for key, each in logs.items():
+        yield list(key), float(np.exp(np.mean(each))), float(np.exp(each).sum())

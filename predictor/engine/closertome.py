@@ -28,7 +28,7 @@ from predictor.engine.explained import attention_maps, explanation
 from predictor.engine.own import Films, films_of, own_deviation
 from predictor.engine.places import Place, learned_form, place_of
 from predictor.engine.related import related
-from predictor.engine.timed import by_resource, cache_bytes, operator_fit, work_of
+from predictor.engine.timed import by_resource, cache_bytes, eased, operator_fit, work_of
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates, is_rated
 from predictor.network.target_facts import TargetFacts, target_facts
@@ -36,14 +36,12 @@ from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 
 Floats = NDArray[np.float64]
 _Asked = tuple[tuple[Device, Configuration], ...]
-_Fitted = tuple[TargetMeasurements, _Asked, OperatorFit | None]
 _MOST_ENCODED: Final = 256  # graphs: a whole pool of reference networks
 _UNRATED: Final = (
     "nothing tells how much the device can compute: neither a rate nor clock and number of cores is"
     " known; add one, or probe the device"
 )
-_MOST_FITTED: Final = 16  # targets whose operators were timed
-_LEAST_EASE: Final = 0.2  # a latency further under the bound is mistyped
+_MOST_OWN: Final = 16  # targets that were measured
 _SURE: Final = (1.0, 1.0)  # times the standard deviation that a fit of operators says
 
 
@@ -51,8 +49,7 @@ _SURE: Final = (1.0, 1.0)  # times the standard deviation that a fit of operator
 class _Known:
     """What is known of T targets before any graph: facts, rates, deviations, widths.
 
-    By their places: what the operators that were timed tell, and by how much the physical bound is
-    too high, as something ran faster.
+    By their places: what their measurements tell beside the deviations.
     """
 
     asked: _Asked
@@ -66,6 +63,21 @@ class _Known:
     films: Films = field(default_factory=dict)
     fits: Mapping[int, OperatorFit] = field(default_factory=dict)
     ease: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Own:
+    """What a target's measurements tell beside its deviation.
+
+    Attributes:
+        fit: of its operators; None where none was timed.
+        ease: the part of the physical bound that holds, as something ran faster.
+    """
+
+    measured: TargetMeasurements
+    asked: _Asked
+    fit: OperatorFit | None
+    ease: float
 
 
 class CloserToMeEngine:
@@ -88,7 +100,7 @@ class CloserToMeEngine:
         self._engine = self._checkpoint.engine
         self._roofline = RooflineEngine()
         self._last: tuple[_Asked, _Known] | None = None
-        self._fitted: deque[_Fitted] = deque(maxlen=_MOST_FITTED)
+        self._owned: deque[_Own] = deque(maxlen=_MOST_OWN)
         self._encoded: dict[int, tuple[OperatorGraph, EncodedGraph]] = {}
 
     @property
@@ -180,7 +192,7 @@ class CloserToMeEngine:
     def _parts(self, encoded: EncodedGraph, output: HeadOutput, known: _Known) -> Floats:
         """Return the times of one target's running operators, [R, 3]; they sum to the latency."""
         if 0 in known.fits:
-            return by_resource(known.fits[0].parts_ms(self._work(encoded, known, 0)))
+            return by_resource(known.fits[0].predict(self._work(encoded, known, 0)).parts_ms)
         deviation = known.deviations[0]
         expected = expectation(encoded, output, 0)
         latency = expected.latency_ms(deviation.weights) * deviation.factor
@@ -208,11 +220,8 @@ class CloserToMeEngine:
         own = {place_of(targets[index]): deviation for index, deviation in found.items()}
         told = {index: measured[targets[index].key] for index in found}
         films = films_of(told, self.network)
-        fits = {
-            index: fit
-            for index, each in told.items()
-            if index not in films and (fit := self._fit(plain, index, each)) is not None
-        }
+        owned = {i: self._owned_by(plain, i, targets[i], each) for i, each in told.items()}
+        fits = {i: own.fit for i, own in owned.items() if i not in films and own.fit is not None}
         return replace(
             plain,
             deviations=[
@@ -232,30 +241,28 @@ class CloserToMeEngine:
             doubts=["" if i in found else each for i, each in enumerate(plain.doubts)],
             films=films,
             fits=fits,
-            ease={index: self._ease(targets[index], each) for index, each in told.items()},
+            ease={i: own.ease for i, own in owned.items()},
         )
 
-    def _fit(self, known: _Known, index: int, measured: TargetMeasurements) -> OperatorFit | None:
-        """Return what was timed of a target's operators; kept for the next call."""
+    def _owned_by(
+        self, known: _Known, index: int, target: Target, measured: TargetMeasurements
+    ) -> _Own:
+        """Return what a target's measurements tell; kept for the next call."""
         asked = (known.asked[index],)
-        for kept, of, fit in self._fitted:
-            if kept is measured and _same(of, asked):
-                return fit
+        for own in self._owned:
+            if own.measured is measured and _same(own.asked, asked):
+                return own
 
         def of_graph(graph: OperatorGraph) -> tuple[EncodedGraph, Work]:
             encoded = self._encode(graph)
             return encoded, self._work(encoded, known, index)
 
-        fit = operator_fit(measured, of_graph)
-        self._fitted.append((measured, asked, fit))
-        return fit
-
-    def _ease(self, target: Target, measured: TargetMeasurements) -> float:
-        """Return the least part of the bound that something took, at most 1: a rate was too low."""
         bound = self._roofline.predict(measured.graphs, [target], {}).bound_ms[:, 0]
-        bounded = bound > 0  # neither unknown nor nothing
-        least = (measured.latency_ms[bounded] / bound[bounded]).min(initial=1.0)
-        return max(float(least), _LEAST_EASE)
+        own = _Own(
+            measured, asked, operator_fit(measured, of_graph), eased(bound, measured.latency_ms)
+        )
+        self._owned.append(own)
+        return own
 
     def _plain(self, targets: Sequence[Target]) -> _Known:
         """Return what is known of targets but for the user's measurements; kept for the next call.
@@ -368,10 +375,9 @@ class CloserToMeEngine:
                 if both:
                     doubts[part.start + place] = both
         for column, fit in known.fits.items():
-            work = self._work(encoded, known, column)
-            of_operators = fit.parts_ms(work)
-            latency[column] = of_operators.sum()
-            deviation[0, column] = fit.deviation(work, of_operators)
+            foretold = fit.predict(self._work(encoded, known, column))
+            latency[column] = foretold.parts_ms.sum()
+            deviation[0, column] = foretold.deviation
         return latency, deviation, shared, doubts
 
     def _intervals(

@@ -19,6 +19,7 @@ from predictor.network.work_terms import TERMS
 
 _COMPUTE, _MEMORY, _START = (TERMS.index(name) for name in ("compute", "memory", "start"))
 _NEAR: Final = 0.25  # of the time that traffic takes to memory, where the first cache holds it
+_LEAST_EASE: Final = 0.2  # a latency further under the bound is mistyped
 _L1_BYTES, _L2_BYTES = 48 * 1024.0, 1024 * 1024.0  # of a core that does not say them
 _TRAITS: Final = [
     SCALE_FREE_NAMES.index(name)
@@ -94,6 +95,13 @@ def operator_fit(
         groups, group_ms = _running(encoded, times)
         timed.append(Timed(work, float(latency_ms), groups, group_ms, float(noise)))
     return OperatorFit(timed)
+
+
+def eased(bound_ms: NDArray[np.float64], latency_ms: NDArray[np.float64]) -> float:
+    """Return the least part of its bound that something took, at most 1: a rate was too low."""
+    bounded = bound_ms > 0  # neither unknown nor nothing
+    least = (latency_ms[bounded] / bound_ms[bounded]).min(initial=1.0)
+    return max(float(least), _LEAST_EASE)
 
 
 def _running(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -37,10 +39,10 @@ def test_operators_of_one_network_foretell_another_mix_of_the_same_kinds() -> No
     other = work((1.0, 0.25, CONVOLUTION), (0.0, 2.0, NORM), (0.0, 1.5, NORM))
     truth = timed(other, FACTORS).latency_ms
 
-    found = fit.parts_ms(other).sum()
+    found = fit.predict(other).parts_ms.sum()
 
     assert found == pytest.approx(truth, rel=0.25)
-    whole = OperatorFit([timed(MIXED, FACTORS, in_groups=False)]).parts_ms(other).sum()
+    whole = OperatorFit([timed(MIXED, FACTORS, in_groups=False)]).predict(other).parts_ms.sum()
     assert abs(np.log(whole / truth)) > 2 * abs(np.log(found / truth))  # what the profile brings
 
 
@@ -53,11 +55,11 @@ def test_entries_that_the_runtime_fused_are_the_sum_of_their_operators() -> None
         group_ms=np.array([each.group_ms[0], each.group_ms[1:].sum()]),
     )
 
-    found = OperatorFit([fused]).parts_ms(MIXED).sum(axis=1)
+    found = OperatorFit([fused]).predict(MIXED).parts_ms.sum(axis=1)
 
     assert found.sum() == pytest.approx(each.latency_ms, rel=0.03)
     assert found[1:].sum() == pytest.approx(each.group_ms[1:].sum(), rel=0.15)
-    assert alone.parts_ms(MIXED)[2].sum() > found[2]  # which of the two is slow is not told
+    assert alone.predict(MIXED).parts_ms[2].sum() > found[2]  # which of the two is slow is not told
 
 
 def test_a_slow_minute_of_one_network_tells_little_of_the_others() -> None:
@@ -66,8 +68,8 @@ def test_a_slow_minute_of_one_network_tells_little_of_the_others() -> None:
         steady[0], latency_ms=steady[0].latency_ms * 1.4, group_ms=steady[0].group_ms * 1.4
     )
 
-    found = OperatorFit([slow, *steady[1:]]).parts_ms(MIXED).sum()
-    usual = OperatorFit(steady).parts_ms(MIXED).sum()
+    found = OperatorFit([slow, *steady[1:]]).predict(MIXED).parts_ms.sum()
+    usual = OperatorFit(steady).predict(MIXED).parts_ms.sum()
 
     assert 1.0 < found / usual < 1.4 ** (1 / 4)
 
@@ -75,12 +77,9 @@ def test_a_slow_minute_of_one_network_tells_little_of_the_others() -> None:
 def test_intervals_are_wider_for_kinds_and_sizes_that_were_not_timed() -> None:
     fit = OperatorFit([timed(work((4.0, 1.0, CONVOLUTION)), FACTORS)])
 
-    def deviation(of: Work) -> float:
-        return fit.deviation(of, fit.parts_ms(of))
-
-    same = deviation(work((2.0, 0.5, CONVOLUTION)))
-    larger = deviation(work((2.0, 0.5, CONVOLUTION), traits=4.0))
-    other = deviation(work((2.0, 0.5, PRODUCT)))
+    same = fit.predict(work((2.0, 0.5, CONVOLUTION))).deviation
+    larger = fit.predict(work((2.0, 0.5, CONVOLUTION), traits=4.0)).deviation
+    other = fit.predict(work((2.0, 0.5, PRODUCT))).deviation
     assert OperatorPrior().state < same < larger < other
 
 
@@ -88,10 +87,10 @@ def test_a_sum_over_many_alike_is_as_sure_as_one_of_them() -> None:
     one, many = (work(*[(2.0, 0.5, CONVOLUTION)] * count) for count in (1, 40))
     fit = OperatorFit([timed(MIXED, FACTORS)])
 
-    assert fit.parts_ms(many).sum() == pytest.approx(40 * fit.parts_ms(one).sum())
-    assert fit.deviation(many, fit.parts_ms(many)) == pytest.approx(
-        fit.deviation(one, fit.parts_ms(one))
-    )
+    found, alone = fit.predict(many), fit.predict(one)
+
+    assert found.parts_ms.sum() == pytest.approx(40 * alone.parts_ms.sum())
+    assert found.deviation == pytest.approx(alone.deviation)
 
 
 @settings(max_examples=40, deadline=None)
@@ -109,11 +108,11 @@ def test_times_grow_with_the_work_and_are_finite(
     fit = OperatorFit([timed(MIXED, dict.fromkeys(FACTORS, speed))])
     larger = replace(of, parts_ms=of.parts_ms * [batch, batch, 1])
 
-    before, after = fit.parts_ms(of), fit.parts_ms(larger)
+    before, after = fit.predict(of), fit.predict(larger)
 
-    assert np.isfinite(before).all()
-    assert (after >= before).all()
-    assert 0 < fit.deviation(of, before) < 5
+    assert np.isfinite(before.parts_ms).all()
+    assert (after.parts_ms >= before.parts_ms).all()
+    assert 0 < before.deviation < 5
 
 
 def test_the_order_of_networks_and_of_operators_does_not_matter() -> None:
@@ -121,7 +120,57 @@ def test_the_order_of_networks_and_of_operators_does_not_matter() -> None:
     second = timed(work((1.0, 3.0, NORM), (8.0, 1.0, CONVOLUTION)), FACTORS)
     turned = Work(*(getattr(MIXED, name)[::-1] for name in ("parts_ms", "traits", "kind", "code")))
 
-    found = OperatorFit([first, second]).parts_ms(MIXED)
-    again = OperatorFit([second, timed(turned, FACTORS)]).parts_ms(turned)
+    found = OperatorFit([first, second]).predict(MIXED).parts_ms
+    again = OperatorFit([second, timed(turned, FACTORS)]).predict(turned).parts_ms
 
     np.testing.assert_allclose(found, again[::-1], rtol=1e-9)
+
+
+def many_operators(seed: int, count: int) -> Work:
+    """Operators of all sizes, no two alike."""
+    generator = np.random.default_rng(seed)
+    kind = generator.integers(0, len(FACTORS), count)
+    parts_ms = generator.lognormal(-3, 1.5, (count, 3))
+    return Work(parts_ms, generator.normal(0, 2, (count, 2)), kind, kind)
+
+
+def peak_bytes(call: Callable[[], object]) -> int:
+    """Most memory that a call takes at any moment."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_model_of_10_000_operators_takes_little_memory() -> None:
+    large = many_operators(0, 10_000)
+    fit = OperatorFit([timed(many_operators(seed, 40), FACTORS) for seed in range(1, 13)])
+
+    assert peak_bytes(lambda: fit.predict(large)) < 100e6
+    found = fit.predict(large)
+    each = np.concatenate(
+        [fit.predict(large.take(rows)).parts_ms for rows in np.split(np.arange(10_000), 4)]
+    )
+    np.testing.assert_allclose(found.parts_ms, each)
+    assert found.parts_ms.sum() == pytest.approx(timed(large, FACTORS).latency_ms, rel=0.25)
+
+
+def test_many_large_profiles_take_little_memory_and_still_tell_of_others() -> None:
+    profiles = [timed(many_operators(seed, 2_000), FACTORS) for seed in range(1, 13)]
+    other = many_operators(0, 40)
+    fits: list[OperatorFit] = []
+
+    assert peak_bytes(lambda: fits.append(OperatorFit(profiles))) < 200e6
+    truth = timed(other, FACTORS).latency_ms
+    assert fits[0].predict(other).parts_ms.sum() == pytest.approx(truth, rel=0.25)
+
+
+def test_a_network_of_very_small_operators_is_left_out_beside_large_ones() -> None:
+    profiles = [timed(many_operators(seed, 500), FACTORS) for seed in range(1, 4)]
+    dust = timed(many_operators(0, 9_000), FACTORS)
+
+    alone, beside = (OperatorFit(each).predict(MIXED) for each in (profiles, [*profiles, dust]))
+
+    np.testing.assert_allclose(alone.parts_ms, beside.parts_ms, rtol=0.1)
