@@ -11,8 +11,10 @@ import json
 import os
 import platform
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,6 +76,20 @@ def add_arguments(parser: argparse.ArgumentParser, repeats: int = 10) -> None:
     """Add the options that every benchmark has, for a benchmark with more of them."""
     parser.add_argument("--repeats", type=int, default=repeats, help="take each figure so often")
     parser.add_argument("--output", type=Path, help="also write NAME.json and NAME.md here")
+
+
+def add_kept(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a benchmark that need not measure again what it measured before."""
+    parser.add_argument("--kept", type=Path, help="folder that keeps what was measured")
+
+
+@contextmanager
+def kept_folder(options: argparse.Namespace) -> Iterator[Path]:
+    """Give the folder of ``--kept``, made where it is missing; a temporary one without it."""
+    with tempfile.TemporaryDirectory() as own:
+        folder: Path = options.kept or Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
 
 
 def report(

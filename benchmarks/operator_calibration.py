@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common import Table, add_arguments, publish
+from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publish
 from benchmarks.probe_accuracy import THREADS, Kept, probe, this_device
 from predictor.core.records import Target
+from predictor.core.wording import percent
 from predictor.cost.engine import TargetMeasurements
 from predictor.services.engines import open_engine
 from predictor.services.own_signatures import read_own_signatures, taken
@@ -74,11 +73,11 @@ def row(name: str, probes: int, found: tuple[Floats, Floats]) -> tuple[str, ...]
     return (
         name,
         str(probes),
-        f"{np.median(off):.1%}",
-        f"{np.quantile(off, 0.9):.1%}",
-        f"{off.max():.0%}",
-        f"{np.expm1(np.median(found[0])):+.1%}",
-        f"{found[1].mean():.0%}",
+        percent(float(np.median(off))),
+        percent(float(np.quantile(off, 0.9))),
+        percent(float(off.max())),
+        percent(float(np.expm1(np.median(found[0]))), signed=True),
+        percent(float(found[1].mean())),
     )
 
 
@@ -86,11 +85,9 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser, repeats=1)
-    parser.add_argument("--kept", type=Path, help="folder that keeps what was measured")
+    add_kept(parser)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as own:
-        folder = options.kept or Path(own)
-        folder.mkdir(parents=True, exist_ok=True)
+    with kept_folder(options) as folder:
         return _compare(options, Kept(folder))
 
 

@@ -20,7 +20,6 @@ import hashlib
 import json
 import random
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common import Table, add_arguments, publish
+from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publish
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.units import significant
@@ -273,12 +272,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser, repeats=1)
     parser.add_argument("--networks", type=Path, required=True, help="folder of ONNX files")
-    parser.add_argument("--kept", type=Path, help="folder that keeps what was measured")
+    add_kept(parser)
     parser.add_argument("--selectors", nargs="+", choices=SELECTORS, default=SELECTORS)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as own:
-        folder = options.kept or Path(own)
-        folder.mkdir(parents=True, exist_ok=True)
+    with kept_folder(options) as folder:
         return _compare(options, Kept(folder))
 
 
