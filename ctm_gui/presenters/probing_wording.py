@@ -18,6 +18,7 @@ from predictor.services.signatures import (
     adaptation_of,
     excluded_words,
     included_again_words,
+    outdated_film_words,
 )
 
 
@@ -39,6 +40,7 @@ def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
         (tr("Runtime"), _runtime(host, configuration)),
         (tr("Power"), _joined(host, ("power_source", "governor"))),
         (tr("Drift"), "" if drift is None else percent(drift)),
+        (tr("FiLM"), outdated_film_words(stored)),
         (tr("Left out"), ", ".join(excluded_words(facts))),
         (tr("Taken in again"), ", ".join(included_again_words(facts))),
     ]

@@ -23,6 +23,7 @@ from predictor.services.signatures import (
     adaptation_of,
     excluded_words,
     included_again_words,
+    outdated_film_words,
 )
 
 ID_DIGITS = 8
@@ -130,6 +131,8 @@ def signature_text(
     words = errors_in_words(fits)
     told = ["", words] if words else []
     told += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
+    if outdated := outdated_film_words(stored):
+        told += [f"FiLM: {outdated}"]
     told += [f"Left out: {printable(text)}" for text in excluded_words(facts)]
     told += [f"Taken in again: {printable(text)}" for text in included_again_words(facts)]
     models = ["", _changed_table(changed)] if changed else []

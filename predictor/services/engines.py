@@ -49,6 +49,14 @@ def ships_signature(device: Device) -> bool:
     )
 
 
+def network_in_use() -> str:
+    """Return the network that usual predictions come from, as ``FilmTuning`` names it.
+
+    Empty where the analytic engine stands in for it.
+    """
+    return "" if usual_engine_problem() else _learned().network
+
+
 @cache
 def usual_engine_problem() -> str:
     """Say why the analytic engine stands in for the learned one, empty where it does not."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
 from predictor.cost.film import FilmTuning
+from predictor.services.engines import network_in_use
 from predictor.services.own_signatures import FILM, film_of
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
@@ -25,6 +26,7 @@ __all__ = [
     "excluded_reasons",
     "excluded_words",
     "included_again_words",
+    "outdated_film_words",
 ]
 
 
@@ -37,10 +39,22 @@ ADAPTATIONS: Final[Mapping[str, str]] = {
 
 
 def adaptation_of(stored: StoredSignature) -> str:
-    """Return how predictions are adapted to a signature; see ``Prediction.adaptation``."""
-    if film_of(json.loads(stored.facts)) is not None:
+    """Return how predictions are adapted to a signature; see ``Prediction.adaptation``.
+
+    What was fine-tuned for another network has no part in them.
+    """
+    film = film_of(json.loads(stored.facts))
+    if film is not None and film.network == network_in_use():
         return "film"
     return "operators" if stored.timed else "posterior"
+
+
+def outdated_film_words(stored: StoredSignature) -> str:
+    """Say that FiLM was fine-tuned for a network that is not in use; empty where it was not."""
+    film = film_of(json.loads(stored.facts))
+    if film is None or film.network == network_in_use():
+        return ""
+    return "fine-tuned for another version of the network, so not used: fine-tune again"
 
 
 def excluded_reasons(facts: Mapping[str, Any]) -> dict[str, str]:

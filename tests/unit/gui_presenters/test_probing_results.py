@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from ctm_gui.presenters.probing_grids import result_grid
 from ctm_gui.presenters.probing_results import compared, result_rows
 from ctm_gui.presenters.probing_wording import ratio_text, signature_facts
 from predictor.core.records import Configuration, Measurement, Signature
+from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.services.probing import ProbeState, StoredProbe, StoredSignature
 
 
@@ -85,6 +87,7 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         },
         "configuration": {"provider": "CPUExecutionProvider"},
         "drift": 0.0123,
+        "film": FilmTuning("0" * 64, FilmBiases(np.zeros(2), np.zeros(2))).to_json(),
     }
     signature = Signature("s", "b", Configuration(), ("m",), active=True)
     stored = StoredSignature(signature, created_ns=0, facts=json.dumps(facts))
@@ -93,4 +96,5 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         "Machine": "bench, A76",
         "Runtime": "onnxruntime 1.31.0, CPUExecutionProvider",
         "Drift": "1.23 %",
+        "FiLM": "fine-tuned for another version of the network, so not used: fine-tune again",
     }

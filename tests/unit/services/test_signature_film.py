@@ -7,8 +7,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from predictor.cli.probe_json import signature_document
+from predictor.cli.probe_text import signature_text
 from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import (
@@ -20,15 +23,17 @@ from predictor.core.records import (
     Target,
 )
 from predictor.core.resources import resources_dir
+from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.probing.networks.pool import load_pool
 from predictor.services import signature_film
+from predictor.services.engines import network_in_use
 from predictor.services.ingestion import IngestionWorker
 from predictor.services.own_signatures import measurements_of, stored_signatures
 from predictor.services.prediction import predict
 from predictor.services.probing import Probing, StoredSignature, open_probing
 from predictor.services.signature_film import Adaptations, adaptations, median_error
 from predictor.services.signature_fit import left_out
-from predictor.services.signatures import adaptation_of
+from predictor.services.signatures import adaptation_of, outdated_film_words
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.arch.test_processes import modules_after
@@ -123,6 +128,24 @@ def test_a_signature_says_what_adapts_to_it_and_predictions_follow(
     probing.signatures.adapt(made, None)
     assert adaptation_of(active(probing)) == "posterior"
     assert prediction().latency_ms == plain.latency_ms
+
+
+def test_what_was_fine_tuned_for_another_network_has_no_part_and_is_said_to_be_outdated() -> None:
+    shift = np.zeros(4, np.float32)
+
+    def stored(network: str, timed: int = 0) -> StoredSignature:
+        film = FilmTuning(network, FilmBiases(shift, shift)).to_json()
+        signature = Signature("s", "b", CONFIGURATION, ("m",), active=True)
+        return StoredSignature(signature, 0, json.dumps({"film": film}), timed=timed)
+
+    current, foreign = stored(network_in_use()), stored("0" * 64)
+    assert (adaptation_of(current), outdated_film_words(current)) == ("film", "")
+    assert adaptation_of(foreign) == "posterior"
+    assert adaptation_of(stored("0" * 64, timed=3)) == "operators"
+    told = "FiLM: fine-tuned for another version of the network, so not used"
+    assert told in signature_text(foreign, [], [])
+    assert "FiLM: " not in signature_text(current, [], [])
+    assert signature_document(foreign, [], [])["adaptation"] == "posterior"
 
 
 @pytest.mark.parametrize("fact", [None, 3, {}, {"network": "a"}, {"network": "a", "gamma": "A"}])
