@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from ctm_gui.presenters.badges import Badge
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
 from ctm_gui.presenters.log_ticks import log_ticks
-from ctm_gui.presenters.widths import shared_widths
+from ctm_gui.presenters.widths import past_mark, shared_widths
 from ctm_gui.theme import Theme
 from ctm_gui.views.badges import BADGE_PX, badge_font, badge_width, paint_badge
 from ctm_gui.views.plots import hatch_lines
@@ -99,11 +99,15 @@ class LabelRuler:
         self._words: dict[str, float] = {}
         self._badges: dict[Badge, float] = {}
 
-    def width(self, bar: Bar) -> float:
-        """Return the pixels that a bar's label and badges take."""
+    def label_width(self, bar: Bar) -> float:
+        """Return the pixels that a bar's label takes."""
         if bar.label not in self._words:
             self._words[bar.label] = self._metrics.horizontalAdvance(bar.label)
-        return self._words[bar.label] + sum(map(self._badge_width, bar.badges))
+        return self._words[bar.label]
+
+    def width(self, bar: Bar) -> float:
+        """Return the pixels that a bar's label and badges take."""
+        return self.label_width(bar) + sum(map(self._badge_width, bar.badges))
 
     def _badge_width(self, badge: Badge) -> float:
         if badge not in self._badges:
@@ -181,18 +185,11 @@ class BarPainter:
             tick = QLineF(x, body.top() - 2, x, body.bottom() + 2)
             paint_haloed(painter, [tick], state.theme, 2.0)
         text = QColor(state.theme.bad if bar.over else state.theme.text)
-        x = self._words(painter, bar, row, self._label_x(bar, max(end, reach), x_of), text)
-        self._badges(painter, bar, row, x)
-
-    def _label_x(self, bar: Bar, end: float, x_of: Callable[[float], float]) -> float:
-        """Return where the label starts: after the bar, and after a bound that it would cover.
-
-        The bound of a rate lies to the right of the bar.
-        """
-        x = end + LABEL_GAP_PX
-        bound = x_of(bar.bound) if bar.bound is not None else 0.0
-        width = self._state.ruler.width(bar)
-        return bound + LABEL_GAP_PX if end < bound < x + width + LABEL_GAP_PX else x
+        mark = x_of(bar.bound) if bar.bound is not None else -math.inf
+        start = max(end, reach) + LABEL_GAP_PX
+        start = past_mark(start, state.ruler.label_width(bar), mark, row.right(), LABEL_GAP_PX)
+        x = self._words(painter, bar, row, start, text)
+        self._badges(painter, bar, row, x, mark)
 
     def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
         if bar.row in self._state.selected:
@@ -234,18 +231,20 @@ class BarPainter:
         painter.drawText(place, side, text)
         return x + QFontMetricsF(self._state.font).horizontalAdvance(text)
 
-    def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float) -> None:
+    def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float, mark: float) -> None:
         """Paint the badges after a label, then why the engine is in doubt where there is room."""
         state, font = self._state, badge_font(self._state.font)
         for badge in bar.badges:
-            x += LABEL_GAP_PX
-            frame = QRectF(x, row.center().y() - BADGE_PX / 2, badge_width(badge, font), BADGE_PX)
+            width = badge_width(badge, font)
+            x = past_mark(x + LABEL_GAP_PX, width, mark, row.right(), LABEL_GAP_PX)
+            frame = QRectF(x, row.center().y() - BADGE_PX / 2, width, BADGE_PX)
             if frame.right() > row.right():
                 return
             paint_badge(painter, frame, badge, state.theme, font)
             x = frame.right()
         painter.setFont(state.font)
         x += LABEL_GAP_PX
+        x = past_mark(x, row.right() - x, mark, math.inf, LABEL_GAP_PX)
         room = row.right() - x - 2
         if bar.doubt and room > _LEAST_DOUBT_PX:
             metrics = QFontMetricsF(state.font)
