@@ -126,9 +126,13 @@ def _memory_facts(facts: _Facts, root: Path) -> None:
     limit = system_files.memory_limit_bytes(root)
     if limit is not None and limit < total:
         facts.notes.append("A control group limits the memory.")
-        facts.add("dram_gb", limit / 1e9, "the control group's memory limit")
+        facts.add("dram_gb", _gb(limit), "the control group's memory limit")
     else:
-        facts.add("dram_gb", total / 1e9, "psutil, total memory")
+        facts.add("dram_gb", _gb(total), "psutil, total memory")
+
+
+def _gb(memory_bytes: int) -> float:
+    return round(memory_bytes / 1e9, 3)
 
 
 def _psutil_clock(facts: _Facts) -> None:
