@@ -12,13 +12,14 @@ from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
 from ctm_gui.presenters.probing_results import ResultRow
 from ctm_gui.presenters.probing_wording import ratio_text
 from ctm_gui.translation import tr
-from predictor.core.records import Prediction
-from predictor.core.units import format_count
+from predictor.core.units import LatencyUnit, format_count
 from predictor.core.wording import (
     NOTHING,
     adaptation_name,
     configuration_text,
+    interval_text,
     local_time,
+    number,
     percent,
     shown,
 )
@@ -165,22 +166,15 @@ def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
                 key,
                 tr("{title} (ms)").format(title=title),
                 [p.latency_ms for p in predictions],
-                milliseconds,
+                number,
             ),
             _words(
                 f"{key}80",
                 tr("{title}, 80 % interval (ms)").format(title=title),
-                [_interval(p) for p in predictions],
+                [interval_text(p, LatencyUnit.MS) for p in predictions],
             ),
         ]
     return Grid(len(changes), columns)
-
-
-def _interval(prediction: Prediction) -> str:
-    low, high = prediction.low80_ms, prediction.high80_ms
-    if low is None or high is None:
-        return NOTHING
-    return tr("{low} to {high}").format(low=milliseconds(low), high=milliseconds(high))
 
 
 def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str]) -> Grid:
@@ -234,8 +228,8 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
                 tr("Adapted by"),
                 [adaptation_name(adaptation_of(stored)) for stored in signatures],
                 tr(
-                    "How predictions are adapted to it: by a Bayesian posterior, with FiLM of "
-                    "the network fine-tuned before it or as it ships."
+                    "How predictions are adapted to it: by the times of its networks' operators, "
+                    "by FiLM of the network fine-tuned to it, or by a Bayesian posterior alone."
                 ),
             ),
         ],

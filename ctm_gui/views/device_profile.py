@@ -91,8 +91,8 @@ class DeviceProfile(QWidget):
             peers = sum(d.family is device.family and d.id != device.id for d in devices)
             self.title.setText(
                 tr(
-                    "Each value among those of the other {peers} devices of the kind "
-                    "{kind} that state it."
+                    "Where each value stands among those of the other {peers} devices of the "
+                    "family {kind}, as far as they state it."
                 ).format(peers=peers, kind=FAMILY_WORDS[device.family])
             )
         self.setAccessibleDescription("; ".join(_describe(row) for row in self.rows))

@@ -55,7 +55,9 @@ class SettingsDialog(QDialog):
         layout.addLayout(form)
         layout.addStretch(1)
         layout.addWidget(
-            _words(tr("They are kept in {path}.").format(path=printable(str(settings.path))))
+            _words(
+                tr("The settings are kept in {path}.").format(path=printable(str(settings.path)))
+            )
         )
         layout.addWidget(buttons)
         self.resize(_WIDTH_PX, layout.heightForWidth(_WIDTH_PX))

@@ -7,12 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from ctm_gui.presenters.probing_grids import result_grid
+from ctm_gui.presenters.probing_grids import changes_grid, result_grid
 from ctm_gui.presenters.probing_results import compared, result_rows
 from ctm_gui.presenters.probing_wording import ratio_text, signature_facts
-from predictor.core.records import Configuration, Measurement, Signature
+from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.services.probing import ProbeState, StoredProbe, StoredSignature
+from predictor.services.signature_use import BeforeAfter
 
 
 def measurement(name: str, value_ms: float, samples_ns: tuple[int, ...] = ()) -> Measurement:
@@ -98,3 +99,26 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         "Drift": "1.23 %",
         "FiLM": "fine-tuned for another version of the network, so not used: fine-tune again",
     }
+
+
+def test_what_a_signature_changes_is_written_as_in_the_comparison() -> None:
+    def prediction(latency_ms: float) -> Prediction:
+        return Prediction(
+            "m.onnx",
+            "f",
+            "b",
+            Configuration(),
+            "engine",
+            Basis.PROBED,
+            latency_ms,
+            low80_ms=latency_ms / 2,
+            high80_ms=latency_ms * 2,
+        )
+
+    grid = changes_grid([BeforeAfter(prediction(1234.5), prediction(20.0))])
+    assert [column.text(0) for column in grid.columns[1:]] == [
+        "1230",
+        "617 – 2470",
+        "20",
+        "10 – 40",
+    ]
