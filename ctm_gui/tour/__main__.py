@@ -1,12 +1,15 @@
 """Drives the real application through every view with real models and saves pictures of it.
 
 ``python3 run.py tour DIR`` runs it. Each scene is taken in the light and the dark theme and in two
-sizes, so that a person can look at what the program shows before it ships.
+sizes, so that a person can look at what the program shows before it ships. With ``--store FILE``
+the scenes are those of a store with a signature of this machine, of which a copy is used.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -17,6 +20,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from ctm_gui.application import Application
 from ctm_gui.theme import ThemeChoice
 from ctm_gui.tour.scenes import SCENES, Scene
+from ctm_gui.tour.signature_scenes import SIGNATURE_SCENES
 from ctm_gui.tour.waiting import REPAINT_MS, settle, turn, wait
 from predictor.core.errors import HostError
 from predictor.core.libraries import settle_libraries
@@ -25,11 +29,13 @@ SIZES = ((1280, 800), (1920, 1080))
 THEMES = (ThemeChoice.LIGHT, ThemeChoice.DARK)
 
 
-def take(directory: Path) -> list[Path]:
+def take(directory: Path, kept: Path | None = None) -> list[Path]:
     """Play every scene and save its pictures.
 
     Args:
         directory: where the PNG files go; made if missing.
+        kept: a store with a signature of this machine, whose scenes are played on a copy of it;
+            None for those of an empty one.
 
     Returns:
         The files, in the order of the scenes.
@@ -40,11 +46,15 @@ def take(directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ctm-tour-") as name:
         folder = Path(name)
-        app = Application(folder / "store.sqlite", folder / "settings.ini")
+        store = folder / "store.sqlite"
+        if kept is not None:
+            shutil.copyfile(kept, store)
+        app = Application(store, folder / "settings.ini")
         app.start()
         wait(lambda: app.window.central.is_built)
         try:
-            return [path for scene in SCENES for path in _pictures(app, scene, folder, directory)]
+            scenes = SCENES if kept is None else SIGNATURE_SCENES
+            return [path for scene in scenes for path in _pictures(app, scene, folder, directory)]
         finally:
             app.window.close()
             app.close()
@@ -74,23 +84,29 @@ def _window_of(app: Application, scene: Scene) -> QWidget:
     return found[-1] if found else app.window
 
 
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="tour", description="Save pictures of every view.")
+    made.add_argument("folder", metavar="DIR", type=Path, help="where the pictures go")
+    made.add_argument(
+        "--store", type=Path, metavar="FILE", help="one with a signature of this machine; copied"
+    )
+    return made
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Take the tour; without a display Qt draws offscreen."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    if len(arguments) != 1:
-        print("usage: python3 run.py tour DIR", file=sys.stderr)  # noqa: T201 - a command
-        return 2
+    options = _parser().parse_args(argv)
     if sys.platform == "linux" and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     settle_libraries()
     try:
-        files = take(Path(arguments[0]))
+        files = take(options.folder, options.store)
     except HostError as error:
         print(f"tour: {error}", file=sys.stderr)  # noqa: T201 - a command
         return error.exit_code
-    print(f"{len(files)} pictures in {arguments[0]}")  # noqa: T201 - a command
+    print(f"{len(files)} pictures in {options.folder}")  # noqa: T201 - a command
     QApplication.quit()
     return 0
 

@@ -72,7 +72,7 @@ def _report(app: Application, _: Path) -> None:
 
 
 def _history(app: Application, _: Path) -> None:
-    _close_dialogs(app)
+    close_dialogs(app)
     app.window.show_tab(HISTORY_TAB)
     view = app.window.central.history_view
     wait(lambda: view.is_built and len(view.desk.data) > 0 and not view.desk.busy)
@@ -95,12 +95,12 @@ def _record(app: Application, _: Path) -> None:
 
 
 def _about(app: Application, _: Path) -> None:
-    _close_dialogs(app)
+    close_dialogs(app)
     app.window.about()
 
 
 def _frames_per_second(app: Application, _: Path) -> None:
-    _close_dialogs(app)
+    close_dialogs(app)
     app.window.show_tab(COMPARE_TAB)
     app.window.what_if_bar.unit_changed.emit(LatencyUnit.FPS)
 
@@ -201,15 +201,18 @@ def _device_comparison(app: Application, _: Path) -> None:
     view.comparison.choose("rtx4090")
 
 
-def _this_machine(app: Application, _: Path) -> None:
+def this_machine(app: Application, _: Path) -> None:
+    """Show the form of this machine, with what is detected of it."""
     view = app.window.central.devices_view
+    app.window.show_tab(DEVICES_TAB)
+    wait(lambda: view.is_built)
     view.pages.setCurrentIndex(FORM_PAGE)
     view.detect_button.click()
     wait(lambda: view.form.fields.id == "this-machine")
 
 
 def _probe_target(app: Application, _: Path) -> None:
-    _close_dialogs(app)
+    close_dialogs(app)
     wizard = app.open_wizard()
     wait(lambda: wizard.is_built)
     wizard.target_page.choose(Way.SSH)
@@ -270,17 +273,18 @@ def _settings(app: Application, _: Path) -> None:
 
 
 def _palette(app: Application, _: Path) -> None:
-    _close_dialogs(app)
+    close_dialogs(app)
     palette = app.window.assistance.show_palette()
     palette.edit.setText("o")
 
 
 def _help(app: Application, _: Path) -> None:
-    _close_dialogs(app)
+    close_dialogs(app)
     app.window.assistance.show_help("compare")
 
 
-def _close_dialogs(app: Application) -> None:
+def close_dialogs(app: Application) -> None:
+    """Close every dialog of the window."""
     for dialog in app.window.findChildren(QDialog):
         dialog.close()
 
@@ -310,7 +314,7 @@ SCENES = (
     Scene("14-lower-form", _lower_form),
     Scene("15-profile", _profile),
     Scene("16-device-comparison", _device_comparison),
-    Scene("17-this-machine", _this_machine),
+    Scene("17-this-machine", this_machine),
     Scene("17b-settings", _settings, of=QDialog, sized=False),
     Scene("17c-palette", _palette, of=QDialog, sized=False),
     Scene("17d-help", _help, of=QDialog, sized=False),

@@ -1,0 +1,112 @@
+"""The scenes of a store with a signature of this machine: what its predictions and pages show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QDialog, QInputDialog
+
+from ctm_gui.application import Application
+from ctm_gui.tour.scenes import Scene, close_dialogs, sample_models, this_machine
+from ctm_gui.tour.waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
+from ctm_gui.views.tab_places import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
+from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
+from ctm_gui.wizard.window import ProbingWizard
+from predictor.core.errors import HostError
+from predictor.devices.detection import THIS_MACHINE_ID
+
+_TUNING_MS = 10 * SETTLE_MS
+
+
+def _compare(app: Application, folder: Path) -> None:
+    this_machine(app, folder)
+    selection = app.workspace.selection
+    selection.select([device.id for device in selection.devices], selected=False)
+    selection.select([THIS_MACHINE_ID, "rpi5", "i7-1165g7"], selected=True)
+    app.window.what_if_bar.threads_changed.emit(1)
+    app.window.open_paths([str(path) for path in sample_models()])
+    app.window.show_tab(COMPARE_TAB)
+
+
+def _operators(app: Application, _: Path) -> None:
+    app.window.show_tab(OPERATORS_TAB)
+
+
+def _history(app: Application, _: Path) -> None:
+    app.window.show_tab(HISTORY_TAB)
+    view = app.window.central.history_view
+    wait(lambda: view.is_built and len(view.desk.data) > 0 and not view.desk.busy)
+
+
+def _result(app: Application, _: Path) -> None:
+    wizard = app.open_wizard()
+    wait(lambda: wizard.is_built and wizard.stored_button.isEnabled())
+    wizard.stored_button.click()
+    _assessed(wizard)
+
+
+def _tune(app: Application, _: Path) -> None:
+    button = app.open_wizard().result_page.tune_button
+    if not button.isEnabled():
+        raise HostError("the tour", button.toolTip(), "choose another store")
+    button.click()
+
+
+def _tuning(app: Application, _: Path) -> None:
+    wizard = app.open_wizard()
+    _dialog(wizard).start_button.click()
+    wait(lambda: wizard.desk.tuning.progress is not None)
+
+
+def _tuned(app: Application, _: Path) -> None:
+    wizard = app.open_wizard()
+    wait(lambda: wizard.desk.tuning.found is not None, limit_ms=_TUNING_MS)
+    _assessed(wizard)
+
+
+def _several(app: Application, _: Path) -> None:
+    """Leave a network out, so that there is one more signature, and compare it with another."""
+    wizard = app.open_wizard()
+    _dialog(wizard).close()
+    page, shelf = wizard.result_page, wizard.desk.shelf
+    before = len(shelf.signatures)
+    page.table.select_rows([0], 0)
+    page.exclude_button.click()
+    question = page.findChildren(QInputDialog)[-1]
+    question.setTextValue("a backup ran")
+    question.accept()
+    wait(lambda: len(shelf.signatures) > before)
+    _assessed(wizard)
+    page.compare_box.setCurrentIndex(1)
+    page.compare_box.activated.emit(1)
+    settle(app, "several")
+    _assessed(wizard)
+
+
+def _afterwards(app: Application, _: Path) -> None:
+    close_dialogs(app)
+    app.window.show_tab(COMPARE_TAB)
+
+
+def _assessed(wizard: ProbingWizard) -> None:
+    turn(REPAINT_MS)
+    fit = wizard.result_page.fit
+    wait(lambda: "median error" in fit.text() and "…" not in fit.text())
+
+
+def _dialog(wizard: ProbingWizard) -> FineTuneDialog:
+    return wizard.findChildren(FineTuneDialog)[-1]
+
+
+SIGNATURE_SCENES = (
+    Scene("1-compare", _compare),
+    Scene("2-operators", _operators),
+    Scene("3-history", _history),
+    Scene("4-result", _result, of=QDialog),
+    Scene("5-tune", _tune, of=FineTuneDialog, sized=False),
+    Scene("6-tuning", _tuning, of=FineTuneDialog, sized=False),
+    Scene("7-tuned", _tuned, of=FineTuneDialog, sized=False),
+    Scene("8-several", _several, of=QDialog),
+    Scene("9-compare-afterwards", _afterwards),
+    Scene("10-history-afterwards", _history),
+)
