@@ -13,7 +13,7 @@ from predictor.cli.tables import render_table
 from predictor.core.records import Basis, Device, Prediction, Target
 from predictor.core.text import printable, shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
-from predictor.core.wording import percent
+from predictor.core.wording import adaptation_name, percent
 from predictor.services.assumptions import assumptions
 from predictor.services.attention import operators_gaze, token_label
 from predictor.services.fastest import fastest_sentence
@@ -24,10 +24,6 @@ from predictor.services.prediction import OperatorTable, explain
 _NOTHING = "—"
 _OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")
 _OPERATOR_RIGHT = "   rrrrr"
-_ADAPTED = {
-    "film": "FiLM fine-tuned to the signature",
-    "operators": "by operator times of the signature",
-}
 _LOOKS = "Looks mostly at"
 
 
@@ -158,8 +154,8 @@ def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
     remarks = [prediction.problem, prediction.out_of_distribution]
     if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
         remarks.append(f"predicted {significant(prediction.predicted_ms)} ms")
-    if prediction.adaptation in _ADAPTED:
-        remarks.append(_ADAPTED[prediction.adaptation])
+    if prediction.adaptation:
+        remarks.append(f"adapted by {adaptation_name(prediction.adaptation)}")
     if budget_ms is not None and prediction.latency_ms is not None:
         meets = prediction.latency_ms <= budget_ms
         remarks.append(f"{'meets' if meets else 'over'} {significant(budget_ms)} ms")

@@ -12,7 +12,7 @@ from predictor.cli.probe_json import signature_document
 from predictor.cli.probe_text import adapted_text, signature_text
 from predictor.cli.progress_line import progress_on
 from predictor.core.errors import InputError
-from predictor.core.records import Device, Measurement
+from predictor.core.records import Device, Measurement, adaptation_by
 from predictor.services.catalogue import load_catalogue
 from predictor.services.ingestion import IngestionWorker
 from predictor.services.probing import Probing, StoredSignature
@@ -87,8 +87,7 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
         }
         if by == "film" or found.film_is_better:
             film = found.film
-    plain = "operators" if stored.timed else "posterior"
-    chosen = plain if film is None else "film"
+    chosen = adaptation_by(fine_tuned=film is not None, by_operators=stored.timed > 0)
     if chosen != adaptation_of(stored):
         signature_id = probing.signatures.adapt(signature_id, film)
     if options.json:

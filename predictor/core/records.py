@@ -189,16 +189,22 @@ class Prediction:
 
     @property
     def adaptation(self) -> str | None:
-        """How the number was adapted to the target; None where it was not.
-
-        "posterior" over latencies of whole networks, "operators" over their operators' times too,
-        "film" for fine-tuned FiLM with a posterior of the rest on top of it.
-        """
+        """How the number was adapted to the target, as ``adaptation_by``; None where it was not."""
         if self.basis is not Basis.PROBED:
             return None
-        if self.fine_tuned:
-            return "film"
-        return "operators" if self.by_operators else "posterior"
+        return adaptation_by(fine_tuned=self.fine_tuned, by_operators=self.by_operators)
+
+
+def adaptation_by(*, fine_tuned: bool, by_operators: bool) -> str:
+    """Return how predictions are adapted to a target that was measured.
+
+    Returns:
+        "posterior" over latencies of whole networks, "operators" over their operators' times too,
+        "film" for fine-tuned FiLM with a posterior of the rest on top of it.
+    """
+    if fine_tuned:
+        return "film"
+    return "operators" if by_operators else "posterior"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from predictor.core.errors import InputError
-from predictor.core.records import Measurement
+from predictor.core.records import Measurement, adaptation_by
 from predictor.cost.film import FilmTuning
 from predictor.services.engines import network_in_use
 from predictor.services.own_signatures import FILM, film_of
@@ -39,14 +39,13 @@ ADAPTATIONS: Final[Mapping[str, str]] = {
 
 
 def adaptation_of(stored: StoredSignature) -> str:
-    """Return how predictions are adapted to a signature; see ``Prediction.adaptation``.
+    """Return how predictions are adapted to a signature; see ``adaptation_by``.
 
     What was fine-tuned for another network has no part in them.
     """
     film = film_of(json.loads(stored.facts))
-    if film is not None and film.network == network_in_use():
-        return "film"
-    return "operators" if stored.timed else "posterior"
+    fine_tuned = film is not None and film.network == network_in_use()
+    return adaptation_by(fine_tuned=fine_tuned, by_operators=stored.timed > 0)
 
 
 def outdated_film_words(stored: StoredSignature) -> str:

@@ -172,11 +172,15 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fine_tuned", "by_operators", "adaptation"),
-    [(False, False, "posterior"), (False, True, "operators"), (True, False, "film")],
+    ("fine_tuned", "by_operators", "adaptation", "words"),
+    [
+        (False, False, "posterior", "posterior"),
+        (False, True, "operators", "operator times"),
+        (True, False, "film", "FiLM and posterior"),
+    ],
 )
 def test_text_and_document_name_the_adaptation(
-    model: Model, fine_tuned: bool, by_operators: bool, adaptation: str
+    model: Model, fine_tuned: bool, by_operators: bool, adaptation: str, words: str
 ) -> None:
     target, plain = pair(
         "A", 1.0, signature="5" * 32, fine_tuned=fine_tuned, by_operators=by_operators
@@ -188,8 +192,7 @@ def test_text_and_document_name_the_adaptation(
     (entry,) = document["predictions"]  # type: ignore[misc]
     assert (entry["signature"], entry["adaptation"]) == ("5" * 32, adaptation)
     line = table(model, QUIET, (target, prediction))[1]
-    assert ("FiLM fine-tuned to the signature" in line) is fine_tuned
-    assert ("by operator times of the signature" in line) is by_operators
+    assert line.rstrip().endswith(f"adapted by {words}")
 
 
 @pytest.mark.parametrize(
