@@ -11,15 +11,17 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.presenters.probing import ProbingDesk
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.theme import LIGHT, apply_theme
 from ctm_gui.views.main_window import MainWindow
+from ctm_gui.wizard.window import ProbingWizard
 from predictor.services.catalogue import Catalogue, load_catalogue
 from predictor.services.history import open_history
 from predictor.services.ingestion import IngestionWorker
@@ -104,6 +106,38 @@ def workspace(
     workspace.start()
     yield workspace
     workspace.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "store.db"
+
+
+@pytest.fixture
+def desk(workspace: Workspace, store: Path) -> Iterator[ProbingDesk]:
+    desk = ProbingDesk(store, workspace)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def make_wizard(qtbot: QtBot, desk: ProbingDesk) -> Iterator[Callable[[], ProbingWizard]]:
+    """Open a wizard; it is deleted here and not whenever garbage is collected, on any thread."""
+    made: list[ProbingWizard] = []
+
+    def make() -> ProbingWizard:
+        wizard = ProbingWizard(desk)
+        made.append(wizard)
+        wizard.set_theme(LIGHT)
+        wizard.show()
+        qtbot.waitUntil(lambda: wizard.is_built)
+        return wizard
+
+    yield make
+    for wizard in made:
+        wizard.close()
+        wizard.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 @pytest.fixture

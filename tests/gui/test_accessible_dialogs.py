@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from PySide6.QtWidgets import QApplication, QDialog, QInputDialog
-from pytestqt.qtbot import QtBot
 
-from ctm_gui.presenters.probing import ProbingDesk
 from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_results import ResultRow
 from ctm_gui.presenters.probing_run import HostKeyQuestion
@@ -39,15 +37,8 @@ def wrong_with(window: QDialog) -> list[object]:
 
 
 @pytest.fixture
-def wizard(qtbot: QtBot, workspace: Workspace, tmp_path: Path) -> Iterator[ProbingWizard]:
-    desk = ProbingDesk(tmp_path / "store" / "store.db", workspace)
-    wizard = ProbingWizard(desk)
-    qtbot.addWidget(wizard)
-    wizard.show()
-    qtbot.waitUntil(lambda: wizard.is_built)
-    yield wizard
-    wizard.close()
-    desk.close()
+def wizard(make_wizard: Callable[[], ProbingWizard]) -> ProbingWizard:
+    return make_wizard()
 
 
 @THEMES

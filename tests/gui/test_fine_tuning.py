@@ -6,13 +6,13 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -36,32 +36,15 @@ SHIPPED, TUNED = "posterior", "FiLM and posterior"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return tmp_path / "store" / "store.db"
-
-
-@pytest.fixture
-def desk(workspace: Workspace, store: Path) -> Iterator[ProbingDesk]:
-    desk = ProbingDesk(store, workspace)
-    yield desk
-    desk.close()
-
-
-@pytest.fixture
 def show(
-    desk: ProbingDesk, store: Path, workspace: Workspace, qtbot: QtBot
-) -> Iterator[Callable[[list[float]], ProbingWizard]]:
-    """Show the signature of some latencies; the wizard is deleted on this thread."""
-    made: list[ProbingWizard] = []
+    make_wizard: Callable[[], ProbingWizard], store: Path, workspace: Workspace, qtbot: QtBot
+) -> Callable[[list[float]], ProbingWizard]:
+    """Show the signature of some latencies."""
 
     def make(latency_ms: list[float]) -> ProbingWizard:
         target = probe_target(workspace.library.entries[0].device, 1)
         signed(store, target.device.id, target.configuration, latency_ms)
-        wizard = ProbingWizard(desk)
-        made.append(wizard)
-        wizard.set_theme(LIGHT)
-        wizard.show()
-        qtbot.waitUntil(lambda: wizard.is_built)
+        wizard = make_wizard()
         qtbot.waitUntil(wizard.stored_button.isEnabled, timeout=WAIT_MS)
         click(qtbot, wizard.stored_button)
         fit = wizard.result_page.fit
@@ -69,11 +52,7 @@ def show(
         qtbot.waitUntil(lambda: odd in fit.text() and "Working" not in fit.text(), timeout=WAIT_MS)
         return wizard
 
-    yield make
-    for wizard in made:
-        wizard.close()
-        wizard.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    return make
 
 
 def dialog_of(wizard: ProbingWizard, qtbot: QtBot) -> FineTuneDialog:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -18,7 +18,7 @@ from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_plan import SELECTORS, Planned
 from ctm_gui.presenters.probing_run import HostKeyQuestion, Phase
 from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.theme import DARK, LIGHT
+from ctm_gui.theme import DARK
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.result_page import ResultPage
@@ -43,38 +43,6 @@ from tests.unit.probing.plans import QUICK
 
 WAIT_MS = 60_000
 LEFT = Qt.MouseButton.LeftButton
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return tmp_path / "store" / "store.db"
-
-
-@pytest.fixture
-def desk(workspace: Workspace, store: Path) -> Iterator[ProbingDesk]:
-    desk = ProbingDesk(store, workspace)
-    yield desk
-    desk.close()
-
-
-@pytest.fixture
-def make_wizard(qtbot: QtBot, desk: ProbingDesk) -> Iterator[Callable[[], ProbingWizard]]:
-    """Open a wizard; it is deleted here and not whenever garbage is collected, on any thread."""
-    made: list[ProbingWizard] = []
-
-    def make() -> ProbingWizard:
-        wizard = ProbingWizard(desk)
-        made.append(wizard)
-        wizard.set_theme(LIGHT)
-        wizard.show()
-        qtbot.waitUntil(lambda: wizard.is_built)
-        return wizard
-
-    yield make
-    for wizard in made:
-        wizard.close()
-        wizard.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 @pytest.fixture

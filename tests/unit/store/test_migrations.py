@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from predictor.store import (
     signatures,
     targets,
 )
-from predictor.store.database import backup_path, open_database
+from predictor.store.database import Database, backup_path, open_database
 from predictor.store.migrations import Migration
 from predictor.store.probe_sessions import ProbeState, SessionState, StoredProbe
 
@@ -66,6 +67,16 @@ def filled(store: Path) -> Path:
     return store
 
 
+@pytest.fixture
+def opened(tmp_path: Path, sample: Path) -> Iterator[Database]:
+    """A copy of a shipped store, opened and so migrated."""
+    path = tmp_path / sample.name
+    shutil.copy(sample, path)
+    database = open_database(path)
+    yield database
+    database.close()
+
+
 def test_names_are_distinct_and_in_order() -> None:
     names = [migration.name for migration in migrations.MIGRATIONS]
     assert names == sorted(set(names))
@@ -76,14 +87,7 @@ def test_every_shipped_schema_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.stem)
-def test_a_store_of_every_shipped_schema_opens_with_all_its_records(
-    tmp_path: Path, sample: Path
-) -> None:
-    path = tmp_path / sample.name
-    shutil.copy(sample, path)
-
-    opened = open_database(path)
-
+def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Database) -> None:
     pi = Configuration("onnxruntime", Precision.FP32, 4, 1)
     signature = "20000000000000000000000000000000"
     assert maintenance.problems(opened) == []
@@ -108,15 +112,10 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(
         "resnet50.onnx", "ab" * 32, "rpi5", pi, "closertome/1", Basis.PROBED, 5.25, 5.0, 5.5, 4.5,
         6.0, 2.0, fits_memory=True, signature=signature, flagged_operators=("Loop_3",)
     )  # fmt: skip
-    opened.close()
 
 
 @pytest.mark.parametrize("sample", SAMPLES[1:], ids=lambda s: s.stem)
-def test_probe_sessions_of_every_schema_that_has_them_open(tmp_path: Path, sample: Path) -> None:
-    path = tmp_path / sample.name
-    shutil.copy(sample, path)
-    opened = open_database(path)
-
+def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> None:
     old, session = probe_sessions.every(opened)
     assert (old.probes, old.facts) == ((), "{}")
 
@@ -138,15 +137,10 @@ def test_probe_sessions_of_every_schema_that_has_them_open(tmp_path: Path, sampl
     assert measured.samples_ns == (2_000_000, 2_100_000)
     (signature,) = signatures.stored(opened)
     assert (signature.facts, signature.session_id, signature.deleted_ns) == ("{}", None, None)
-    opened.close()
 
 
 @pytest.mark.parametrize("sample", SAMPLES[2:], ids=lambda s: s.stem)
-def test_marks_and_truth_of_every_schema_that_has_them_open(tmp_path: Path, sample: Path) -> None:
-    path = tmp_path / sample.name
-    shutil.copy(sample, path)
-    opened = open_database(path)
-
+def test_marks_and_truth_of_every_schema_that_has_them_open(opened: Database) -> None:
     (kept,) = predictions.recent(opened, 10)
     assert (kept.tags, kept.note) == (("release 2", "rpi"), "before the new cooler")
     (measured,) = [m for m in measurements.every(opened) if m.measurement.device_id == "tesla-t4"]
@@ -160,35 +154,26 @@ def test_marks_and_truth_of_every_schema_that_has_them_open(tmp_path: Path, samp
     assert restored.prediction.predicted_ms == 1.25
     assert restored.settings == '{"program": "0.1.0", "dimensions": {"batch": 1}}'
     assert [m.measurement.value_ms for m in measurements.of_predicted(opened)][-1] == 225.0
-    opened.close()
 
 
 @pytest.mark.parametrize("sample", SAMPLES[3:], ids=lambda s: s.stem)
-def test_who_measured_is_told_by_every_schema_that_knows(tmp_path: Path, sample: Path) -> None:
-    path = tmp_path / sample.name
-    shutil.copy(sample, path)
-    opened = open_database(path)
+def test_who_measured_is_told_by_every_schema_that_knows(opened: Database) -> None:
     with opened.transaction() as connection:
         connection.execute("UPDATE predictions SET deleted_ns = NULL")
     told = {p.prediction.device_id: p.prediction.provenance for p in predictions.recent(opened, 9)}
     assert told == {"a100": "MLPerf: median", "tesla-t4": "", "rpi5": ""}
-    opened.close()
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.stem)
 def test_how_a_prediction_was_adapted_is_told_by_every_schema_that_knows(
-    tmp_path: Path, sample: Path
+    opened: Database, sample: Path
 ) -> None:
-    path = tmp_path / sample.name
-    shutil.copy(sample, path)
-    opened = open_database(path)
     if sample.stem >= "0003":
         with opened.transaction() as connection:
             connection.execute("UPDATE predictions SET deleted_ns = NULL")
     told = {p.prediction.latency_ms: p.prediction.adaptation for p in predictions.recent(opened, 9)}
     assert told[5.25] == "posterior"
     assert told.get(5.1) == ("film" if sample.stem >= "0006" else None)
-    opened.close()
 
 
 def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path: Path) -> None:
