@@ -14,6 +14,7 @@ from predictor.probing.importers.records import OperatorTime
 
 _MOST_MS: Final = 0.01  # that a profiler may add to an entry
 _LEAST_SHARE: Final = 0.2  # of an entry that is not the profiler's
+_FOR_THE_NEXT: Final = "ReorderInput"  # onnxruntime's, before a convolution
 
 
 def times_of_operators(
@@ -22,7 +23,8 @@ def times_of_operators(
     """Return how long the operators of a graph took; None where no entry is one of its operators.
 
     A profiled run takes longer than others. What it takes more is the profiler's, as much for each
-    entry; then the entries are made to sum to the latency that was measured without it.
+    entry; then the entries are made to sum to the latency that was measured without it. What the
+    runtime put in, to turn a tensor over for an operator, counts for that operator.
 
     Args:
         graph: that was profiled; its operators have the names of the file's nodes.
@@ -36,10 +38,16 @@ def times_of_operators(
     own = np.maximum(time_ms - added, _LEAST_SHARE * time_ms)
     own *= latency_ms / own.sum()
     groups = match_operators(entries, _names(graph)).groups
-    known = [place for place, group in enumerate(groups) if group]
-    if not known:
+    known = np.array([place for place, group in enumerate(groups) if group])
+    if not len(known):
         return None
-    return OperatorTimes([groups[place] for place in known], own[known])
+    before = np.searchsorted(known, np.arange(len(entries)), "right") - 1
+    after = np.minimum(before + 1, len(known) - 1)
+    first = np.array([entry.op_type == _FOR_THE_NEXT for entry in entries]) | (before < 0)
+    first[known] = False
+    whole = np.zeros(len(known))
+    np.add.at(whole, np.where(first, after, before), own)
+    return OperatorTimes([groups[place] for place in known], whole)
 
 
 def _names(graph: OperatorGraph) -> list[OperatorNames]:

@@ -2,17 +2,20 @@
 
 A runtime names what it fused after one of its nodes, after several of them, or after the tensor
 that comes out. So an entry is looked for among node names, then among output tensors, then part by
-part. What the runtime swallowed has no entry of its own: it joins the entry that it runs inside.
+part. One that is named after nothing but its own type is looked for by what it is made of, in the
+order of running. What the runtime swallowed has no entry of its own: it joins the entry that it
+runs inside; a convolution or a product never does.
 
 Forms that are known, with the tool that writes them: ``a + b`` and ``a || b``, ``PWN(a, b)`` and
 ``{ForeignNode[a...b]}`` (TensorRT); ``tensor_nchwc``, ``tensor_token_7``, ``node/MatMulAddFusion``,
-``Conv_3`` for a node without a name (onnxruntime); ``[tensor, tensor]:3`` (TFLite).
+``Conv_3`` for a node without a name, ``Gelu`` (onnxruntime); ``[tensor, tensor]:3`` (TFLite).
+``node_output_0`` is how exporters of PyTorch name a tensor.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from predictor.probing.importers.records import OperatorTime
@@ -20,8 +23,39 @@ from predictor.probing.importers.records import OperatorTime
 _SEPARATORS = re.compile(r"\s\+\s|\s\|\|\s|\s*[,;]\s*|\s*\|\s*")
 _WRAPPED = re.compile(r"^(?:\w+\((?P<call>.*)\)|\[(?P<tensors>.*)\](?::\d+)?)$")
 _FOREIGN = re.compile(r"^\{?ForeignNode\[(?P<first>.+?)\.\.\.(?P<last>.+?)\]\}?$")
-_SUFFIX = re.compile(r"(?:_nchwc|_token_\d+|_fused|_quant|_QuantizeLinear|:\d+|/\w*Fusion/?\w*)$")
+_SUFFIX = re.compile(
+    r"(?:_nchwc|_token_\d+|_fused|_quant|_QuantizeLinear|_bn|_output_\d+|:\d+|/\w*Fusion/?\w*)$"
+)
 _UNNAMED = re.compile(r"^(?P<type>[A-Za-z]\w*)_(?P<index>\d+)$")
+_CONTRACTIONS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """What onnxruntime makes an operator of.
+
+    Attributes:
+        anchor: the type that no other operator of the pattern has.
+        before: types of what comes before it.
+        after: types of what comes after it.
+        most: how many operators there are at most.
+    """
+
+    anchor: str
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+    most: int = 1
+
+
+_GELU = _Pattern("Erf", frozenset({"Div", "Mul"}), frozenset({"Add", "Mul"}), 5)
+_PATTERNS: Mapping[str, _Pattern] = {
+    "BiasGelu": _GELU,
+    "FastGelu": _Pattern("Tanh", frozenset({"Add", "Mul", "Pow"}), frozenset({"Add", "Mul"}), 8),
+    "Gelu": _GELU,
+    "HardSigmoid": _Pattern("HardSwish"),
+    "QuickGelu": _Pattern("Sigmoid", after=frozenset({"Mul"}), most=2),
+    "SkipLayerNormalization": _Pattern("LayerNormalization", before=frozenset({"Add"}), most=2),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +116,9 @@ class _Matcher:
                 self._owner.setdefault(node, index)
         for index, entry in enumerate(self._entries):
             self._pull_producers(index, entry)
+        for index, entry in enumerate(self._entries):
+            if index not in self._owner.values():
+                self._find_pattern(index, entry)
         self._push_epilogues()
         groups: list[list[int]] = [[] for _ in self._entries]
         for node in sorted(self._owner):
@@ -130,6 +167,8 @@ class _Matcher:
         members = [node for node, owner in self._owner.items() if owner == index]
         if len(members) != 1 or self._nodes[members[0]].op_type == entry.op_type:
             return
+        pattern = _PATTERNS.get(entry.op_type)
+        last = {entry.op_type, pattern.anchor} if pattern else {entry.op_type}
         chain: list[int] = []
         node = members[0]
         while True:
@@ -139,14 +178,51 @@ class _Matcher:
                 return
             node = alone[-1]
             chain.append(node)
-            if self._nodes[node].op_type == entry.op_type:
+            if self._nodes[node].op_type in last:
                 self._owner.update(dict.fromkeys(chain, index))
                 return
+
+    def _find_pattern(self, index: int, entry: OperatorTime) -> None:
+        """Give an entry the first operators without one that it may be made of."""
+        pattern = _PATTERNS.get(entry.op_type)
+        if pattern is None:
+            return
+        anchors = (i for i, node in enumerate(self._nodes) if node.op_type == pattern.anchor)
+        anchor = next((i for i in anchors if i not in self._owner), None)
+        if anchor is None:
+            return
+        found = [anchor]
+        found += self._like(anchor, self._producers, pattern.before, pattern.most - 1)
+        found += self._like(anchor, self._consumers, pattern.after, pattern.most - len(found))
+        self._owner.update(dict.fromkeys(found, index))
+
+    def _like(
+        self,
+        node: int,
+        neighbours: Sequence[Collection[int]],
+        types: Collection[str],
+        most: int,
+    ) -> list[int]:
+        """Return the nearest nodes of some types without an entry that lead to or from a node."""
+        found: list[int] = []
+        edge = [node]
+        while edge:
+            edge = sorted(
+                {
+                    other
+                    for each in edge
+                    for other in neighbours[each]
+                    if other not in self._owner and self._nodes[other].op_type in types
+                }
+                - set(found)
+            )
+            found += edge
+        return found[:most]
 
     def _push_epilogues(self) -> None:
         """Give a node without an entry to the entry that produces its latest input."""
         for node in range(len(self._nodes)):
-            if node in self._owner:
+            if node in self._owner or self._nodes[node].op_type in _CONTRACTIONS:
                 continue
             owned = [p for p in self._producers[node] if p in self._owner]
             if owned:

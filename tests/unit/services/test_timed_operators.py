@@ -28,13 +28,35 @@ def test_what_the_profiler_adds_is_taken_off_each_entry_alike() -> None:
     np.testing.assert_allclose(found.time_ms, np.array([0.2, 0.1, 0.002]) * 0.30 / 0.302)
 
 
-def test_entries_of_no_operator_take_their_time_and_belong_to_none() -> None:
-    found = times_of_operators(GRAPH, entries(op_0=2.0, ReorderOutput=1.0, op_2=1.0), 4.0)
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("ReorderOutput", [3.0, 1.0]), ("ReorderInput", [2.0, 2.0]), ("gemm_reshape", [3.0, 1.0])],
+)
+def test_what_the_runtime_put_in_counts_for_its_neighbour(name: str, expected: list[float]) -> None:
+    profile = [
+        OperatorTime("op_0", "Relu", 2.0),
+        OperatorTime(name, name, 1.0),
+        OperatorTime("op_2", "Relu", 1.0),
+    ]
+
+    found = times_of_operators(GRAPH, profile, 4.0)
 
     assert found is not None
-    # What has no entry ran inside the one before it, where the graph says that it reads it.
-    assert sum(found.time_ms) == pytest.approx(3.0)
+    assert found.time_ms.tolist() == expected
     assert all(0 in group or 2 in group for group in found.groups)
+
+
+def test_what_comes_first_or_last_counts_for_what_there_is() -> None:
+    profile = [
+        OperatorTime("ReorderOutput", "ReorderOutput", 1.0),
+        OperatorTime("op_1", "Relu", 2.0),
+        OperatorTime("ReorderInput_2", "ReorderInput", 3.0),
+    ]
+
+    found = times_of_operators(GRAPH, profile, 6.0)
+
+    assert found is not None
+    assert found.time_ms.tolist() == [6.0]
 
 
 def test_a_profile_of_another_network_tells_nothing() -> None:
@@ -61,4 +83,5 @@ def test_a_convolution_that_the_runtime_made_of_three_nodes_is_one_group() -> No
         ["block0.a", "block0.relu1"],
         ["block0.b", "block0.relu2"],
     ]
-    assert found.time_ms[0] == pytest.approx(0.537)
+    assert found.time_ms[0] == pytest.approx(0.012 + 0.537)  # with the tensor turned over for it
+    assert sum(found.time_ms) == pytest.approx(1.72)

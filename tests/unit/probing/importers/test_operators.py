@@ -87,9 +87,69 @@ def test_what_the_runtime_put_in_has_no_operator() -> None:
     match = match_operators(profile, NODES)
 
     assert match.groups[0] == ()
-    # What comes after the pool joins it, what comes before has no entry.
-    assert match.groups[1] == (6, 7, 8)
-    assert match.unmatched == (0, 1, 2, 3, 4, 5)
+    assert match.groups[1] == (6,)
+    # What comes before has no entry, nor has the product that comes after: it is no epilogue.
+    assert match.unmatched == (0, 1, 2, 3, 4, 5, 7, 8)
+
+
+TOKENS = [
+    node("/up/MatMul", "MatMul", "x w", "/up/MatMul_output_0"),
+    node("/up/Add", "Add", "/up/MatMul_output_0 b", "/up/Add_output_0"),
+    node("/act/Div", "Div", "/up/Add_output_0 r", "/act/Div_output_0"),
+    node("/act/Erf", "Erf", "/act/Div_output_0", "/act/Erf_output_0"),
+    node("/act/Add", "Add", "/act/Erf_output_0 one", "/act/Add_output_0"),
+    node("/act/Mul", "Mul", "/up/Add_output_0 /act/Add_output_0", "/act/Mul_output_0"),
+    node("/act/Mul_1", "Mul", "/act/Mul_output_0 half", "/act/Mul_1_output_0"),
+    node("/down/MatMul", "MatMul", "/act/Mul_1_output_0 w2", "/down/MatMul_output_0"),
+    node("/down/Add", "Add", "/down/MatMul_output_0 b2", "/down/Add_output_0"),
+    node("/skip/Add", "Add", "x /down/Add_output_0", "/skip/Add_output_0"),
+    node("/norm", "LayerNormalization", "/skip/Add_output_0 s", "/norm_output_0"),
+    node("/gate/Sigmoid", "Sigmoid", "/norm_output_0", "/gate/Sigmoid_output_0"),
+    node("/gate/Mul", "Mul", "/norm_output_0 /gate/Sigmoid_output_0", "/gate/Mul_output_0"),
+    node("/swish", "HardSwish", "/gate/Mul_output_0", "y"),
+]
+
+
+def test_what_onnxruntime_names_after_its_type_is_found_by_what_it_is_made_of() -> None:
+    profile = entries(
+        ("/up/MatMul/MatMulAddFusion", "Gemm"),
+        ("Gelu_token_7", "Gelu"),
+        ("/down/MatMul/MatMulAddFusion", "Gemm"),
+        ("SkipLayerNormalization", "SkipLayerNormalization"),
+        ("/gate/Mul/QuickGeluFusion/", "QuickGelu"),
+        ("HardSigmoid_3", "HardSigmoid"),
+        ("Mul_4", "Mul"),
+    )
+
+    match = match_operators(profile, TOKENS)
+
+    assert match.groups == ((0, 1), (2, 3, 4, 5, 6), (7, 8), (9, 10), (11, 12), (13,), ())
+    assert match.unmatched == ()
+
+
+def test_tensors_as_pytorch_names_them_and_normalisations_made_convolutions() -> None:
+    dense = [
+        node("/norm/BatchNormalization", "BatchNormalization", "x s", "/norm/BN_output_0"),
+        node("/act/Relu", "Relu", "/norm/BN_output_0", "/act/Relu_output_0"),
+        node("/conv/Conv", "Conv", "/act/Relu_output_0 w", "/conv/Conv_output_0"),
+        node("/act1/Relu", "Relu", "/conv/Conv_output_0", "/act1/Relu_output_0"),
+    ]
+    # As a graph that keeps the names of its nodes alone tells them.
+    nodes = [
+        OperatorNames(
+            each.name,
+            each.op_type,
+            (dense[place - 1].name,) if place else (),
+            (each.name,),
+        )
+        for place, each in enumerate(dense)
+    ]
+    profile = entries(
+        ("/norm/BatchNormalization_output_0_bn_nchwc", "Conv"),
+        ("/act1/Relu_output_0_nchwc", "Conv"),
+    )
+
+    assert match_operators(profile, nodes).groups == ((0, 1), (2, 3))
 
 
 def test_pointwise_networks_of_tensorrt() -> None:
