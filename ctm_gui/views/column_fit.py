@@ -28,7 +28,7 @@ class ColumnFit(QObject):
     """Fits the columns of a table.
 
     Where they do not fit in its width, columns of text are pressed together, so that the numbers
-    stay in view; widths that the user has set are left as they are.
+    stay in view; widths that the user has set are left as they are until there are other columns.
 
     Args:
         table: shows ``model``; owns this.
@@ -40,6 +40,7 @@ class ColumnFit(QObject):
         self._table, self._model = table, model
         self._natural_px: list[float] = []
         self._fits = 0
+        self._keys: tuple[str, ...] = ()
         self.least_px: dict[str, int] = {}
         self.at_work = False
         self.is_users = False
@@ -48,6 +49,10 @@ class ColumnFit(QObject):
         """Measure and set the widths; many columns in turns, those at the left at once."""
         self._fits += 1
         columns = self._model.grid.columns
+        keys = tuple(column.key for column in columns)
+        if keys != self._keys:
+            # Widths of other columns, which Qt moves along by their places, are nobody's wish.
+            self._keys, self.is_users = keys, False
         if self.is_users or not columns:
             return
         # A last column of text takes what is left over; numbers stay beside the others.

@@ -116,6 +116,19 @@ def test_widths_that_the_user_set_stay(table):
     assert table.columnWidth(0) == before + 40
 
 
+def test_other_columns_are_fitted_anew_after_a_last_one_of_text_took_the_rest(qtbot):
+    view = GridView(GridModel(make_grid(5, columns=4)), "Things")
+    qtbot.addWidget(view)
+    view.resize(1200, 300)
+    view.show()
+    qtbot.waitExposed(view)
+    view.fit_columns()
+    view.model().replace(make_grid(5, columns=6))
+    view.fit_columns()
+    widths = [view.columnWidth(number) for number in range(5)]
+    assert max(widths) < 1.2 * min(widths)
+
+
 def test_a_hidden_column_gives_its_room_to_the_others_and_takes_it_back(qtbot):
     view = GridView(GridModel(make_grid(10, text="a rather long text")), "T")
     qtbot.addWidget(view)
