@@ -60,7 +60,7 @@ class FineTuning(QObject):
         if adaptation_of(result.signature) == "film":
             return tr(
                 "It is fine-tuned already. Undo, or Activate with the signature of before, "
-                "goes back to the network as it ships"
+                "goes back to how it was"
             )
         if self._shelf.device(result.device_id) is None:
             return tr("Its device is no longer there")

@@ -115,8 +115,8 @@ class _Columns:
                 tr("Adapted by"),
                 lambda row: adaptation_name(row.stored.prediction.adaptation),
                 tr(
-                    "What took the number to its target: a Bayesian posterior over what was "
-                    "measured, with FiLM of the network fine-tuned before it or as it ships."
+                    "What took the number to its target: the times of operators there, FiLM of "
+                    "the network fine-tuned to it, or a Bayesian posterior alone."
                 ),
             ),
             self._text("engine", tr("Engine"), lambda row: shown(row.stored.prediction.engine)),

@@ -256,7 +256,7 @@ def tuning_grid(rows: Sequence[ResultRow], found: Adaptations | None) -> Grid:
                 tr("Error before"),
                 before,
                 ratio_text,
-                tr("Predicted from the other networks, with the network as it ships."),
+                tr("Predicted from the other networks, without fine-tuning."),
             ),
             _numbers(
                 "after",
@@ -276,7 +276,7 @@ def _nearer(before: float | None, after: float | None) -> str:
         return NOTHING
     if ratio_text(abs(after)) == ratio_text(abs(before)):
         return tr("alike")
-    return tr("fine-tuned") if abs(after) < abs(before) else tr("as it ships")
+    return tr("after") if abs(after) < abs(before) else tr("before")
 
 
 def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -> Grid:
