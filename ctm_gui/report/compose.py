@@ -120,11 +120,19 @@ def _number(flow: Flow, place: tuple[float, float]) -> None:
 
 def _section_title(flow: Flow, section: Section) -> None:
     flow.skip(160.0)
-    flow.need(_KEPT)
+    flow.need(_first_height(flow, section.blocks))
     flow.text(LEFT, flow.y, flow.fitted(section.title, LARGE, flow.width), LARGE, LIGHT.accent)
     flow.y += flow.typeface.line_height(LARGE) + 20.0
     flow.put(rule(flow, flow.y, LIGHT.accent, 8.0))
     flow.y += 110.0
+
+
+def _first_height(flow: Flow, blocks: Sequence[Block]) -> float:
+    """Return the room that a section's title needs so that it does not stand alone."""
+    if not blocks or not isinstance(blocks[0], Heading):
+        return _KEPT
+    title = flow.typeface.line_height(LARGE) + 130.0
+    return max(_KEPT, title + _least_height(flow, blocks[1:3]))
 
 
 def _least_height(flow: Flow, following: Sequence[Block]) -> float:

@@ -21,7 +21,7 @@ from predictor.core.report import (
     Table,
 )
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, configuration_text, percent, shown
+from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
 from predictor.services.report.words import brief, figures, listed, plural, text, words
 from predictor.services.signatures import ADAPTATIONS, Signatures, adaptation_of
@@ -134,7 +134,8 @@ def _how(settings: Mapping[str, Any]) -> str:
             f"{settings['warm_up_s']:g} s of warm-up; then blocks of at least "
             f"{plural(int(settings['least_runs']), 'run')} and {settings['least_s']:g} s, each in "
             f"a fresh process, until the 95 % interval of the median is within "
-            f"{percent(settings['interval'])} of it; at most {settings['cap_s']:g} s a network."
+            f"{percent(settings['interval'])} of it; at most {number(float(settings['cap_s']))} s "
+            "a network."
         )
     except (KeyError, TypeError, ValueError):
         return "as noted with the signature"

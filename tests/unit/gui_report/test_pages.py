@@ -19,7 +19,15 @@ from ctm_gui.report.painting import pdf_of
 from ctm_gui.report.typeface import FAMILY, Typeface, register_fonts
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken
-from predictor.core.report import Report, SectionId, Table
+from predictor.core.report import (
+    Heading,
+    HeatMap,
+    Paragraph,
+    Report,
+    Section,
+    SectionId,
+    Table,
+)
 from predictor.services.report.build import build_report
 from tests.unit.cost.graphs import Op
 from tests.unit.services.report.requests import (
@@ -125,6 +133,19 @@ def test_every_page_has_its_number_and_the_contents_name_them() -> None:
         begins = max(titled)
         assert contents < first.index("Summary", first.index("Summary") + 1)
         assert str(begins) in first
+
+
+def test_a_sections_title_stands_on_the_page_of_what_it_begins_with() -> None:
+    values = ((0.5, 0.5),) * 18
+    names = tuple(f"operator {number}" for number in range(18))
+    heat_map = HeatMap("What is read", "Operator", names, ("Runtime", "Clock"), values)
+    headed = (Heading("A target"), Paragraph("What is shown."), heat_map)
+    for lines in range(60):
+        before = Section(SectionId.MODELS, "Before", (Paragraph("A line."),) * lines)
+        report = Report("T", "S", "D", "P", (before, Section(SectionId.ATTENTION, "Late", headed)))
+        pages = [lines_of(page) for page in compose(report, PageSize.A4).pages]
+        titled = max(number for number, page in enumerate(pages) if "Late" in page)
+        assert "A target" in pages[titled]
 
 
 def test_a_cancel_stops_laying_out_and_writing() -> None:

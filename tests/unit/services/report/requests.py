@@ -125,7 +125,7 @@ def make_signature(device: Device, *, active: bool = True) -> KnownSignature:
             "least_runs": 11,
             "least_s": 1.0,
             "interval": 0.01,
-            "cap_s": 20.0,
+            "cap_s": 13.1141,
         },
         "selector": "dbsel",
         "host": {"processor": "A processor", "system": "A system"},

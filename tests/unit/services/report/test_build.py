@@ -180,6 +180,7 @@ def test_a_signature_is_shown_with_protocol_and_dates() -> None:
     assert facts["Date"].text == "2023-11-14"
     assert facts["Protocol"].text == "ctm-probe/1"
     assert "11 runs and 1 s" in facts["How"].text
+    assert "at most 13.1 s a network" in facts["How"].text
     assert facts["Drift of the machine"].text == "1.2 %"
     (table,) = of_kind(report, SectionId.PROBING, Table)
     assert [cell.text for cell in table.rows[0].cells[:5]] == ["fbnet-00", "5", "4", "16.3 %", "3"]
