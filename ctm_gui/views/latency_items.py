@@ -223,13 +223,16 @@ class BarPainter:
         )
         place = QRectF(x, row.top(), max(room, 0), row.height())
         side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        if bar.row not in self._state.selected:
-            # The budget line lies under the labels and would cross them out.
-            words = painter.boundingRect(place, side, text)
-            painter.fillRect(words, QColor(self._state.theme.surface))
+        self._clear(painter, bar, row, x, painter.boundingRect(place, side, text).width())
         painter.setPen(colour)
         painter.drawText(place, side, text)
         return x + QFontMetricsF(self._state.font).horizontalAdvance(text)
+
+    def _clear(self, painter: QPainter, bar: Bar, row: QRectF, x: float, width: float) -> None:
+        """Clear the row where words go: the budget line or a bound would cross them out."""
+        if bar.row not in self._state.selected:
+            under = QRectF(x, row.top(), width, row.height())
+            painter.fillRect(under, QColor(self._state.theme.surface))
 
     def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float, mark: float) -> None:
         """Paint the badges after a label, then why the engine is in doubt where there is room."""
@@ -240,6 +243,8 @@ class BarPainter:
             frame = QRectF(x, row.center().y() - BADGE_PX / 2, width, BADGE_PX)
             if frame.right() > row.right():
                 return
+            if frame.left() < mark < frame.right():
+                self._clear(painter, bar, row, x, width)
             paint_badge(painter, frame, badge, state.theme, font)
             x = frame.right()
         painter.setFont(state.font)
