@@ -7,9 +7,11 @@ For each selector a session is planned and measured live, as the product does it
 thread, at most five minutes, this machine with measured rates; that tells how long it takes. Then
 the same is measured again, with the networks of the folder in between: all in one random order, by
 the same protocol. A machine that is shared with others is faster in one minute than in the next,
-by more than predictions err; so both sides meet the same minutes. The networks are predicted
-through the product's service: before anything was measured, and from each signature, with and
-without the times of operators. An inconclusive network of the folder counts with its middle block.
+by more than predictions err. So both sides meet the same minutes, and each network of the folder is
+visited three times among the probes: its latency is the median of its visits, and how far these are
+apart is the noise floor of the page. An inconclusive visit counts with its middle block. The
+networks are predicted through the product's service: before anything was measured, and from each
+signature, with and without the times of operators.
 With ``--kept`` what was measured is kept in that folder and not measured again.
 """
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import random
 import sys
 import time
@@ -41,9 +44,10 @@ from predictor.probing.measuring.interface import (
     Command,
     MeasuringPlan,
     NetworkDone,
-    NetworkFailed,
     NetworkFile,
     ProbeEvent,
+    RunFinished,
+    RunStarted,
 )
 from predictor.probing.measuring.local import LocalRunner
 from predictor.services.ingestion import IngestionWorker, Model
@@ -56,7 +60,9 @@ from predictor.services.this_machine import describe_this_machine, with_measured
 from predictor.store.database import open_database
 
 PROBES, THREADS, LIMIT_S = 12, 1, 300.0
-BESIDE_CAP_S = 8.0  # of a network where those of the folder are measured too
+VISITS = 3  # of each network of the folder
+VISIT_CAP_S = 6.0
+VISIT_SHARE = 0.5  # of a probe's time
 BEST = "operators"
 MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.35
 SELECTORS = ("dbsel", "iopt", "adaptive")  # the first one is the product's usual
@@ -65,13 +71,30 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A real network that was measured."""
+    """A real network that was measured.
+
+    Attributes:
+        visits_ms: latency of each visit.
+        verdicts: of each visit.
+        others_cores: that other programs used, at most.
+    """
 
     name: str
     model: Model
-    median_ms: float
-    verdict: str
+    visits_ms: tuple[float, ...]
+    verdicts: tuple[str, ...]
     others_cores: float
+
+    @property
+    def median_ms(self) -> float:
+        """Median of the visits."""
+        return float(np.median(self.visits_ms))
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of ln(latency) over the visits; NaN for a single one."""
+        several = len(self.visits_ms) > 1
+        return float(np.log(self.visits_ms).std(ddof=1)) if several else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,36 +165,50 @@ def probe(
 
 
 class Beside:
-    """The local runner, with other networks in between those of a session.
+    """The local runner, with visits to other networks in between those of a session.
 
     Args:
-        files: the others; each round of a session takes as many of them as it has networks, and
-            the last one the rest.
-        rounds: how many there will be.
+        visits: names are distinct.
+        probes: networks that the session measures before it repeats any; visits are spread evenly
+            over them.
 
     Attributes:
-        entries: what the runner says of the others, by name.
+        entries: what the runner says of the visits, by name.
     """
 
-    def __init__(self, files: Sequence[NetworkFile], rounds: int) -> None:
-        self._left, self._rounds = list(files), rounds
+    def __init__(self, visits: Sequence[NetworkFile], probes: int) -> None:
+        self._left, self._probes = list(visits), probes
+        self._random = random.Random(0)  # noqa: S311  # no secret
+        self._random.shuffle(self._left)
         self._inner = LocalRunner()
         self.entries: dict[str, Any] = {}
 
     def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
-        """Measure a plan and some of the others; what is told of these stays here."""
-        self._rounds -= 1
-        count = len(plan.networks) if self._rounds > 0 else len(self._left)
-        others, self._left = self._left[:count], self._left[count:]
-        order = [*plan.networks, *others]
-        random.Random(self._rounds).shuffle(order)  # noqa: S311  # no secret
-        names = {other.name for other in others}
-        for event in self._inner.run(replace(plan, networks=tuple(order)), cancel):
-            if isinstance(event, NetworkDone | NetworkFailed) and event.name in names:
-                if isinstance(event, NetworkDone):
-                    self.entries[event.name] = dict(event.document)
+        """Measure a plan and some of the visits; what is told of these stays here."""
+        count = -(-len(self._left) * len(plan.networks) // max(self._probes, 1))
+        now, self._left = self._left[:count], self._left[count:]
+        self._probes -= len(plan.networks)
+        order = [*plan.networks, *now]
+        self._random.shuffle(order)
+        short = replace(plan.settings, cap_s=min(plan.settings.cap_s, VISIT_CAP_S))
+        watched, begun = plan.sentinel, False
+        for network in order:
+            one = replace(plan, networks=(network,), sentinel=None)
+            if network in now:
+                self._visit(replace(one, settings=short), cancel)
                 continue
-            yield event
+            for event in self._inner.run(replace(one, sentinel=watched), cancel):
+                again = isinstance(event, RunStarted) and begun
+                if not again and not isinstance(event, RunFinished):
+                    yield event
+                begun = True
+            watched = None  # the machine's drift is what visits are for
+        yield RunFinished()
+
+    def _visit(self, plan: MeasuringPlan, cancel: CancelToken | None) -> None:
+        for event in self._inner.run(plan, cancel):
+            if isinstance(event, NetworkDone):
+                self.entries[event.name] = dict(event.document)
 
     def send(self, command: Command) -> None:
         """Tell the runner."""
@@ -181,16 +218,19 @@ class Beside:
 def beside(
     kept: Kept, target: Target, selector: str, files: Sequence[NetworkFile]
 ) -> dict[str, Any]:
-    """Measure a session with the files in between, and return the runner's entries of these."""
+    """Measure a session with visits in between, and return the runner's entries of these."""
     known: dict[str, Any] | None = kept.document(f"{selector}-beside")
     if known is not None:
         return known
     plan = plan_probes(Wish(target, PROBES, selector, budget_s=LIMIT_S, live=True))
-    settings = replace(plan.settings, cap_s=min(plan.settings.cap_s, BESIDE_CAP_S))
-    plan = replace(plan, settings=settings)
-    order = list(files)
-    random.Random(0).shuffle(order)  # noqa: S311  # no secret
-    runner = Beside(order, 2 if plan.to_come else 1)
+    visits = [
+        replace(file, name=_visit_name(file.name, visit))
+        for file in files
+        for visit in range(VISITS)
+    ]
+    # As much of the session's time is left for repeats as without the visits.
+    plan = replace(plan, budget_s=LIMIT_S * (1 + VISIT_SHARE * len(visits) / PROBES))
+    runner = Beside(visits, PROBES)
     with open_probing(kept.folder / f"{selector}-beside.db") as probing:
         session = probing.start(plan)
         for _ in probing.run(session.id, runner):
@@ -199,20 +239,34 @@ def beside(
     return runner.entries
 
 
+def _visit_name(name: str, visit: int) -> str:
+    return f"{name}.visit{visit}"
+
+
 def _file(path: Path, model: Model) -> NetworkFile:
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return NetworkFile(path.stem, path, sha256, model.graph.fingerprint)
 
 
-def _real(name: str, model: Model, entry: Mapping[str, Any]) -> Real:
-    blocks = entry["blocks"]
-    middle_ms = float(np.median([block["median_ns"] for block in blocks])) / 1e6
+def _real(name: str, model: Model, entries: Mapping[str, Any]) -> Real | None:
+    """Return what the visits of a network tell; None where all of them failed."""
+    names = (_visit_name(name, visit) for visit in range(VISITS))
+    visits = [entries[each] for each in names if each in entries]
+    if not visits:
+        return None
+    middle_ms = (
+        float(np.median([block["median_ns"] for block in visit["blocks"]])) / 1e6
+        for visit in visits
+    )
     return Real(
         name,
         model,
-        float(entry.get("median_ms") or middle_ms),
-        str(entry["verdict"]),
-        max(float(block["others_cores"] or 0.0) for block in blocks),
+        tuple(
+            float(visit.get("median_ms") or middle)
+            for visit, middle in zip(visits, middle_ms, strict=True)
+        ),
+        tuple(str(visit["verdict"]) for visit in visits),
+        max(float(block["others_cores"] or 0.0) for visit in visits for block in visit["blocks"]),
     )
 
 
@@ -224,9 +278,9 @@ def foretold(
     found = [_file(path, model) for path, model in zip(files, models, strict=True)]
     entries = beside(kept, target, selector, found)
     real = [
-        _real(path.stem, model, entries[path.stem])
+        each
         for path, model in zip(files, models, strict=True)
-        if path.stem in entries
+        if (each := _real(path.stem, model, entries)) is not None
     ]
     path = kept.folder / f"{selector}-beside.db"
     with closing(open_database(path)) as database:
@@ -299,19 +353,20 @@ def _publish(output: Path | None, probed: Sequence[Probed]) -> None:
         (
             each.name,
             significant(each.median_ms, 4),
-            each.verdict,
+            f"{significant(min(each.visits_ms))} to {significant(max(each.visits_ms))}",
             *(percent(float(found[i]), signed=True) for found in of_each),
             _interval(usual.ways[BEST][i]),
         )
         for i, each in enumerate(usual.real)
     ]
-    header = ("network", "measured ms", "verdict", *usual.ways, f"95 % interval by {BEST}, ms")
+    header = ("network", "measured ms", "visits", *usual.ways, f"95 % interval by {BEST}, ms")
     figures = [
         {
             "selector": one.selector,
             "network": each.name,
             "measured_ms": each.median_ms,
-            "verdict": each.verdict,
+            "visits_ms": each.visits_ms,
+            "verdicts": each.verdicts,
             **{f"{way}_ms": found[i].latency_ms for way, found in one.ways.items()},
         }
         for one in probed
@@ -328,13 +383,19 @@ def _publish(output: Path | None, probed: Sequence[Probed]) -> None:
 
 def _of_selector(one: Probed) -> Iterator[str]:
     others = float(np.median([each.others_cores for each in one.real]))
-    counts = Counter(each.verdict for each in one.real)
+    counts = Counter(verdict for each in one.real for verdict in each.verdicts)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     busy = " The machine was not free, which makes the figures worse." * (others > 0.2)
     yield (
         f"{one.selector}: its session alone took {one.seconds:.0f} s. With the real networks in "
-        f"between {one.measured} of its {PROBES} networks were measured; the real ones are "
+        f"between {one.measured} of its {PROBES} networks were measured; visits are "
         f"{verdicts}; other programs used {others:.1f} cores.{busy}"
+    )
+    noise = percent(float(np.nanmedian([each.noise for each in one.real])))
+    apart = percent(max(max(each.visits_ms) / min(each.visits_ms) - 1 for each in one.real))
+    yield (
+        f"{one.selector}: noise floor: the standard deviation of a network's visits is {noise} in "
+        f"the median, and two visits of one network were up to {apart} apart."
     )
     for way, found in one.ways.items():
         yield f"{one.selector}, {way}: {in_words(found, one.real)}."
