@@ -13,7 +13,7 @@ from ctm_gui.views.tab_places import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.errors import HostError
-from predictor.devices.detection import THIS_MACHINE_ID
+from predictor.services.this_machine import THIS_MACHINE_ID
 
 _TUNING_MS = 10 * SETTLE_MS
 
@@ -23,7 +23,7 @@ def _compare(app: Application, folder: Path) -> None:
     wait(lambda: _is_measured(app))
     selection = app.workspace.selection
     selection.select([device.id for device in selection.devices], selected=False)
-    selection.select([THIS_MACHINE_ID, "rpi5", "i7-1165g7"], selected=True)
+    selection.select([THIS_MACHINE_ID, "rpi5"], selected=True)
     app.window.what_if_bar.threads_changed.emit(1)
     app.window.open_paths([str(path) for path in sample_models()])
     app.window.show_tab(COMPARE_TAB)

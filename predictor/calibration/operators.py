@@ -179,7 +179,8 @@ class OperatorFit:
         """Condition on what was timed of at least one network."""
         self._prior = prior or OperatorPrior()
         last = timed[-_MOST_NETWORKS:]
-        self._work, places = _largest([each.work for each in last])
+        works = [each.work for each in last]
+        self._work, places = largest_operators(works, _MOST_OPERATORS)
         self._condition(_observed(last, places, self._work, self._prior))
 
     def _condition(self, observed: _Observed) -> None:
@@ -245,17 +246,21 @@ class OperatorFit:
         return float(np.sqrt(left + prior.misfit**2))
 
 
-def _largest(works: Sequence[Work]) -> tuple[Work, list[Integers]]:
+def largest_operators(works: Sequence[Work], most: int) -> tuple[Work, list[Integers]]:
     """Return distinct operators that graphs spend most time in, and which each operator is, or -1.
 
     The time is that at the target's rates, as parts of each graph's.
+
+    Args:
+        works: of graphs, each with an operator at least.
+        most: how many distinct operators are returned at most.
     """
     work = _joined(works)
     first, which = work.distinct()
     ends = np.cumsum([len(each) for each in works])
     size = work.parts_ms.sum(axis=1)
     share = np.concatenate([each / each.sum() for each in np.split(size, ends[:-1])])
-    kept = np.argsort(-np.bincount(which, share), kind="stable")[:_MOST_OPERATORS]
+    kept = np.argsort(-np.bincount(which, share), kind="stable")[:most]
     place = np.full(len(first), -1)
     place[kept] = np.arange(len(kept))
     return work.take(first[kept]), np.split(place[which], ends[:-1])

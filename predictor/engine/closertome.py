@@ -353,6 +353,11 @@ class CloserToMeEngine:
         encoded = [self._encode(graph) for graph in graphs]
         return [self._runtime.head_inputs(each, plain.facts, plain.rates) for each in encoded]
 
+    def operator_work(self, graphs: Sequence[OperatorGraph], target: Target) -> list[Work]:
+        """Return what the operators of graphs have to do on a target: parts of their times."""
+        plain = self._plain([target])
+        return [self._work(self._encode(graph), plain, 0) for graph in graphs]
+
     def _graph(
         self, graph: OperatorGraph, known: _Known
     ) -> tuple[Floats, Floats, Floats, dict[int, str]]:

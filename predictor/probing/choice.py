@@ -9,24 +9,29 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.operators import Work
 from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
 from predictor.probing.networks.pool import PoolNetwork, graph_features
-from predictor.probing.selection.belief import Belief, most_telling
+from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.dbsel import DBSel
 from predictor.probing.selection.information import DOptimalSelector, IOptimalSelector
 from predictor.probing.selection.interface import Pool, Selector
+from predictor.probing.selection.operators import OperatorDesign
 from predictor.probing.selection.random import RandomSelector
 
 ADAPTIVE: Final = "adaptive"
+INFORMATION: Final = "iopt"
 DBSEL: Final = "dbsel"
 SELECTORS: Final[dict[str, Selector]] = {
     DBSEL: DBSel(),
     "dopt": DOptimalSelector(),
-    "iopt": IOptimalSelector(),
+    INFORMATION: IOptimalSelector(),
     "random": RandomSelector(),
 }
 SELECTOR_NAMES: Final = (*SELECTORS, ADAPTIVE)
+BY_OPERATORS: Final = (INFORMATION, ADAPTIVE)
+"""Selectors that choose by what operators of the target a network's profile would tell."""
 ROUND: Final = 3
 """Networks that the adaptive selector has measured before it looks again."""
 
@@ -46,9 +51,10 @@ class Choosing:
         known_ms: float64 [N, D], what the networks take on known targets: DBSel's training
             latencies, the predicted ones of an engine where none are published.
         live: whether some are measured before the others are chosen.
-        belief: of the networks of the pool, what was measured so far taken into account; the
-            adaptive selector needs it.
-        asked: of what is to be predicted; None for the pool.
+        works: of the operators of each network, on the target: what its profile would tell. The
+            adaptive selector needs them, the information-optimal one goes by features without.
+        asked: works of what is to be predicted; none for the pool.
+        belief: of what is to be predicted, what was measured so far taken into account.
         within: the adaptive selector ends when the 80 % interval of a typical network is no wider
             than this share to either side; None for never.
     """
@@ -59,8 +65,9 @@ class Choosing:
     pool: Sequence[PoolNetwork]
     known_ms: NDArray[np.float64] | None = None
     live: bool = False
+    works: Sequence[Work] = ()
+    asked: Sequence[Work] = ()
     belief: Belief | None = None
-    asked: Belief | None = None
     within: float | None = None
 
     def first(self) -> list[Choice]:
@@ -80,6 +87,8 @@ class Choosing:
             if drawn:
                 why = "drawn at random, to see which known devices this one is like"
                 return [(row, why) for row in drawn]
+        if self.selector == INFORMATION and self.works:
+            return self._telling((), self.probes)
         rows = selector.select(self._candidates(), self.probes, seed=self.seed).indices
         return [(row, self._why(place)) for place, row in enumerate(rows)]
 
@@ -108,21 +117,17 @@ class Choosing:
         return [(row, self._why(place)) for place, row in enumerate(rest, len(chosen))]
 
     def _telling(self, chosen: Sequence[int], count: int) -> list[Choice]:
-        if self.belief is None:
+        if not self.works:
             raise InputError(
                 f"selector {ADAPTIVE}", "the engine gives no intervals", "choose another selector"
             )
-        # What was measured is in the belief already; such rows are only not chosen again.
-        left = [row for row in range(len(self.pool)) if row not in set(chosen)]
-        asked = self.belief if self.asked is None else self.asked
-        rows = most_telling(self.belief.take(left), asked, min(count, len(left)))
-        return [(left[row], "narrows the intervals most of all that are left") for row in rows]
+        rows = OperatorDesign(self.works, self.asked).most_telling(count, chosen)
+        return [(row, "its operators tell most about what is left") for row in rows]
 
     def _is_enough(self) -> bool:
-        asked = self.belief if self.asked is None else self.asked
-        if self.within is None or asked is None:
+        if self.within is None or self.belief is None:
             return False
-        return half_width(asked) <= self.within
+        return half_width(self.belief) <= self.within
 
     def _candidates(self) -> Pool:
         return Pool(self.known_ms, graph_features(self.pool))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.operators import Work
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.probing.choice import ADAPTIVE, DBSEL, ROUND, Choosing
@@ -101,10 +102,18 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """What an engine believes on a target: of the pool's networks, and of what is asked about."""
+    """What an engine believes on a target before, or in the middle of, a session.
 
-    pool: Belief
-    asked: Belief | None = None
+    Attributes:
+        works: of the operators of each network of the pool.
+        asked: works of what is to be predicted; none for the pool.
+        belief: of what is to be predicted, what was measured so far taken into account; None
+            where nobody wants to stop by it.
+    """
+
+    works: Sequence[Work]
+    asked: Sequence[Work] = ()
+    belief: Belief | None = None
 
 
 def make_plan(
@@ -119,7 +128,8 @@ def make_plan(
         wish: what is asked for.
         pool: the networks to choose from.
         known_ms: float64 [N, D], what they take on known targets; DBSel needs it.
-        beliefs: on the target; the adaptive selector needs them.
+        beliefs: on the target; the adaptive selector needs them, the information-optimal one goes
+            by features of graphs without.
 
     Raises:
         InputError: there is no such selector, the number of probes does not fit the pool, or the
@@ -194,8 +204,9 @@ def _choosing(
         [pool[row] for row in rows],
         None if known_ms is None else known_ms[list(rows)],
         wish.live,
-        beliefs.pool.take(rows) if beliefs else None,
-        (beliefs.asked or beliefs.pool) if beliefs else None,
+        [beliefs.works[row] for row in rows] if beliefs else (),
+        beliefs.asked if beliefs else (),
+        beliefs.belief if beliefs else None,
         wish.within,
     )
 

@@ -299,7 +299,8 @@ class Probing:
             probe.name: known[probe.measurement_id].value_ms if probe.measurement_id else math.nan
             for probe in session.probes
         }
-        more = next_probes(session.plan, session.configuration, told, asked)
+        measured, _ = measurements_of(self._database, "", known.values())
+        more = next_probes(session.plan, session.configuration, told, measured, asked)
         if more:
             probes = [StoredProbe(p.network.name, p.network.fingerprint) for p in more]
             session_records.extend(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from predictor.core.records import Target
 from predictor.core.wording import percent
-from predictor.cost.engine import Engine, PredictionTable, TargetMeasurements
+from predictor.cost.engine import Engine, OperatorTimes, PredictionTable, TargetMeasurements
+from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
@@ -52,25 +53,27 @@ def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
 
 def beliefs_of(
     target: Target,
-    latency_ms: Mapping[str, float] | None = None,
     asked: Sequence[OperatorGraph] = (),
+    measured: TargetMeasurements | None = None,
 ) -> Beliefs | None:
-    """Return what the engine believes of the pool on a target; None where it has no intervals.
+    """Return what the engine believes on a target; None where it looks at no operators.
 
     Args:
         target: that is probed.
-        latency_ms: what was measured so far, by fingerprints of networks of the pool.
         asked: graphs that are to be predicted; none for the pool's own.
+        measured: what was measured in the session so far; None where nobody stops by intervals.
     """
-    told = latency_ms or {}
-    graphs = _graphs([network.fingerprint for network in load_pool()])
-    measured = {target.key: _measured(_graphs(list(told)), list(told.values()))} if told else {}
-    table = open_engine().predict([*graphs, *asked], [target], measured)
-    belief = Belief.of(table)
-    if belief is None:
+    engine = open_engine()
+    if not isinstance(engine, CloserToMeEngine):
         return None
-    places = range(len(graphs), len(graphs) + len(asked))
-    return Beliefs(belief.take(range(len(graphs))), belief.take(places) if asked else None)
+    graphs = _graphs([network.fingerprint for network in load_pool()])
+    belief = None
+    if measured is not None:
+        table = engine.predict(list(asked) or graphs, [target], {target.key: measured})
+        belief = Belief.of(table)
+    return Beliefs(
+        engine.operator_work(graphs, target), engine.operator_work(asked, target), belief
+    )
 
 
 def expected_interval(
@@ -78,8 +81,8 @@ def expected_interval(
 ) -> ExpectedInterval | None:
     """Return the interval of a typical network, before and after a plan is carried out.
 
-    Latencies are drawn as the engine believes them, and predicted from: so that the interval
-    afterwards is the engine's own. Nothing is measured.
+    Latencies are drawn as the engine believes them, shared out to operators as it does, and
+    predicted from: so that the interval afterwards is the engine's own. Nothing is measured.
 
     Args:
         target: that is probed.
@@ -96,8 +99,9 @@ def expected_interval(
     if belief is None or not probes:
         return None
     of_probes = belief.take(range(len(meant), len(meant) + len(probes)))
+    shares = [_shares(engine, graph, target) for graph in probes]
     widths = [
-        _width(_after(engine, target, meant, _measured(probes, of_probes.drawn(seed))))
+        _width(_after(engine, target, meant, _drawn(probes, of_probes.drawn(seed), shares)))
         for seed in range(_DRAWS)
     ]
     return ExpectedInterval(_width(before, len(meant)), float(np.mean(widths)))
@@ -115,11 +119,22 @@ def _width(table: PredictionTable, count: int | None = None) -> float:
     return float(np.median(above)) - 1.0
 
 
-def _measured(
-    graphs: Sequence[OperatorGraph], latency_ms: Sequence[float] | Floats
+def _drawn(
+    graphs: Sequence[OperatorGraph], latency_ms: Floats, shares: Sequence[Floats]
 ) -> TargetMeasurements:
-    values = np.asarray(latency_ms, np.float64)
-    return TargetMeasurements("", tuple(graphs), values, np.full(len(values), LEAST_NOISE))
+    operators = [
+        OperatorTimes([(int(place),) for place in np.flatnonzero(each)], each[each > 0] * ms)
+        for each, ms in zip(shares, latency_ms, strict=True)
+    ]
+    noise = np.full(len(latency_ms), LEAST_NOISE)
+    return TargetMeasurements("", tuple(graphs), latency_ms, noise, operators=tuple(operators))
+
+
+def _shares(engine: Engine, graph: OperatorGraph, target: Target) -> Floats:
+    """Return what part of a graph's latency each operator takes, [N]."""
+    time_ms = engine.explain(graph, target).latency_ms
+    shares: Floats = time_ms / time_ms.sum()
+    return shares
 
 
 def _graphs(fingerprints: Sequence[str]) -> list[OperatorGraph]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from predictor.core.records import Configuration, Target
+from predictor.cost.engine import TargetMeasurements
 from predictor.devices.schema import device_from_object
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.choice import ADAPTIVE
@@ -21,6 +21,7 @@ def next_probes(
     text: str,
     configuration: Configuration,
     told: Mapping[str, float],
+    measured: TargetMeasurements,
     asked: Sequence[OperatorGraph] = (),
 ) -> tuple[PlannedProbe, ...]:
     """Choose what a live session measures next; nothing once it is enough.
@@ -30,6 +31,7 @@ def next_probes(
         configuration: of the target.
         told: latency in ms of every network of the session by name, in the order of choice; NaN
             for those that have none.
+        measured: what the engine is told of these.
         asked: what is to be predicted, for the adaptive selector; none for networks of the pool.
     """
     document = json.loads(text)
@@ -48,9 +50,7 @@ def next_probes(
     )
     beliefs = None
     if wish.selector == ADAPTIVE:
-        prints = {probe["name"]: probe["fingerprint"] for probe in document["probes"]}
-        known = {prints[name]: ms for name, ms in told.items() if math.isfinite(ms)}
-        beliefs = beliefs_of(target, known, asked)
+        beliefs = beliefs_of(target, asked, measured)
     return tuple(more_probes(wish, load_pool(), load_known().latency_ms, told, beliefs))
 
 

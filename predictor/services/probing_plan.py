@@ -16,7 +16,7 @@ from predictor.core.records import Configuration, Device, Target
 from predictor.cost.cores import threads_in_use
 from predictor.devices.schema import device_to_object
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.choice import ADAPTIVE, DBSEL, SELECTOR_NAMES
+from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, DBSEL, SELECTOR_NAMES
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.measuring.interface import MeasuringPlan, RunConfiguration
 from predictor.probing.networks.known import load_known
@@ -63,12 +63,13 @@ def plan_probes(wish: Wish, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
 
     Args:
         wish: what is asked for.
-        asked: what is to be predicted, for the adaptive selector; none for networks as in the pool.
+        asked: what is to be predicted, for the selectors that choose by operators; none for
+            networks as in the pool.
 
     Raises:
         InputError: the number of probes, the selector or the time budget does not fit.
     """
-    beliefs = beliefs_of(wish.target, asked=asked) if wish.selector == ADAPTIVE else None
+    beliefs = beliefs_of(wish.target, asked) if wish.selector in BY_OPERATORS else None
     known_ms = load_known().latency_ms if wish.selector == DBSEL else None
     return make_plan(wish, load_pool(), known_ms, beliefs)
 

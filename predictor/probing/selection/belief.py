@@ -1,4 +1,4 @@
-"""What an engine believes of networks on a target, and which of them would teach it most.
+"""What an engine believes of networks on a target.
 
 An engine with intervals says what the errors of its predictions have in common
 (``PredictionTable.shared_error``). From that follows how much narrower intervals become once some
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80
 from predictor.cost.engine import PredictionTable
-from predictor.probing.selection.information import smallest_mean_variance
 
 Floats = NDArray[np.float64]
 
@@ -66,21 +65,3 @@ class Belief:
         own = self.noise * generator.standard_normal(len(self.noise))
         drawn: Floats = self.latency_ms * np.exp(shared + own)
         return drawn
-
-
-def most_telling(
-    candidates: Belief, asked: Belief, count: int, first: Sequence[int] = ()
-) -> tuple[int, ...]:
-    """Choose the candidates that leave the least mean variance of what is asked about, greedily.
-
-    Args:
-        candidates: networks that may be measured.
-        asked: networks that are to be predicted, of the same target and engine.
-        count: how many to choose.
-        first: rows of candidates that are chosen already, and not told again.
-    """
-    noise_variance = max(float(np.median(candidates.noise)) ** 2, 1e-6)
-    rows = smallest_mean_variance(
-        candidates.features, noise_variance, len(first) + count, first, asked.features
-    )
-    return rows[len(first) :]

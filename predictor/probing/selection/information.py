@@ -142,7 +142,6 @@ def smallest_mean_variance(
     noise_variance: float,
     k: int,
     first: Sequence[int] = (),
-    asked: NDArray[np.float64] | None = None,
 ) -> tuple[int, ...]:
     """Choose rows up to ``k``, each the one that leaves the smallest mean posterior variance.
 
@@ -155,10 +154,8 @@ def smallest_mean_variance(
         noise_variance: of a measurement, above 0.
         k: rows altogether, at most N; the first of equal ones is chosen.
         first: rows that are chosen already.
-        asked: float64 [M, F], of what the variance is averaged over; None for all rows.
     """
-    meant = features if asked is None else asked
-    moments = meant.T @ meant / len(meant)
+    moments = features.T @ features / len(features)
     projected = _conditioned(features, noise_variance, first)
     weighed = projected @ moments
     chosen = list(first)

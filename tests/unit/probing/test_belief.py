@@ -9,7 +9,7 @@ import pytest
 
 from predictor.calibration.posterior import Z80
 from predictor.cost.engine import PredictionTable
-from predictor.probing.selection.belief import Belief, most_telling
+from predictor.probing.selection.belief import Belief
 
 
 def table(shared: list[list[float]], high80: list[float]) -> PredictionTable:
@@ -46,13 +46,3 @@ def test_latencies_are_drawn_as_they_are_believed() -> None:
     assert drawn.std(axis=0) == pytest.approx([0.3, 0.3], rel=0.1)
     # All of the error is shared, so both networks are off by the same.
     assert drawn[:, 0] == pytest.approx(drawn[:, 1], abs=1e-6)
-
-
-def test_the_network_that_is_most_like_what_is_asked_about_comes_first() -> None:
-    candidates = Belief(
-        np.full(3, 10.0), np.array([[0.5, 0.0], [0.0, 0.5], [0.1, 0.1]]), np.full(3, 0.05)
-    )
-    asked = Belief(np.full(1, 10.0), np.array([[0.0, 0.7]]), np.full(1, 0.05))
-    assert most_telling(candidates, asked, 1) == (1,)
-    # With it measured the small one tells a little still, and the other one nothing.
-    assert most_telling(candidates, asked, 1, first=[1]) == (2,)

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from predictor.calibration.operators import Work
 from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Target
-from predictor.probing.choice import ADAPTIVE, ROUND, Choosing, half_width
+from predictor.probing.choice import ADAPTIVE, INFORMATION, ROUND, Choosing, half_width
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.selection.belief import Belief
@@ -38,6 +39,28 @@ def belief(spread: float, noise: float = 0.05) -> Belief:
     sizes = np.log([network.macs + 1.0 for network in POOL])
     features = np.stack([np.ones(len(POOL)), (sizes - sizes.mean()) / sizes.std()], axis=1)
     return Belief(np.full(len(POOL), 1.0), spread * features, np.full(len(POOL), noise))
+
+
+# Each network is one operator of its size.
+WORKS = [
+    Work(
+        np.array([[network.macs / 1e9 + 1e-3]]),
+        np.log([[network.macs + 1.0]]),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+    )
+    for network in POOL
+]
+
+
+def test_the_information_optimal_selector_goes_by_operators_where_they_are_known() -> None:
+    by_features = Choosing(INFORMATION, 4, 0, POOL)
+    by_operators = replace(by_features, works=WORKS)
+    about_one = replace(by_operators, asked=[WORKS[9]])
+
+    assert len({row for row, _ in by_operators.first()}) == 4
+    assert by_operators.first() != by_features.first()
+    assert about_one.first()[0][0] == 9  # nothing tells more of a network than itself
 
 
 def test_a_live_session_begins_with_a_third_of_its_probes_at_random() -> None:
@@ -78,7 +101,7 @@ def test_a_network_that_failed_is_spent_and_not_chosen_again() -> None:
 
 
 def test_the_adaptive_selector_looks_again_after_each_round() -> None:
-    choosing = Choosing(ADAPTIVE, 8, 0, POOL, live=True, belief=belief(0.5))
+    choosing = Choosing(ADAPTIVE, 8, 0, POOL, live=True, works=WORKS)
     first = choosing.first()
     assert len(first) == ROUND
     told = {POOL[row].name: 1.0 for row, _ in first}
@@ -96,7 +119,7 @@ def test_the_adaptive_selector_stops_at_the_width_that_is_wished() -> None:
     # The middle one of the networks: the 80 % interval reaches Z80 standard deviations up.
     assert width == pytest.approx(math.expm1(Z80 * float(np.median(asked.spread))))
     told = {POOL[row].name: 1.0 for row in range(3)}
-    choosing = Choosing(ADAPTIVE, 12, 0, POOL, live=True, belief=asked)
+    choosing = Choosing(ADAPTIVE, 12, 0, POOL, live=True, works=WORKS, belief=asked)
     assert replace(choosing, within=width * 1.01).more(told) == []
     assert len(replace(choosing, within=width * 0.99).more(told)) == ROUND
 
