@@ -13,6 +13,7 @@ from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
 from predictor.core.wording import shown
 from predictor.services.probing import Probing, StoredProbe, StoredSession, StoredSignature
+from predictor.services.probing_events import DRIFT_LIMIT
 from predictor.services.signature_fit import LeftOut
 from predictor.services.signature_use import BeforeAfter
 from predictor.services.signatures import excluded_reasons
@@ -88,6 +89,17 @@ class Result:
     way: Way | None = None
     assessed: bool = False
     changes: tuple[BeforeAfter, ...] = ()
+
+    @property
+    def drift(self) -> float:
+        """How far the sentinel drifted, as a share; 0 where nothing tells."""
+        facts = json.loads(self.signature.facts) if self.signature else {}
+        return float(facts.get("drift") or 0.0)
+
+    @property
+    def drifted(self) -> bool:
+        """Whether that is more than the protocol takes for steady."""
+        return self.drift > DRIFT_LIMIT
 
     @property
     def used(self) -> tuple[ResultRow, ...]:

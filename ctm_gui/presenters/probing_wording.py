@@ -12,6 +12,7 @@ from ctm_gui.translation import tr
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing import SessionState, StoredSignature
+from predictor.services.probing_events import drift_words
 from predictor.services.signature_fit import errors_in_words
 from predictor.services.signatures import (
     ADAPTATIONS,
@@ -54,6 +55,8 @@ def fit_words(result: Result) -> str:
     if not result.assessed:
         return tr("Working out how well the networks tell of one another…")
     words, odd = errors_in_words(result.fits), result.odd
+    if result.drifted:
+        words = f"{drift_words(result.drift)} {words}"
     if odd:
         words += " " + tr(
             "%n networks disagree with the others: repeat, or exclude with a reason.",

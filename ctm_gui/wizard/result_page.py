@@ -156,7 +156,8 @@ class ResultPage(QWidget):
         self.table.show_grid(
             result_grid(result.rows, local_time(other.created_ns) if other else "")
         )
-        show_words(self.fit, fit_words(result), "warn" if result.odd else "")
+        doubtful = result.odd or result.drifted
+        show_words(self.fit, fit_words(result), "warn" if doubtful else "")
         self.changes.show_grid(changes_grid(result.changes))
         self.of_models.setVisible(bool(result.changes))
         self._show_facts(result)

@@ -14,6 +14,7 @@ from predictor.core.text import printable
 from predictor.core.units import format_count, significant
 from predictor.core.wording import percent
 from predictor.services.probing import ProbeState, StoredProbe, StoredSession, StoredSignature
+from predictor.services.probing_events import drift_words
 from predictor.services.probing_expectation import ExpectedInterval, interval_words
 from predictor.services.probing_plan import ProbePlan
 from predictor.services.signature_fit import LeftOut, errors_in_words
@@ -81,7 +82,7 @@ def session_text(
     drift = json.loads(session.facts).get("drift")
     lines = [head, "", table]
     if drift is not None:
-        lines += ["", f"The sentinel drifted by {percent(drift)}."]
+        lines += ["", drift_words(drift)]
     doubtful = sum(_is_doubtful(probe) for probe in session.probes)
     if doubtful:
         again = f"`ctm probe run --session {session.id[:ID_DIGITS]} --repeat NAME`"

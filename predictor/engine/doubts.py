@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.records import Target
 from predictor.core.wording import percent
 from predictor.engine.checkpoint import Experience
@@ -16,6 +17,7 @@ from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 _FEW_FAMILIES: Final = 2  # an operator that fewer families of architectures have is not learned
 _MUCH: Final = 0.25  # of the predicted time
 _FEW_METRICS: Final = 4
+_FEW_DEVICES: Final = 5  # of a runtime: what these few have in common need not be the runtime's
 _BEYOND: Final = math.log(2.0)  # outside the range of all training devices
 _UNCOUNTED: Final = OperatorFlag.UNKNOWN_TRIPS | OperatorFlag.UNKNOWN
 
@@ -71,11 +73,17 @@ def device_doubt(target: Target, experience: Experience) -> str:
     for what, choice in (
         (f"no device of the family {device.family}", f"family {device.family}"),
         (f"no run in {configuration.precision}", f"precision {configuration.precision}"),
+        (f"no run on {configuration.runtime}", f"runtime {configuration.runtime}"),
     ):
         if not experience.choices.get(choice):
             reasons.append(f"{what} is among what it has learned from")
+    known = experience.choices.get(f"runtime {configuration.runtime}", 0)
+    if 0 < known < _FEW_DEVICES:
+        some = f"{known} of the devices" if known > 1 else "one device"
+        reasons.append(f"only {some} that it has learned from ran {configuration.runtime}")
     reasons += [
-        f"its {name} is {'above' if log > high else 'below'} that of every device learned from"
+        f"its {METRIC_BY_NAME[name].label} is {'above' if log > high else 'below'} that of every "
+        "device learned from"
         for name, (low, high) in experience.ranges.items()
         if name in device.metrics
         and not low - _BEYOND <= (log := math.log(device.metrics[name])) <= high + _BEYOND

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from predictor.core.units import significant
+from predictor.core.wording import percent
 from predictor.probing.measuring.interface import (
     BlockStarted,
     Drift,
@@ -32,6 +33,7 @@ __all__ = [
     "Samples",
     "SessionEvent",
     "done_words",
+    "drift_words",
     "joined",
 ]
 
@@ -54,6 +56,17 @@ class ProbesChosen:
 
 SessionEvent = ProbeEvent | ProbesChosen
 """What a session tells: what its runner tells, and which networks were chosen meanwhile."""
+
+
+def drift_words(drift: float) -> str:
+    """Say how much a sentinel drifted in a session, and what that means where it is much."""
+    words = f"The sentinel drifted by {percent(drift)}."
+    if drift <= DRIFT_LIMIT:
+        return words
+    return (
+        f"{words} That is over {percent(DRIFT_LIMIT)}: the machine got warm or other programs were "
+        "at work, so the medians tell less than they seem to. Measure again while it is idle."
+    )
 
 
 def joined(before: Drift | None, now: Drift) -> Drift:

@@ -15,7 +15,13 @@ from tests.unit.cost.graphs import UNKNOWN, Op, make_graph, make_target
 
 EXPERIENCE = Experience(
     {"Conv": 9, "Gemm": 4, "Einsum": 1},
-    {"family gpu": 4, "precision fp32": 4},
+    {
+        "family gpu": 4,
+        "precision fp32": 4,
+        "runtime pytorch": 5,
+        "runtime ncnn": 4,
+        "runtime qnn": 1,
+    },
     {"fp32_tflops": (np.log(1.0), np.log(10.0))},
 )
 FACTS = {"fp32_tflops": 2.0, "dram_bw_gbps": 100.0, "l2_kb": 500.0, "clock_mhz": 1000.0}
@@ -82,10 +88,20 @@ def test_a_family_and_a_precision_that_it_has_not_learned_from() -> None:
     )
 
 
+def test_a_runtime_that_hardly_any_device_was_learned_with() -> None:
+    def words(runtime: str) -> str:
+        return device_doubt(make_target(FACTS, runtime=runtime), EXPERIENCE)
+
+    assert words("pytorch") == ""
+    assert words("ncnn") == "only 4 of the devices that it has learned from ran ncnn"
+    assert words("qnn") == "only one device that it has learned from ran qnn"
+    assert words("openvino") == "no run on openvino is among what it has learned from"
+
+
 def test_a_fact_outside_the_range_of_all_training_devices() -> None:
     def words(tflops: float) -> str:
         return device_doubt(make_target({**FACTS, "fp32_tflops": tflops}), EXPERIENCE)
 
     assert words(19.9) == ""  # within a factor of two
-    assert words(21.0) == "its fp32_tflops is above that of every device learned from"
-    assert words(0.4) == "its fp32_tflops is below that of every device learned from"
+    assert words(21.0) == "its FP32 peak is above that of every device learned from"
+    assert words(0.4) == "its FP32 peak is below that of every device learned from"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ctm_gui.presenters.probing_grids import changes_grid, result_grid
-from ctm_gui.presenters.probing_results import compared, result_rows
-from ctm_gui.presenters.probing_wording import ratio_text, signature_facts
+from ctm_gui.presenters.probing_results import Result, compared, result_rows
+from ctm_gui.presenters.probing_wording import fit_words, ratio_text, signature_facts
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.services.probing import ProbeState, StoredProbe, StoredSignature
@@ -99,6 +99,20 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         "Drift": "1.23 %",
         "FiLM": "fine-tuned for another version of the network, so not used: fine-tune again",
     }
+
+
+def test_a_machine_that_drifted_is_warned_of_beside_what_its_networks_tell() -> None:
+    def result(drift: float) -> Result:
+        signature = Signature("s", "b", Configuration(), ("m",), active=True)
+        stored = StoredSignature(signature, created_ns=0, facts=json.dumps({"drift": drift}))
+        return Result("b", Configuration(), (), stored, assessed=True)
+
+    assert not result(0.04).drifted
+    assert "drifted" not in fit_words(result(0.04))
+    assert result(0.977).drifted
+    assert fit_words(result(0.977)).startswith(
+        "The sentinel drifted by 97.7 %. That is over 5 %: the machine got warm or other programs"
+    )
 
 
 def test_what_a_signature_changes_is_written_as_in_the_comparison() -> None:
