@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publish
+from benchmarks.real_sets import LATER
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.units import significant
@@ -399,6 +400,13 @@ def _of_selector(one: Probed) -> Iterator[str]:
     )
     for way, found in one.ways.items():
         yield f"{one.selector}, {way}: {in_words(found, one.real)}."
+    later = [i for i, each in enumerate(one.real) if each.name in LATER]
+    if later:
+        found, real = [one.ways[BEST][i] for i in later], [one.real[i] for i in later]
+        yield (
+            f"{one.selector}, {BEST}, the {len(later)} that nobody had looked at while it was "
+            f"built: {in_words(found, real)}."
+        )
     yield f"{one.selector}: {errors_in_words(one.left_out)}"
 
 

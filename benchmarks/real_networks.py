@@ -20,25 +20,9 @@ import timm
 import torch
 from torch import Tensor, nn
 
+from benchmarks.real_sets import FIRST, LATER
+
 OPSET: Final = 17
-# Chosen before any was predicted.
-TIMM: Final = {
-    "resnet50": 224,
-    "resnext50_32x4d": 224,
-    "densenet121": 224,
-    "inception_v3": 299,
-    "mobilenetv2_100": 224,
-    "mobilenetv3_large_100": 224,
-    "efficientnet_b0": 224,
-    "ghostnet_100": 224,
-    "regnety_004": 224,
-    "convnext_atto": 224,
-    "edgenext_xx_small": 256,
-    "mobilevit_xs": 256,
-    "vit_tiny_patch16_224": 224,
-    "swin_tiny_patch4_window7_224": 224,
-    "mixer_s32_224": 224,
-}
 TOKENS: Final = 128
 _WIDTH, _HEADS, _LAYERS, _WORDS = 768, 12, 12, 30522  # of BERT-base
 
@@ -102,7 +86,8 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     wanted: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {
-        name: lambda name=name, size=size: _of_timm(name, size) for name, size in TIMM.items()
+        name: lambda name=name, size=size: _of_timm(name, size)
+        for name, size in {**FIRST, **LATER}.items()
     }
     wanted[f"bert_base_{TOKENS}"] = _bert
     for name, make in wanted.items():

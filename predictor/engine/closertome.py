@@ -25,10 +25,12 @@ from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import device_doubt, graph_doubts
 from predictor.engine.expected import expectation, predicted
 from predictor.engine.explained import attention_maps, explanation
+from predictor.engine.kept import KeptByGraph
 from predictor.engine.own import Films, films_of, own_deviation
 from predictor.engine.places import Place, learned_form, place_of
 from predictor.engine.related import related
-from predictor.engine.timed import by_resource, cache_bytes, eased, operator_fit, work_of
+from predictor.engine.timed import eased, operator_fit
+from predictor.engine.timed_work import TimedGraph, by_resource
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates, is_rated
 from predictor.network.target_facts import TargetFacts, target_facts
@@ -36,7 +38,6 @@ from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime
 
 Floats = NDArray[np.float64]
 _Asked = tuple[tuple[Device, Configuration], ...]
-_MOST_ENCODED: Final = 256  # graphs: a whole pool of reference networks
 _UNRATED: Final = (
     "nothing tells how much the device can compute: neither a rate nor clock and number of cores is"
     " known; add one, or probe the device"
@@ -101,7 +102,8 @@ class CloserToMeEngine:
         self._roofline = RooflineEngine()
         self._last: tuple[_Asked, _Known] | None = None
         self._owned: deque[_Own] = deque(maxlen=_MOST_OWN)
-        self._encoded: dict[int, tuple[OperatorGraph, EncodedGraph]] = {}
+        self._encode = KeptByGraph(self._encoded)
+        self._timed = KeptByGraph(TimedGraph.of)
 
     @property
     def name(self) -> str:
@@ -181,30 +183,30 @@ class CloserToMeEngine:
         encoded = self._encode(graph)
         outputs = self._runtime.expect(encoded, known.facts, known.rates, known.films)
         _, output = next(iter(outputs))
-        parts = self._parts(encoded, output, known)
+        places, parts = self._parts(graph, encoded, output, known)
         bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0] * known.ease.get(
             0, 1.0
         )
         parts *= np.fmax(1.0, bound / parts.sum())
         attention = attention_maps(self._engine, len(graph), encoded, output, known.facts)
-        return explanation(len(graph), encoded, parts, attention)
+        return explanation(len(graph), places, parts, attention)
 
-    def _parts(self, encoded: EncodedGraph, output: HeadOutput, known: _Known) -> Floats:
-        """Return the times of one target's running operators, [R, 3]; they sum to the latency."""
+    def _parts(
+        self, graph: OperatorGraph, encoded: EncodedGraph, output: HeadOutput, known: _Known
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return which operators take time on one target, [R], and how long, [R, 3]."""
         if 0 in known.fits:
-            return by_resource(known.fits[0].predict(self._work(encoded, known, 0)).parts_ms)
+            parts_ms = known.fits[0].predict(self._work(graph, known, 0)).parts_ms
+            return self._timed(graph).places, by_resource(parts_ms)
         deviation = known.deviations[0]
         expected = expectation(encoded, output, 0)
         latency = expected.latency_ms(deviation.weights) * deviation.factor
         # What a run costs whatever the graph is shared by its operators.
-        return expected.shares(deviation.weights) * latency
+        return encoded.places, expected.shares(deviation.weights) * latency
 
-    def _work(self, encoded: EncodedGraph, known: _Known, column: int) -> Work:
-        one = np.array([column])
-        inputs = self._runtime.head_inputs(encoded, known.facts.take(one), known.rates.take(one))
-        terms = np.asarray(inputs["terms_ms"][:, 0], np.float32)
-        per_byte = float(known.rates.ms_per_byte[column])
-        return work_of(encoded, terms, cache_bytes(known.asked[column][0]) * per_byte)
+    def _work(self, graph: OperatorGraph, known: _Known, column: int) -> Work:
+        rates = known.rates.take(np.array([column]))
+        return self._timed(graph).work(known.asked[column][0], rates)
 
     def _known(
         self, targets: Sequence[Target], measured: Mapping[str, TargetMeasurements]
@@ -253,9 +255,8 @@ class CloserToMeEngine:
             if own.measured is measured and _same(own.asked, asked):
                 return own
 
-        def of_graph(graph: OperatorGraph) -> tuple[EncodedGraph, Work]:
-            encoded = self._encode(graph)
-            return encoded, self._work(encoded, known, index)
+        def of_graph(graph: OperatorGraph) -> tuple[TimedGraph, Work]:
+            return self._timed(graph), self._work(graph, known, index)
 
         bound = self._roofline.predict(measured.graphs, [target], {}).bound_ms[:, 0]
         own = _Own(
@@ -310,14 +311,8 @@ class CloserToMeEngine:
             ],
         )
 
-    def _encode(self, graph: OperatorGraph) -> EncodedGraph:
-        """Encode a graph, once for as long as it is asked about again and again."""
-        known = self._encoded.get(id(graph))
-        if known is None or known[0] is not graph:
-            if len(self._encoded) >= _MOST_ENCODED:
-                self._encoded.pop(next(iter(self._encoded)))
-            known = self._encoded[id(graph)] = (graph, self._runtime.encode(graph))
-        return known[1]
+    def _encoded(self, graph: OperatorGraph) -> EncodedGraph:
+        return self._runtime.encode(graph)
 
     @cached_property
     def _unmeasured(self) -> Deviation:
@@ -356,7 +351,7 @@ class CloserToMeEngine:
     def operator_work(self, graphs: Sequence[OperatorGraph], target: Target) -> list[Work]:
         """Return what the operators of graphs have to do on a target: parts of their times."""
         plain = self._plain([target])
-        return [self._work(self._encode(graph), plain, 0) for graph in graphs]
+        return [self._work(graph, plain, 0) for graph in graphs]
 
     def _graph(
         self, graph: OperatorGraph, known: _Known
@@ -380,7 +375,7 @@ class CloserToMeEngine:
                 if both:
                     doubts[part.start + place] = both
         for column, fit in known.fits.items():
-            foretold = fit.predict(self._work(encoded, known, column))
+            foretold = fit.predict(self._work(graph, known, column))
             latency[column] = foretold.parts_ms.sum()
             deviation[0, column] = foretold.deviation
         return latency, deviation, shared, doubts

@@ -18,20 +18,20 @@ _PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
 
 def explanation(
     operators: int,
-    encoded: EncodedGraph,
+    places: NDArray[np.int64],
     parts_ms: Floats,
     attention: AttentionMaps | None,
 ) -> Explanation:
     """Return where the time of one graph goes on one target.
 
     Args:
-        operators: of the graph, those that do not run with them.
-        encoded: the graph.
-        parts_ms: float64 [R, 3], arithmetic, traffic and launches of those that run.
+        operators: of the graph, those that take no time with them.
+        places: int64 [R], those that take time.
+        parts_ms: float64 [R, 3], their arithmetic, traffic and launches.
         attention: of the graph on the target.
     """
     columns = np.zeros((operators, 3))
-    columns[encoded.places] = parts_ms
+    columns[places] = parts_ms
     kind = np.array(_PARTS, np.int8)[columns.argmax(axis=1)]
     latency_ms = columns.sum(axis=1)
     return Explanation(

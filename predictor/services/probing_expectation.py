@@ -21,6 +21,8 @@ from predictor.services.engines import open_engine
 from predictor.services.own_signatures import LEAST_NOISE
 
 _DRAWS: Final = 4
+_LEAST_OPERATORS: Final = 10  # of a network: nobody asks about fewer, though they may tell much
+_OF_A_KIND: Final = 6  # networks of each search space and family that stand for what is asked about
 _TYPICAL: Final = 25  # networks of the pool that stand for all
 
 
@@ -71,8 +73,9 @@ def beliefs_of(
     if measured is not None:
         table = engine.predict(list(asked) or graphs, [target], {target.key: measured})
         belief = Belief.of(table)
+    meant = list(asked) or _of_each_kind()
     return Beliefs(
-        engine.operator_work(graphs, target), engine.operator_work(asked, target), belief
+        engine.operator_work(graphs, target), engine.operator_work(meant, target), belief
     )
 
 
@@ -140,6 +143,17 @@ def _shares(engine: Engine, graph: OperatorGraph, target: Target) -> Floats:
 def _graphs(fingerprints: Sequence[str]) -> list[OperatorGraph]:
     found = [pool_graph(fingerprint) for fingerprint in fingerprints]
     return [graph for graph in found if graph is not None]
+
+
+def _of_each_kind() -> list[OperatorGraph]:
+    """Return as many networks of each kind: a user's model may be of any."""
+    kinds: dict[str, list[OperatorGraph]] = {}
+    for network in load_pool():
+        graph = pool_graph(network.fingerprint)
+        some = kinds.setdefault(network.space, [])
+        if graph is not None and len(graph) >= _LEAST_OPERATORS and len(some) < _OF_A_KIND:
+            some.append(graph)
+    return [graph for some in kinds.values() for graph in some]
 
 
 def _typical(planned: set[str]) -> list[OperatorGraph]:

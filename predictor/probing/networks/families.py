@@ -1,8 +1,8 @@
 """Small networks of one kind of work each, which the search spaces have little of.
 
-They serve users of transformers, of grouped and wide convolutions, and of large products. None is a
-published network made smaller: each repeats one block at one size. A code is a row of numbers, its
-positions named in :data:`FAMILIES`.
+They serve users of transformers, of grouped and wide convolutions, of gates and of large products.
+None is a published network made smaller: each repeats one block at one size. A code is a row of
+numbers, its positions named in :data:`FAMILIES`.
 """
 
 from __future__ import annotations
@@ -90,6 +90,31 @@ def _products(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
     return x
 
 
+def _gated(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
+    """Residual blocks of a wide depthwise window, x sigmoid(x) and a gate over the channels."""
+    depth, width, size, kernel = code
+    x = writer.input("image", (batch, width, size, size))
+    for index in range(depth):
+        name = f"block{index}"
+        y = layers.silu(writer, f"{name}.act1", layers.conv(writer, f"{name}.up", x, 4 * width))
+        y = layers.depthwise(writer, f"{name}.depthwise", y, kernel=kernel)
+        y = layers.silu(writer, f"{name}.act2", y)
+        y = layers.channel_gate(writer, f"{name}.gate", y, squeezed=width)
+        y = layers.conv(writer, f"{name}.down", y, width)
+        x = layers.add(writer, f"{name}.add", x, y)
+    return x
+
+
+def _windows(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
+    """Encoder layers whose tokens attend within windows of an image."""
+    depth, heads, head, windows, side = code
+    size, width = windows * side, heads * head
+    x = writer.input("image", (batch, size, size, width))
+    for index in range(depth):
+        x = tokens.window_layer(writer, f"layer{index}", x, heads, windows)
+    return x
+
+
 def _dense(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
     """Residual blocks of two full convolutions."""
     depth, width, size, kernel = code
@@ -153,8 +178,7 @@ def _elementwise(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
     x = writer.input("image", (batch, width, size, size))
     for index in range(depth):
         name = f"step{index}"
-        gate = writer.node("Sigmoid", f"{name}.sigmoid", [x], x.shape)
-        y = writer.node("Mul", f"{name}.mul", [x, gate], x.shape)
+        y = layers.silu(writer, name, x)
         y = layers.hard_swish(writer, f"{name}.swish", y)
         x = layers.add(writer, f"{name}.add", x, y)
     return x
@@ -217,6 +241,22 @@ FAMILIES: dict[str, Family] = {
         ("depth", "rows", "width", "inner width"),
         (_DEPTHS, (1, 4, 16, 64, 128, 256), _WIDTHS, (*_WIDTHS, 1024, 1536, 2048, 3072)),
         _products,
+    ),
+    # Matrices that leave a core's caches.
+    "matrices": Family(
+        ("depth", "rows", "width", "inner width"),
+        ((1, 2), (32, 64, 98, 128), (576, 768, 896, 1024), (1536, 2048, 2560, 3072)),
+        _products,
+    ),
+    "gated": Family(
+        ("depth", "width", "size", "kernel"),
+        (_DEPTHS, (16, 24, 40, 56, 80, 112, 144, 192), _SIZES, (3, 5)),
+        _gated,
+    ),
+    "windows": Family(
+        ("depth", "heads", "width of a head", "windows a side", "tokens a side"),
+        (_DEPTHS, (2, 3, 4, 6, 8), (16, 24, 32), (2, 3, 4, 6, 8), (4, 6, 7, 8)),
+        _windows,
     ),
     "dense": Family(
         ("depth", "width", "size", "kernel"), (_DEPTHS, _WIDTHS, _SIZES, (1, 3, 5)), _dense

@@ -81,6 +81,12 @@ def hard_swish(writer: NetworkWriter, name: str, x: Value) -> Value:
     return writer.node("HardSwish", name, [x], x.shape)
 
 
+def silu(writer: NetworkWriter, name: str, x: Value) -> Value:
+    """Return x * sigmoid(x), in the two operators that exporters write."""
+    gate = writer.node("Sigmoid", f"{name}.sigmoid", [x], x.shape)
+    return writer.node("Mul", f"{name}.mul", [x, gate], x.shape)
+
+
 def add(writer: NetworkWriter, name: str, x: Value, y: Value) -> Value:
     """Return x + y; both have the same shape."""
     return writer.node("Add", name, [x, y], x.shape)
@@ -152,6 +158,18 @@ def squeeze_excite(writer: NetworkWriter, name: str, x: Value, *, squeezed: int)
     y = relu(writer, f"{name}.relu", conv(writer, f"{name}.reduce", y, squeezed))
     y = conv(writer, f"{name}.expand", y, x.shape[1])
     gate = writer.node("HardSigmoid", f"{name}.gate", [y], y.shape, alpha=1 / 6, beta=0.5)
+    return writer.node("Mul", f"{name}.scale", [x, gate], x.shape)
+
+
+def channel_gate(writer: NetworkWriter, name: str, x: Value, *, squeezed: int) -> Value:
+    """Scale each channel by a sigmoid of all channels' means.
+
+    As in J. Hu et al., "Squeeze-and-Excitation Networks", CVPR 2018, section 3.
+    """
+    y = writer.node("ReduceMean", f"{name}.mean", [x], (*x.shape[:2], 1, 1), axes=[2, 3])
+    y = silu(writer, f"{name}.act", conv(writer, f"{name}.reduce", y, squeezed))
+    y = conv(writer, f"{name}.expand", y, x.shape[1])
+    gate = writer.node("Sigmoid", f"{name}.sigmoid", [y], y.shape)
     return writer.node("Mul", f"{name}.scale", [x, gate], x.shape)
 
 

@@ -88,3 +88,39 @@ def encoder_layer(writer: NetworkWriter, name: str, x: Value, heads: int, expans
     y = project(writer, f"{name}.expand", layer_norm(writer, f"{name}.norm2", x), width * expansion)
     y = project(writer, f"{name}.reduce", gelu(writer, f"{name}.gelu", y), width)
     return writer.node("Add", f"{name}.add2", [x, y], x.shape)
+
+
+def window_layer(writer: NetworkWriter, name: str, x: Value, heads: int, windows: int) -> Value:
+    """An encoder layer over [batch, height, width, channels] that attends within windows.
+
+    As in Z. Liu et al., "Swin Transformer", ICCV 2021, section 3.2, without the shift.
+
+    Args:
+        writer: of the network.
+        name: of the layer.
+        x: an image whose sides are multiples of ``windows``.
+        heads: of the attention.
+        windows: along each side.
+    """
+    batch, size, _, width = x.shape
+    side = size // windows
+    apart, joined = (windows, side, windows, side, width), (windows, windows, side, side, width)
+    y = _reshaped(writer, f"{name}.cut", x, (batch, *apart))
+    y = _windows_swapped(writer, f"{name}.gather", y)
+    y = _reshaped(writer, f"{name}.flat", y, (batch * windows * windows, side * side, width))
+    y = encoder_layer(writer, name, y, heads, 4)
+    y = _reshaped(writer, f"{name}.apart", y, (batch, *joined))
+    y = _windows_swapped(writer, f"{name}.scatter", y)
+    return _reshaped(writer, f"{name}.whole", y, x.shape)
+
+
+def _reshaped(writer: NetworkWriter, name: str, x: Value, shape: tuple[int, ...]) -> Value:
+    # -1 for the batch: the batch of an ingested file can still be changed.
+    wanted = writer.constant(f"shape{list(shape[1:])}", np.array((-1, *shape[1:]), np.int64))
+    return writer.node("Reshape", name, [x, wanted], shape)
+
+
+def _windows_swapped(writer: NetworkWriter, name: str, x: Value) -> Value:
+    batch, first, second, third, fourth, width = x.shape
+    shape = (batch, first, third, second, fourth, width)
+    return writer.node("Transpose", name, [x], shape, perm=(0, 1, 3, 2, 4, 5))

@@ -11,7 +11,6 @@ mean variance of what is asked about. See V. Fedorov, "Theory of Optimal Experim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,20 +20,16 @@ from predictor.calibration.operators import Integers, OperatorPrior, Work, large
 
 Floats = NDArray[np.float64]
 
-MOST_OPERATORS: Final = 1500  # that differ, of all networks: their covariance is held
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Told:
-    """What one measured network tells: m operators, their sum, and its shares [D] of that."""
-
-    operators: Integers
-    noise: Floats  # [m + 1], of the operators and of the sum
-    shares: Floats
+MOST_OPERATORS: Final = 1500  # that differ
+_LEAST_MS: Final = 1e-9
 
 
 class OperatorDesign:
-    """What N networks with profiles would tell about what is asked."""
+    """What N networks with profiles would tell about what is asked.
+
+    Of D distinct operators and of N networks and A graphs that are asked about, each a sum of
+    operators, the covariance of all logarithms is held: [D + N + A, D + N + A].
+    """
 
     def __init__(
         self,
@@ -52,10 +47,16 @@ class OperatorDesign:
         self._prior = prior or OperatorPrior()
         work, places = largest_operators([*networks, *asked], MOST_OPERATORS)
         size = work.parts_ms.sum(axis=1)
-        told = [self._told(where, size) for where in places]
-        self._networks = told[: len(networks)]
-        self._meant = np.stack([each.shares for each in told[-len(asked) if asked else 0 :]])
-        self._covariance = self._of_factors(work, work.parts_ms / size[:, None])
+        often = np.stack([np.bincount(where[where >= 0], minlength=len(work)) for where in places])
+        shares = often * size / np.maximum((often * size).sum(axis=1, keepdims=True), _LEAST_MS)
+        weights = np.vstack([np.eye(len(work)), shares])
+        self._covariance = weights @ self._of_operators(work) @ weights.T
+        # What a network tells: its operators, and their sum.
+        self._told = [
+            np.append(np.flatnonzero(each), len(work) + place)
+            for place, each in enumerate(often[: len(networks)])
+        ]
+        self._asked = len(work) + np.arange(len(networks) if asked else 0, len(places))
 
     def most_telling(self, count: int, first: Sequence[int] = ()) -> tuple[int, ...]:
         """Choose networks greedily.
@@ -70,7 +71,7 @@ class OperatorDesign:
         covariance, chosen = self._covariance.copy(), list(first)
         for place in first:
             self._condition(covariance, place)
-        for _ in range(min(count, len(self._networks) - len(chosen))):
+        for _ in range(min(count, len(self._told) - len(chosen))):
             gains = self._gains(covariance)
             gains[chosen] = -np.inf
             best = int(np.argmax(gains))
@@ -78,48 +79,36 @@ class OperatorDesign:
             chosen.append(best)
         return tuple(chosen[len(first) :])
 
-    def _of_factors(self, work: Work, shares: Floats) -> Floats:
-        """Return the covariance of the logarithms of operators' times, [D, D]."""
-        between = self._prior.covariance(work, work)
-        common = sum(np.outer(each, each) for each in shares.T)
-        found: Floats = self._prior.shift**2 + between * common
+    def _of_operators(self, work: Work) -> Floats:
+        """Return the covariance of the logarithms of D operators' times, [D, D]."""
+        shares = work.parts_ms / work.parts_ms.sum(axis=1, keepdims=True)
+        between = self._prior.covariance(work, work) * (shares @ shares.T)
+        found: Floats = self._prior.shift**2 + between
         return found
-
-    def _told(self, where: Integers, size: Floats) -> _Told:
-        often = np.bincount(where[where >= 0], minlength=len(size))
-        (operators,) = np.nonzero(often)
-        total = float(often @ size)
-        shares = often * size / total if total else np.zeros(len(size))
-        noise = np.full(len(operators) + 1, self._prior.entry)
-        noise[-1] = self._prior.network
-        return _Told(operators, noise, shares)
 
     def _gains(self, covariance: Floats) -> Floats:
-        """Return by how much each network lowers the mean variance of what is asked, [N]."""
-        asked = covariance @ self._meant.T  # [D, A]
-        sums = np.stack([each.shares for each in self._networks]) @ covariance  # [N, D]
-        of_sums = sums @ self._meant.T
-        gains = []
-        for each, row, of_sum in zip(self._networks, sums, of_sums, strict=True):
-            crossed = np.vstack([asked[each.operators], of_sum])
-            solved = np.linalg.solve(self._observed(covariance, each, row), crossed)
-            gains.append(float((crossed * solved).sum(axis=0).mean()))
-        return np.array(gains)
+        """Return by how much each network lowers the mean variance of what is asked, [N].
 
-    def _observed(self, covariance: Floats, told: _Told, row: Floats) -> Floats:
-        """Return the covariance of what a network tells, [m + 1, m + 1]; its sum comes last."""
-        count = len(told.operators)
-        found = np.full((count + 1, count + 1), self._prior.state**2)
-        found[:-1, :-1] += covariance[np.ix_(told.operators, told.operators)]
-        found[-1, :-1] += row[told.operators]
-        found[:-1, -1] += row[told.operators]
-        found[-1, -1] += row @ told.shares
-        found[np.diag_indices(count + 1)] += told.noise**2
-        return found
+        With the covariance S of what it tells and the covariances X of that with what is asked it
+        is the trace of S^-1 X X^T over the number asked.
+        """
+        crossed = covariance[:, self._asked] / np.sqrt(len(self._asked))
+        squared = crossed @ crossed.T
+        return np.array(
+            [
+                np.trace(np.linalg.solve(self._seen(covariance, told), squared[np.ix_(told, told)]))
+                for told in self._told
+            ]
+        )
+
+    def _seen(self, covariance: Floats, told: Integers) -> Floats:
+        """Return the covariance of what is read of a network, with its noise."""
+        noise = np.full(len(told), self._prior.entry)
+        noise[-1] = self._prior.network
+        return covariance[np.ix_(told, told)] + self._prior.state**2 + np.diag(noise**2)
 
     def _condition(self, covariance: Floats, place: int) -> None:
         """Take into account that a network is measured."""
-        told = self._networks[place]
-        row = told.shares @ covariance
-        crossed = np.vstack([covariance[told.operators], row])
-        covariance -= crossed.T @ np.linalg.solve(self._observed(covariance, told, row), crossed)
+        told = self._told[place]
+        seen = covariance[told]
+        covariance -= seen.T @ np.linalg.solve(self._seen(covariance, told), seen)

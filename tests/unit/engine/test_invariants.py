@@ -191,15 +191,16 @@ def test_the_users_measurements_draw_the_prediction_to_them() -> None:
 def test_a_larger_batch_is_never_faster_on_a_measured_target_either(
     graph: OperatorGraph, factor: int, off: float
 ) -> None:
-    known = signature(TARGETS[1], off)
+    known, targets = signature(TARGETS[1], off), [TARGETS[1], PROBED]
+    larger = at_batch(graph, factor)
 
-    before, after = (
-        predicted(g, [TARGETS[1], PROBED], known).latency_ms
-        for g in (graph, at_batch(graph, factor))
-    )
+    before, after = (predicted(g, targets, known).latency_ms[0] for g in (graph, larger))
 
-    # A small part of the launches grows with the work, and is not ruled out.
-    assert (after >= before * (1 - 1e-3)).all()
+    # A part of the launches grows with the work, and by as much it may fall: that is not ruled out.
+    for place, target in enumerate(targets):
+        one, many = (tiny_engine().explain(g, target) for g in (graph, larger))
+        grown = (many.launch_ms.sum() - one.launch_ms.sum()) / one.latency_ms.sum()
+        assert after[place] >= before[place] * (1 - 1e-3 - max(grown, 0.0))
 
 
 def test_attention_is_over_the_known_metrics_and_each_row_sums_to_less_than_one() -> None:

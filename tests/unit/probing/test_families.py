@@ -18,6 +18,9 @@ SMALL = {
     "transformer": (1, 2, 32, 32, 2),
     "patches": (1, 2, 32, 8, 8),
     "products": (2, 4, 48, 64),
+    "matrices": (1, 32, 576, 1536),
+    "gated": (1, 16, 7, 3),
+    "windows": (1, 2, 16, 2, 4),
     "dense": (2, 32, 7, 3),
     "grouped": (2, 4, 8, 7),
     "depthwise": (2, 32, 7, 5),
@@ -70,6 +73,11 @@ def test_equal_codes_give_equal_files_and_a_batch_scales_the_work(space: str) ->
         # 64 patches of 3 * 8 * 8 values to W = 64; then 12 T W^2 + 2 T^2 W.
         ("patches", (1, 2, 32, 8, 8), 64 * 192 * 64 + 12 * 64 * 64**2 + 2 * 64**2 * 64),
         ("products", (3, 16, 128, 1024), 3 * 2 * 16 * 128 * 1024),
+        ("matrices", (2, 64, 768, 3072), 2 * 2 * 64 * 768 * 3072),
+        # To 4 * 24 channels and back, a window of 5, a gate of 24 numbers.
+        ("gated", (1, 24, 14, 5), 14**2 * 96 * (2 * 24 + 25) + 2 * 96 * 24),
+        # 3 * 3 windows of T = 36 tokens of W = 2 * 24, each 12 T W^2 + 2 T^2 W.
+        ("windows", (2, 2, 24, 3, 6), 2 * 9 * (12 * 36 * 48**2 + 2 * 36**2 * 48)),
         ("dense", (2, 64, 14, 3), 2 * 2 * 14**2 * 64**2 * 9),
         # Two pointwise convolutions, and 8 groups of 16 channels.
         ("grouped", (1, 8, 16, 14), 14**2 * (2 * 128**2 + 8 * 16**2 * 9)),

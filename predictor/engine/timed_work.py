@@ -1,0 +1,181 @@
+"""What the operators of a graph have to do, as calibration by operators sees them.
+
+Unlike the network this looks at fused operators too: which of them a runtime really runs inside
+others its profile tells, and what it runs apart takes time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.operators import Work
+from predictor.core.records import Device
+from predictor.cost.columns import Columns
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.network.features import exact_features
+from predictor.network.kinds import OPERATOR_KINDS, kinds_of
+from predictor.network.reference_rates import ReferenceRates
+from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
+from predictor.network.work_terms import TERMS, Operators, leaving_share, work_terms
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_COMPUTE, _MEMORY, _START = (TERMS.index(name) for name in ("compute", "memory", "start"))
+_NEAR: Final = 0.25  # of the time that traffic takes to memory, where the first cache holds it
+_PIECE_MS: Final = 2e-3  # to begin one of several products of an operator
+_L1_BYTES, _L2_BYTES = 48 * 1024.0, 1024 * 1024.0  # of a core that does not say them
+_TRAITS: Final = [
+    SCALE_FREE_NAMES.index(name)
+    for name in (
+        "log1p_gemm_n",
+        "log1p_gemm_k",
+        "log1p_window_height",
+        "log1p_stride_height",
+        "log1p_weight_groups",
+        "log_read_per_written",
+        "log_macs_per_byte_written",
+    )
+]
+_DEPTHWISE: Final = SCALE_FREE_NAMES.index("is_depthwise")
+_LANES: Final = (
+    16  # FP32 numbers of the widest vector: channels are padded to it, or not vectorised
+)
+_EPILOGUES: Final = ("Clip", "LeakyRelu", "Relu")  # that every runtime runs inside the product
+_EPILOGUE: Final = len(OPERATOR_KINDS)  # beside the kinds of the network
+_INSIDE: Final = 1 << 16  # added to the code of a type: inside another operator it is another one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedGraph:
+    """A graph whose R operators that are no views may be timed.
+
+    Attributes:
+        places: int64 [R], which of its operators.
+        operators: costs of the R.
+        traits: float64 [R, S], sizes as logarithms; none changes with the batch.
+        kind: int64 [R].
+        code: int64 [R], of their types.
+        pieces: float64 [R], products that run one after the other in it, beyond a single one.
+        weights: [1, WIDTHS], bytes of its distinct weights.
+        live: [1, WIDTHS], bytes of its largest set of live activations.
+    """
+
+    places: Integers
+    operators: Operators
+    traits: Floats
+    kind: Integers
+    code: Integers
+    pieces: Floats
+    weights: Floats
+    live: Floats
+
+    @classmethod
+    def of(cls, graph: OperatorGraph) -> TimedGraph:
+        """Look at a graph, cost O(N)."""
+        places = np.flatnonzero(~graph.has_flag(OperatorFlag.VIEW))
+        if not len(places):
+            places = np.zeros(1, np.int64)  # it stands for all: a run takes some time
+        columns = Columns.of(graph)
+        features = scale_free(exact_features(graph))[places]
+        inside = graph.has_flag(OperatorFlag.FUSED)[places]
+        types = np.array(graph.op_types)[places]
+        kind = kinds_of(graph.op_code[places].astype(np.int64), features)
+        epilogue = inside & np.isin(types, _EPILOGUES)
+        groups = graph.gemm[places, 0]
+        several = (groups > 1) & (features[:, _DEPTHWISE] == 0)
+        sizes = (_row_sizes(graph, places), _alignments(graph, places, features))
+        return cls(
+            places=places,
+            operators=_operators(graph, columns, places, inside),
+            traits=np.column_stack([features[:, _TRAITS].astype(np.float64), *sizes]),
+            kind=np.where(epilogue, _EPILOGUE, kind),
+            code=graph.op_code[places].astype(np.int64) + _INSIDE * epilogue,
+            pieces=(groups * graph.repeats[places] * several).astype(np.float64),
+            weights=columns.weights_by_width[None],
+            live=columns.live_by_width[None],
+        )
+
+    def work(self, device: Device, rates: ReferenceRates) -> Work:
+        """Return what the operators have to do on a target.
+
+        Its parts are arithmetic, all traffic, what of it leaves the first cache and what leaves the
+        second, the launch, and the products that are begun: small operators are faster, for their
+        tensors stay near.
+
+        Args:
+            device: of the target.
+            rates: of the one target.
+        """
+        leaving = leaving_share(self.weights, self.live, rates)
+        terms = work_terms(self.operators, leaving, rates)[:, 0].astype(np.float64)
+        memory = terms[:, _MEMORY]
+        held_ms = _cache_bytes(device) * float(rates.ms_per_byte[0])
+        beyond = (np.maximum(memory - held, 0.0) for held in held_ms)
+        parts = [terms[:, _COMPUTE], _NEAR * memory, *beyond, terms[:, _START]]
+        return Work(
+            parts_ms=np.stack([*parts, _PIECE_MS * self.pieces], axis=1),
+            traits=self.traits,
+            kind=self.kind,
+            code=self.code,
+        )
+
+
+def by_resource(parts_ms: Floats) -> Floats:
+    """Return the parts of :meth:`TimedGraph.work` as arithmetic, traffic and launches, [R, 3]."""
+    return np.stack([parts_ms[:, 0], parts_ms[:, 1:4].sum(axis=1), parts_ms[:, 4:].sum(axis=1)], 1)
+
+
+def _operators(
+    graph: OperatorGraph, columns: Columns, places: Integers, inside: NDArray[np.bool_]
+) -> Operators:
+    """Return the costs of operators; those inside others with the traffic that they have apart.
+
+    They read and write what the operator writes that they are inside of.
+    """
+    moved = 2 * graph.bytes_written[graph.fused_into[places]]
+    return Operators(
+        code=columns.code[places],
+        width=columns.width[places],
+        macs=columns.macs[places],
+        activation_bytes=np.where(inside, moved, columns.activation_bytes[places]),
+        weight_bytes=columns.weight_bytes[places],
+        launches=graph.repeats[places].astype(np.float64),
+        graph=np.zeros_like(places),
+    )
+
+
+def _row_sizes(graph: OperatorGraph, places: Integers) -> Floats:
+    """Return the logarithm of the last dim of what operators write, [R]; short rows are slow."""
+    ends, ranks = graph.shape_offsets[1:][places], np.diff(graph.shape_offsets)[places]
+    dims = np.append(graph.shape_dims, 0)
+    last = np.where(ranks > 1, dims[ends - 1], 0)  # the only dim may be the batch
+    return np.log1p(last)
+
+
+def _alignments(graph: OperatorGraph, places: Integers, features: NDArray[np.float32]) -> Floats:
+    """Return log2 of what part of a vector divides the channels of convolutions, [R]."""
+    groups, _, outward, inner = graph.gemm[places].T
+    window = graph.window[places].astype(np.int64).prod(axis=1)
+    inward = inner // np.maximum(window, 1)
+    depthwise = features[:, _DEPTHWISE] > 0
+    channels = np.where(depthwise, groups, np.gcd(inward, outward))
+    aligned = np.log2(np.gcd(channels, _LANES).clip(1))
+    found: Floats = np.where((window > 0) & (outward > 0), aligned, np.log2(_LANES))
+    return found
+
+
+def _cache_bytes(device: Device) -> Floats:
+    """Return the bytes of the first and the second cache that one core of a device has, [2]."""
+    first, second = device.metric("l1_kb_per_core"), device.metric("l2_kb")
+    cores = device.metric("core_count") or 1.0
+    return np.array(
+        [
+            _L1_BYTES if first is None else first * 1024.0,
+            _L2_BYTES if second is None else second * 1024.0 / cores,
+        ]
+    )
