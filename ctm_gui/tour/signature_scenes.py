@@ -37,6 +37,9 @@ def _is_measured(app: Application) -> bool:
 
 def _operators(app: Application, _: Path) -> None:
     app.window.show_tab(OPERATORS_TAB)
+    explanation = app.window.central.explanation
+    explanation.choose_device(THIS_MACHINE_ID)
+    wait(lambda: explanation.settled)
 
 
 def _history(app: Application, _: Path) -> None:
