@@ -1,7 +1,8 @@
 """Which architectures of timm the real networks are, with the size of their images.
 
-The later ones were chosen when the calibration by operators and the reference networks were as they
-ship: nobody had looked at their errors before, as one had at those of the first.
+The later ones were chosen when the calibration by operators and the reference networks were built:
+nobody had looked at their errors before, as one had at those of the first. One thing was mended
+after them: activations inside other operators had counted without their traffic.
 """
 
 from __future__ import annotations

@@ -80,10 +80,13 @@ class OperatorSummary:
 
     @cached_property
     def is_free(self) -> npt.NDArray[np.bool_]:
-        """Which operators are views or fused into another, bool [N]."""
-        return np.fromiter(
-            (_takes_no_time(flags) for flags in self.table.flags), np.bool_, len(self)
-        )
+        """Which operators are views or fused into another, and take no time, bool [N].
+
+        Where the operators of a target were timed, a fused one may have run apart.
+        """
+        within = np.fromiter((_is_within(flags) for flags in self.table.flags), np.bool_, len(self))
+        free: npt.NDArray[np.bool_] = within & ~(self.table.latency_ms > 0)
+        return free
 
     def mask(self, chosen: OperatorFilter) -> npt.NDArray[np.bool_]:
         """Return which operators the filter lets through, bool [N]."""
@@ -149,7 +152,7 @@ class OperatorSummary:
         )
 
 
-def _takes_no_time(flags: str) -> bool:
+def _is_within(flags: str) -> bool:
     return flags.startswith("fused into ") or "view" in flags.split(", ")
 
 

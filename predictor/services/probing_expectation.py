@@ -62,7 +62,7 @@ def beliefs_of(
 
     Args:
         target: that is probed.
-        asked: graphs that are to be predicted; none for the pool's own.
+        asked: graphs that are to be predicted; none for as many of each kind in the pool.
         measured: what was measured in the session so far; None where nobody stops by intervals.
     """
     engine = open_engine()

@@ -71,11 +71,8 @@ def _split(
 ) -> Value:
     """Return [batch, tokens, heads, head] in another order of its axes."""
     batch, tokens, width = x.shape
-    split = (tokens, heads, width // heads)
-    # -1 for the batch: the batch of an ingested file can still be changed.
-    apart = writer.constant(f"shape{list(split)}", np.array((-1, *split), np.int64))
-    whole = (batch, *split)
-    y = writer.node("Reshape", f"{name}.split", [x, apart], whole)
+    whole = (batch, tokens, heads, width // heads)
+    y = _reshaped(writer, f"{name}.split", x, whole)
     swapped = tuple(whole[axis] for axis in order)
     return writer.node("Transpose", f"{name}.swap", [y], swapped, perm=order)
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,6 +75,19 @@ def test_filters_narrow_one_another(small_table):
     assert hidden.tolist() == [True, False, True, False, True, True]
     chosen = OperatorFilter("2", frozenset({"Conv"}), hide_free=True)
     assert np.flatnonzero(summary.mask(chosen)).tolist() == [2]
+
+
+def test_a_fused_operator_that_a_target_runs_apart_is_not_hidden(small_table):
+    latency_ms = small_table.latency_ms.copy()
+    before = OperatorSummary(small_table)
+    place = int(np.flatnonzero(before.is_free)[0])
+    latency_ms[place] = 0.1
+
+    timed = OperatorSummary(replace(small_table, latency_ms=latency_ms))
+
+    assert not timed.is_free[place]
+    assert timed.mask(OperatorFilter(hide_free=True))[place]
+    assert timed.is_free.sum() == before.is_free.sum() - 1
 
 
 @given(st.text(max_size=5), st.booleans())
