@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from predictor.core.errors import InputError
 from predictor.network.graph_table import GraphTable
-from predictor.network.hcv import HcvMatrix
 
 _OPERATOR_CODES = 1 << 15  # what an int16 holds; those after the vocabulary count as unknown
 
@@ -46,6 +46,19 @@ class GraphBatch:
 
     def __len__(self) -> int:
         return int(self.node_counts.shape[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HcvMatrix:
+    """The vectors of D devices over M metrics.
+
+    Attributes:
+        values: float32 [D, M], standardised logs; 0 where a metric is not known.
+        available: bool [D, M]; a row without any is a device of which nothing is known.
+    """
+
+    values: NDArray[np.float32]
+    available: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

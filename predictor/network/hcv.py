@@ -15,22 +15,10 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.core.metrics import METRIC_BY_NAME, METRICS
 from predictor.core.records import Device
+from predictor.network.batch import HcvMatrix
 from predictor.network.scaling import Scaling
 
 Extra = Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HcvMatrix:
-    """The vectors of D devices over M metrics.
-
-    Attributes:
-        values: float32 [D, M], standardised logs; 0 where a metric is not known.
-        available: bool [D, M]; a row without any is a device of which nothing is known.
-    """
-
-    values: NDArray[np.float32]
-    available: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from predictor.network.batch import TargetBatch
 from predictor.network.config import DeviceEncoding, NetworkConfig, Readout
 from predictor.network.encoder import Encoding
-from predictor.network.film import Film
-from predictor.network.hodm import Dialogue, HardwareOperationDialogue, HardwareTokens
+from predictor.network.hodm import Dialogue, FilmHodm
 from predictor.network.pooling import bounded, pool_operators, segment_sum
 from predictor.network.prior import OperatorPrior
 from predictor.network.readout import AdditiveReadout, MlpReadout, segment_log_sum_exp
@@ -61,51 +60,6 @@ class Meeting(nn.Module):
         return torch.relu(met)
 
 
-class Conversation(nn.Module):
-    """FiLM and HODM: the states of operators and the tokens of devices to one vector.
-
-    Args:
-        config: of the network.
-        target: width of the target's description.
-    """
-
-    def __init__(self, config: NetworkConfig, target: int) -> None:
-        super().__init__()
-        self.film = Film(target, config.width)
-        self.tokens = HardwareTokens(len(config.metrics), config.width)
-        self.hodm = HardwareOperationDialogue(config.width, config.pooling, config.typical_nodes)
-
-    def forward(
-        self,
-        encoding: Encoding,
-        states: Tensor,
-        description: Tensor,
-        targets: TargetBatch,
-        further: Tensor | None = None,
-    ) -> tuple[Tensor, Dialogue]:
-        """Return the modulated states [N, T, d] and the dialogue.
-
-        Args:
-            encoding: of the graphs.
-            states: [N, 1 or T, d].
-            description: [T, target].
-            targets: metrics.
-            further: [T, J, d], tokens that are always available, before those of the metrics.
-        """
-        modulated = self.film(states, description)
-        tokens, available = self.tokens(
-            torch.where(targets.available, targets.values, 0.0), targets.available
-        )
-        if further is not None:
-            tokens = torch.cat([further, tokens], dim=1)
-            available = torch.cat(
-                [torch.ones_like(further[..., 0], dtype=torch.bool), available], dim=1
-            )
-        return modulated, self.hodm(
-            modulated, tokens, available, encoding.graph, encoding.node_counts
-        )
-
-
 class Head(nn.Module):
     """From node states and targets to log-latency.
 
@@ -125,7 +79,7 @@ class Head(nn.Module):
         seen = OperatorPrior.columns if config.prior else 0
         self.meeting = Meeting(signature, seen, config.width) if signature or seen else None
         hcv = config.device_encoding is DeviceEncoding.HCV
-        self.conversation = Conversation(config, self.target.width) if hcv else None
+        self.conversation = FilmHodm(config, self.target.width) if hcv else None
         joined = config.width + self.target.width
         self.readout: MlpReadout | AdditiveReadout = (
             MlpReadout(joined, config.width, config.dropout)

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from predictor.network.config import Pooling
+from predictor.network.batch import TargetBatch
+from predictor.network.config import NetworkConfig, Pooling
+from predictor.network.encoder import Encoding
+from predictor.network.film import Film
 from predictor.network.pooling import bounded, pool_operators, segment_softmax, segment_sum
 
 _START_RESIDUAL = 0.5
@@ -165,6 +168,51 @@ class HardwareOperationDialogue(nn.Module):
 
     def _pool(self, rows: Tensor, graph: Tensor, node_counts: Tensor) -> Tensor:
         return pool_operators(rows, graph, node_counts, self.pooling, self.typical_nodes)
+
+
+class FilmHodm(nn.Module):
+    """FiLM and HODM: the states of operators and the tokens of devices to one vector.
+
+    Args:
+        config: of the network.
+        target: width of the target's description.
+    """
+
+    def __init__(self, config: NetworkConfig, target: int) -> None:
+        super().__init__()
+        self.film = Film(target, config.width)
+        self.tokens = HardwareTokens(len(config.metrics), config.width)
+        self.hodm = HardwareOperationDialogue(config.width, config.pooling, config.typical_nodes)
+
+    def forward(
+        self,
+        encoding: Encoding,
+        states: Tensor,
+        description: Tensor,
+        targets: TargetBatch,
+        further: Tensor | None = None,
+    ) -> tuple[Tensor, Dialogue]:
+        """Return the modulated states [N, T, d] and the dialogue.
+
+        Args:
+            encoding: of the graphs.
+            states: [N, 1 or T, d].
+            description: [T, target].
+            targets: metrics.
+            further: [T, J, d], tokens that are always available, before those of the metrics.
+        """
+        modulated = self.film(states, description)
+        tokens, available = self.tokens(
+            torch.where(targets.available, targets.values, 0.0), targets.available
+        )
+        if further is not None:
+            tokens = torch.cat([further, tokens], dim=1)
+            available = torch.cat(
+                [torch.ones_like(further[..., 0], dtype=torch.bool), available], dim=1
+            )
+        return modulated, self.hodm(
+            modulated, tokens, available, encoding.graph, encoding.node_counts
+        )
 
 
 def _over_targets(rows: Tensor, matrices: Tensor) -> Tensor:

@@ -12,8 +12,7 @@ from predictor.core.errors import InputError
 from predictor.network.batch import GraphBatch, TargetBatch
 from predictor.network.config import NetworkConfig
 from predictor.network.encoder import Encoding, GraphEncoder
-from predictor.network.head import Conversation
-from predictor.network.hodm import ConfigurationTokens, Dialogue
+from predictor.network.hodm import ConfigurationTokens, Dialogue, FilmHodm
 from predictor.network.kinds import (
     CONVOLUTION,
     DEPTHWISE,
@@ -203,7 +202,7 @@ class TermNetwork(nn.Module):
             self.meeting = nn.Linear(width, width)
             self.target = TargetSummary(2 * len(config.metrics) + len(choices), summary, blur)
             self.configuration = ConfigurationTokens(choices, width)
-            self.conversation = Conversation(config, summary)
+            self.conversation = FilmHodm(config, summary)
             self.of_operator = nn.Linear(width, width)
             self.of_graph = nn.Linear(width + summary, width, bias=False)
             self.log_factor = nn.Linear(width, len(TERMS))
