@@ -20,9 +20,9 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.target_facts import CHOICE_KINDS, TargetFacts, target_facts
 from predictor.network.term_runtime import EncodedGraph, TermRuntime
-from predictor.services.catalogue import load_catalogue
-from predictor.services.ingestion import IngestionWorker
-from predictor.services.prediction import resolve_targets
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.prediction.predict import resolve_targets
 
 
 @dataclass(frozen=True, slots=True)

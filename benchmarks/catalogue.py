@@ -11,7 +11,7 @@ from predictor.core.metrics import METRICS, Family
 from predictor.core.records import Device
 from predictor.core.units import significant
 from predictor.devices.schema import device_from_object, device_to_object
-from predictor.services.catalogue import load_catalogue
+from predictor.services.devices.catalogue import load_catalogue
 
 LOAD_LIMIT_MS = 30.0
 CHECK_LIMIT_MS = 5.0

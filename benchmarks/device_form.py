@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from ctm_gui.application import Application  # noqa: E402
 from ctm_gui.views.tab_places import DEVICES_TAB  # noqa: E402
-from predictor.services.device_form import check_form  # noqa: E402
+from predictor.services.devices.form import check_form  # noqa: E402
 
 
 def main() -> int:

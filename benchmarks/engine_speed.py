@@ -19,8 +19,8 @@ from predictor.core.resources import resources_dir
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.services.catalogue import load_catalogue
-from predictor.services.prediction import resolve_targets
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.predict import resolve_targets
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = 150
@@ -31,8 +31,8 @@ _FIRST = f"""
 import time
 from predictor.core.resources import resources_dir
 from predictor.graph.ingest import ingest
-from predictor.services.catalogue import load_catalogue
-from predictor.services.prediction import predict, resolve_targets
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.predict import predict, resolve_targets
 model = ingest(str(resources_dir() / "samples" / "{_SAMPLE}"))
 targets = resolve_targets(load_catalogue().devices)
 start = time.perf_counter()

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from benchmarks.common import Figure, add_arguments, best_of, report
 from benchmarks.resnet50 import write_resnet50
 from predictor.core.records import Target
-from predictor.services.catalogue import load_catalogue
-from predictor.services.ingestion import IngestionWorker
-from predictor.services.prediction import predict, resolve_targets
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.prediction.predict import predict, resolve_targets
 
 TIMES = 2.0
 TARGETS = 150

@@ -25,9 +25,9 @@ from benchmarks.probe_accuracy import THREADS, Kept, probe, this_device
 from predictor.core.records import Target
 from predictor.core.wording import percent
 from predictor.cost.engine import TargetMeasurements
-from predictor.services.engines import open_engine
-from predictor.services.own_signatures import read_own_signatures, taken
-from predictor.services.probing_plan import probe_target
+from predictor.services.prediction.engines import open_engine
+from predictor.services.probing.plan import probe_target
+from predictor.services.signatures.own import read_own_signatures, taken
 from predictor.store.database import open_database
 
 NETWORKS: Final = 36

@@ -51,13 +51,13 @@ from predictor.probing.measuring.interface import (
     RunStarted,
 )
 from predictor.probing.measuring.local import LocalRunner
-from predictor.services.ingestion import IngestionWorker, Model
-from predictor.services.own_signatures import read_own_signatures
-from predictor.services.prediction import predict
-from predictor.services.probing import open_probing
-from predictor.services.probing_plan import Wish, plan_probes, probe_target
-from predictor.services.signature_fit import LeftOut, errors_in_words
-from predictor.services.this_machine import describe_this_machine, with_measured
+from predictor.services.devices.this_machine import describe_this_machine, with_measured
+from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.prediction.predict import predict
+from predictor.services.probing.plan import Wish, plan_probes, probe_target
+from predictor.services.probing.sessions import open_probing
+from predictor.services.signatures.fit import LeftOut, errors_in_words
+from predictor.services.signatures.own import read_own_signatures
 from predictor.store.database import open_database
 
 PROBES, THREADS, LIMIT_S = 12, 1, 300.0

@@ -19,9 +19,9 @@ import numpy as np
 
 from benchmarks.common import Figure, add_arguments, report
 from predictor.cost.roofline import RooflineEngine
-from predictor.evaluation.comparison import compare
-from predictor.services.catalogue import load_catalogue
-from predictor.training.sources import SOURCES
+from predictor.research.evaluation.comparison import compare
+from predictor.research.sources import SOURCES
+from predictor.services.devices.catalogue import load_catalogue
 
 _LEAST_MODELS, _LEAST_TARGETS = 5, 3
 

@@ -30,7 +30,7 @@ from ctm_gui.theme import LIGHT, apply_theme  # noqa: E402
 from ctm_gui.views.compare_view import CompareView  # noqa: E402
 from ctm_gui.views.operators_view import OperatorsView  # noqa: E402
 from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
-from predictor.services.prediction import OperatorTable  # noqa: E402
+from predictor.services.prediction.predict import OperatorTable  # noqa: E402
 
 View = TypeVar("View", bound=QWidget)
 

@@ -26,9 +26,9 @@ from ctm_gui.views.session import remembered_unit, restore_models
 from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
-from predictor.services.catalogue import load_catalogue
-from predictor.services.history import open_history
-from predictor.services.ingestion import IngestionWorker
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.history.history import open_history
+from predictor.services.models.ingestion import IngestionWorker
 
 if TYPE_CHECKING:
     from ctm_gui.presenters.probing import ProbingDesk

@@ -35,9 +35,9 @@ VIEWS = (
     "ctm_gui.views.central_views",
 )
 ENGINE = (
-    "predictor.services.probing",
-    "predictor.services.probing_plan",
-    "predictor.services.probing_import",
+    "predictor.services.probing.sessions",
+    "predictor.services.probing.plan",
+    "predictor.services.probing.imports",
 )
 WINDOWS = (
     "ctm_gui.views.palette",

@@ -64,7 +64,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """Let the learned engine's checkpoint be a copy of which one file is cut short."""
     from predictor.core.resources import resources_dir  # noqa: PLC0415 - after the environment
-    from predictor.services import engines  # noqa: PLC0415
+    from predictor.services.prediction import engines  # noqa: PLC0415
 
     def forget() -> None:
         engines.usual_engine_problem.cache_clear()

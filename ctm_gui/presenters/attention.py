@@ -14,8 +14,14 @@ from ctm_gui.presenters.ordering import FloatArray, IndexArray
 from ctm_gui.translation import tr
 from predictor.core.records import Device
 from predictor.core.wording import NOTHING, percent, shown
-from predictor.services.attention import AttentionMaps, Gaze, gaze, token_label, token_text
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.attention import (
+    AttentionMaps,
+    Gaze,
+    gaze,
+    token_label,
+    token_text,
+)
+from predictor.services.prediction.predict import OperatorTable
 
 Map = npt.NDArray[np.float32]
 _PAIRS_NAMED = 3

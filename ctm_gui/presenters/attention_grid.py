@@ -12,7 +12,7 @@ from ctm_gui.presenters.ordering import FloatArray, text_ranks
 from ctm_gui.translation import tr
 from predictor.core.text import printable
 from predictor.core.wording import percent, plain_number, shown
-from predictor.services.attention import Gaze, gaze
+from predictor.services.prediction.attention import Gaze, gaze
 
 LATENCY = "latency"
 

@@ -22,8 +22,8 @@ from predictor.core.wording import (
     plain_number,
     shown,
 )
-from predictor.services.then_and_now import ThenAndNow
-from predictor.services.truth import engine_ms
+from predictor.services.history.then_and_now import ThenAndNow
+from predictor.services.history.truth import engine_ms
 
 
 class ChangeGrid(Grid):

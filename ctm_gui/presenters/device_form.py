@@ -15,7 +15,7 @@ from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
 from predictor.core.wording import shown
-from predictor.services.device_form import (
+from predictor.services.devices.form import (
     CONFIGURATIONS,
     ClusterFields,
     FormCheck,

@@ -7,7 +7,7 @@ import re
 from ctm_gui.translation import tr
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRICS, Family, Metric
-from predictor.services.device_form import range_text
+from predictor.services.devices.form import range_text
 
 _NAMES = re.compile(r"\b(?:" + "|".join(metric.name for metric in METRICS) + r")\b")
 

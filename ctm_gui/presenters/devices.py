@@ -16,15 +16,15 @@ from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.wording import shown
-from predictor.services.catalogue import Catalogue
-from predictor.services.history import History
-from predictor.services.user_devices import (
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.user_devices import (
     DeviceFile,
     copy_of,
     export_device,
     import_device,
     unused_id,
 )
+from predictor.services.history.history import History
 
 T = TypeVar("T")
 

@@ -14,13 +14,13 @@ from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import Prediction, Target
-from predictor.services.operator_difference import (
+from predictor.services.prediction.operator_difference import (
     OperatorDifference,
     TimesMoved,
     operator_difference,
     times_moved_on,
 )
-from predictor.services.own_signatures import KnownTargets
+from predictor.services.signatures.own import KnownTargets
 
 _PART_S = 0.2  # how long a part of the targets may take before what is there is shown
 NOTHING_YET = QT_TR_NOOP("Open two models to see which of their operators differ.")

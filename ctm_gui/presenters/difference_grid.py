@@ -15,8 +15,8 @@ from ctm_gui.presenters.ordering import FloatArray
 from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import NOTHING, change_text, shown, signed
-from predictor.services.operator_difference import Change
-from predictor.services.prediction import OperatorFacts
+from predictor.services.prediction.operator_difference import Change
+from predictor.services.prediction.predict import OperatorFacts
 
 MOVED = "moved"
 

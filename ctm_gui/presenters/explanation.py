@@ -15,8 +15,8 @@ from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.wording import shown
-from predictor.services.node_data import write_node_data
-from predictor.services.prediction import OperatorTable, explain
+from predictor.services.prediction.node_data import write_node_data
+from predictor.services.prediction.predict import OperatorTable, explain
 
 NOTHING_YET = QT_TR_NOOP("Add a model and check a target to see where the time goes.")
 WORKING = QT_TR_NOOP("Working out where the time goes…")

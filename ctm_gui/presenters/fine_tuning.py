@@ -15,9 +15,9 @@ from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device
 from predictor.core.wording import percent
-from predictor.services.probing import StoredSignature, open_probing
-from predictor.services.signature_film import Adaptations, median_error, obstacle
-from predictor.services.signatures import adaptation_of
+from predictor.services.probing.sessions import StoredSignature, open_probing
+from predictor.services.signatures.film import Adaptations, median_error, obstacle
+from predictor.services.signatures.stored import adaptation_of
 
 
 class FineTuning(QObject):

@@ -19,15 +19,15 @@ from ctm_gui.translation import tr
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, Prediction
 from predictor.core.wording import shown
-from predictor.services.history import History
-from predictor.services.own_signatures import OwnSignatures
-from predictor.services.past_predictions import (
+from predictor.services.history.history import History
+from predictor.services.history.past_predictions import (
     NewTruth,
     StoredPrediction,
     checked_note,
     clean_tags,
 )
-from predictor.services.then_and_now import Graphs, ThenAndNow, predict_again
+from predictor.services.history.then_and_now import Graphs, ThenAndNow, predict_again
+from predictor.services.signatures.own import OwnSignatures
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from PySide6.QtGui import QUndoCommand
 
 from ctm_gui.translation import tr
 from predictor.core.wording import shown
-from predictor.services.history import History
-from predictor.services.past_predictions import NewTruth, StoredPrediction
+from predictor.services.history.history import History
+from predictor.services.history.past_predictions import NewTruth, StoredPrediction
 
 
 class Desk(Protocol):

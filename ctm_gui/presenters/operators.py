@@ -18,7 +18,7 @@ from ctm_gui.presenters.ordering import FloatArray, IndexArray
 from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import latency_text, percent, shown
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 
 BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")
 _TYPES_SHOWN = 6

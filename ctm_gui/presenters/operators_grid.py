@@ -18,8 +18,8 @@ from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import NOTHING, number, percent, plain_number, shown
-from predictor.services.attention import operators_gaze, token_label
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.attention import operators_gaze, token_label
+from predictor.services.prediction.predict import OperatorTable
 
 SHARE = "share"
 _CUMULATIVE_HELP = QT_TR_NOOP(

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.presenters.devices import StoreRunner
 from predictor.core.errors import CtmError
 from predictor.core.records import Measurement
-from predictor.services.ingestion import Model
-from predictor.services.own_signatures import OwnSignatures
+from predictor.services.models.ingestion import Model
+from predictor.services.signatures.own import OwnSignatures
 
 
 class OwnMeasurements(QObject):

@@ -28,7 +28,7 @@ from predictor.core.wording import (
     shown,
     threads_text,
 )
-from predictor.services.truth import TargetErrors
+from predictor.services.history.truth import TargetErrors
 
 TAGS, NOTE = "tags", "note"
 

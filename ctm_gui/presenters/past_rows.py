@@ -15,8 +15,8 @@ from ctm_gui.presenters.ordering import FloatArray, natural_key
 from ctm_gui.translation import QT_TR_NOOP
 from predictor.core.records import Basis, Device
 from predictor.core.wording import adaptation_name, basis_text, shown
-from predictor.services.past_predictions import PastContent, StoredPrediction
-from predictor.services.truth import (
+from predictor.services.history.past_predictions import PastContent, StoredPrediction
+from predictor.services.history.truth import (
     Pair,
     TargetErrors,
     engine_ms,

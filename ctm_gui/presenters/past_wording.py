@@ -22,8 +22,8 @@ from predictor.core.wording import (
     percent,
     shown,
 )
-from predictor.services.then_and_now import ThenAndNow
-from predictor.services.truth import CHANCE, Pair, TargetErrors
+from predictor.services.history.then_and_now import ThenAndNow
+from predictor.services.history.truth import CHANCE, Pair, TargetErrors
 
 NOTHING_YET = QT_TR_NOOP(
     "Every prediction is kept here. Drop a model and tick targets, and come back: record what you "

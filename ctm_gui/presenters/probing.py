@@ -18,11 +18,11 @@ from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.translation import tr
 from predictor.core.records import Device
-from predictor.services.ingestion import Model
-from predictor.services.probing import StoredSession
-from predictor.services.probing_plan import ProbePlan
-from predictor.services.this_machine import THIS_MACHINE_ID
-from predictor.services.user_devices import DeviceFile
+from predictor.services.devices.this_machine import THIS_MACHINE_ID
+from predictor.services.devices.user_devices import DeviceFile
+from predictor.services.models.ingestion import Model
+from predictor.services.probing.plan import ProbePlan
+from predictor.services.probing.sessions import StoredSession
 
 
 class ProbingDesk(QObject):

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import Configuration, Device, Measurement
-from predictor.services.probing import SessionState, StoredSession
-from predictor.services.probing_plan import plan_facts
+from predictor.services.probing.plan import plan_facts
+from predictor.services.probing.sessions import SessionState, StoredSession
 
 
 class Way(StrEnum):

@@ -23,11 +23,11 @@ from predictor.core.wording import (
     percent,
     shown,
 )
-from predictor.services.probing import ProbeState, StoredSignature
-from predictor.services.probing_plan import ProbePlan
-from predictor.services.signature_film import Adaptations
-from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import adaptation_of
+from predictor.services.probing.plan import ProbePlan
+from predictor.services.probing.sessions import ProbeState, StoredSignature
+from predictor.services.signatures.film import Adaptations
+from predictor.services.signatures.stored import adaptation_of
+from predictor.services.signatures.use import BeforeAfter
 
 
 def plan_grid(plan: ProbePlan | None) -> Grid:

@@ -13,9 +13,8 @@ from ctm_gui.presenters.probing_choice import Source, TargetChoice
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.translation import tr
 from predictor.core.errors import CtmError, InputError
-from predictor.services.ingestion import Model
-from predictor.services.probing import open_probing
-from predictor.services.probing_import import (
+from predictor.services.models.ingestion import Model
+from predictor.services.probing.imports import (
     ImportedFile,
     NameMatch,
     Taken,
@@ -25,6 +24,7 @@ from predictor.services.probing_import import (
     matches,
     take_over,
 )
+from predictor.services.probing.sessions import open_probing
 
 
 @dataclass(frozen=True, slots=True)

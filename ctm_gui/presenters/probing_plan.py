@@ -17,13 +17,18 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Device
 from predictor.core.wording import shown
-from predictor.services.ingestion import Model
-from predictor.services.probing_expectation import (
+from predictor.services.devices.this_machine import (
+    THIS_MACHINE_ID,
+    describe_this_machine,
+    with_measured,
+)
+from predictor.services.models.ingestion import Model
+from predictor.services.probing.expectation import (
     ExpectedInterval,
     expected_interval,
     interval_words,
 )
-from predictor.services.probing_plan import (
+from predictor.services.probing.plan import (
     ADAPTIVE,
     Coverage,
     ProbePlan,
@@ -34,8 +39,7 @@ from predictor.services.probing_plan import (
     planned_once,
     probe_target,
 )
-from predictor.services.probing_ssh import board_runner
-from predictor.services.this_machine import THIS_MACHINE_ID, describe_this_machine, with_measured
+from predictor.services.probing.ssh import board_runner
 
 SELECTORS = {
     "dbsel": QT_TR_NOOP("DBSel: where known devices differ"),

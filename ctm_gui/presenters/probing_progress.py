@@ -14,8 +14,7 @@ from ctm_gui.translation import tr
 from predictor.core.records import Measurement
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, percent, shown
-from predictor.services.probing import ProbeState, StoredProbe, StoredSession
-from predictor.services.probing_events import (
+from predictor.services.probing.events import (
     DRIFT_LIMIT,
     BlockStarted,
     Drift,
@@ -26,8 +25,9 @@ from predictor.services.probing_events import (
     RunStarted,
     Samples,
 )
-from predictor.services.probing_live import probes_to_come
-from predictor.services.probing_plan import expected_ms, reasons
+from predictor.services.probing.live import probes_to_come
+from predictor.services.probing.plan import expected_ms, reasons
+from predictor.services.probing.sessions import ProbeState, StoredProbe, StoredSession
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 

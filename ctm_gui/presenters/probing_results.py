@@ -12,11 +12,11 @@ from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
 from predictor.core.wording import shown
-from predictor.services.probing import Probing, StoredProbe, StoredSession, StoredSignature
-from predictor.services.probing_events import DRIFT_LIMIT
-from predictor.services.signature_fit import LeftOut
-from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import excluded_reasons
+from predictor.services.probing.events import DRIFT_LIMIT
+from predictor.services.probing.sessions import Probing, StoredProbe, StoredSession, StoredSignature
+from predictor.services.signatures.fit import LeftOut
+from predictor.services.signatures.stored import excluded_reasons
+from predictor.services.signatures.use import BeforeAfter
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,10 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.translation import tr
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
-from predictor.services.ingestion import Model
-from predictor.services.probing import (
+from predictor.services.models.ingestion import Model
+from predictor.services.probing.events import NetworkDone, NetworkFailed, ProbeEvent, ProbesChosen
+from predictor.services.probing.plan import ProbePlan
+from predictor.services.probing.sessions import (
     Command,
     LocalRunner,
     ProbeRunner,
@@ -31,9 +33,7 @@ from predictor.services.probing import (
     StoredSession,
     open_probing,
 )
-from predictor.services.probing_events import NetworkDone, NetworkFailed, ProbeEvent, ProbesChosen
-from predictor.services.probing_plan import ProbePlan
-from predictor.services.probing_ssh import board_runner
+from predictor.services.probing.ssh import board_runner
 
 # Drawing takes part of the machine that is measured: four times a second are enough.
 FOLLOW_MS = 250

@@ -24,12 +24,12 @@ from ctm_gui.presenters.probing_undo import Deletion, Replacement
 from ctm_gui.translation import tr
 from predictor.core.records import Device
 from predictor.core.wording import shown
-from predictor.services.ingestion import Model
-from predictor.services.probing import Probing, StoredSignature
-from predictor.services.signature_film import FilmTuning
-from predictor.services.signature_fit import LeftOut
-from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import Signatures
+from predictor.services.models.ingestion import Model
+from predictor.services.probing.sessions import Probing, StoredSignature
+from predictor.services.signatures.film import FilmTuning
+from predictor.services.signatures.fit import LeftOut
+from predictor.services.signatures.stored import Signatures
+from predictor.services.signatures.use import BeforeAfter
 
 
 @dataclass(frozen=True, slots=True)

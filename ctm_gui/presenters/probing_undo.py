@@ -9,8 +9,8 @@ from PySide6.QtGui import QUndoCommand
 
 from ctm_gui.translation import tr
 from predictor.core.wording import local_time, shown
-from predictor.services.probing import StoredSignature
-from predictor.services.signatures import Signatures
+from predictor.services.probing.sessions import StoredSignature
+from predictor.services.signatures.stored import Signatures
 
 
 class Desk(Protocol):

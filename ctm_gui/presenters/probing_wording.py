@@ -11,10 +11,10 @@ from ctm_gui.presenters.probing_results import Result
 from ctm_gui.translation import tr
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, percent, shown
-from predictor.services.probing import SessionState, StoredSignature
-from predictor.services.probing_events import drift_words
-from predictor.services.signature_fit import errors_in_words
-from predictor.services.signatures import (
+from predictor.services.probing.events import drift_words
+from predictor.services.probing.sessions import SessionState, StoredSignature
+from predictor.services.signatures.fit import errors_in_words
+from predictor.services.signatures.stored import (
     ADAPTATIONS,
     adaptation_of,
     excluded_words,

@@ -14,12 +14,12 @@ from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import CancelToken
 from predictor.core.wording import shown
-from predictor.services.catalogue import Catalogue
-from predictor.services.history import History
-from predictor.services.project_export import Exported
-from predictor.services.project_file import read_project
-from predictor.services.project_import import Choice, Conflict, Plan
-from predictor.services.project_records import Project
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.history.history import History
+from predictor.services.project.export import Exported
+from predictor.services.project.file import read_project
+from predictor.services.project.imports import Choice, Conflict, Plan
+from predictor.services.project.records import Project
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.translation import tr
 from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Prediction
-from predictor.services.history import History
-from predictor.services.ingestion import Model
+from predictor.services.history.history import History
+from predictor.services.models.ingestion import Model
 
 T = TypeVar("T")
 

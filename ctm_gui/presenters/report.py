@@ -22,8 +22,8 @@ from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.report import Report, SectionId
 from predictor.core.units import LatencyUnit
-from predictor.services.history import History
-from predictor.services.prediction import explain
+from predictor.services.history.history import History
+from predictor.services.prediction.predict import explain
 from predictor.services.report.build import EVERY_SECTION, build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.probing import known_signatures

@@ -19,7 +19,7 @@ from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import DynamicDimension
 from predictor.core.text import printable
-from predictor.services.ingestion import IngestionWorker, Model
+from predictor.services.models.ingestion import IngestionWorker, Model
 
 
 class ModelState(StrEnum):

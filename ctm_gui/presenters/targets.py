@@ -8,8 +8,8 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from predictor.core.records import Configuration, Device
-from predictor.services.catalogue import Catalogue
-from predictor.services.comparison import default_devices
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.prediction.comparison import default_devices
 
 
 class TargetSelection(QObject):

@@ -11,8 +11,8 @@ from ctm_gui.tasks.serial import SerialWorker, Task
 from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
-from predictor.services.this_machine import describe_this_machine, with_measured
-from predictor.services.user_devices import DeviceFile
+from predictor.services.devices.this_machine import describe_this_machine, with_measured
+from predictor.services.devices.user_devices import DeviceFile
 
 
 class ThisMachine(QObject):

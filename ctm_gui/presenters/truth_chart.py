@@ -13,7 +13,7 @@ from ctm_gui.presenters.ordering import FloatArray, IndexArray
 from ctm_gui.presenters.pareto_axes import nearest_point
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
-from predictor.services.truth import Pair
+from predictor.services.history.truth import Pair
 
 BASES: tuple[Basis, ...] = (Basis.ANALYTIC, Basis.ZERO_SHOT, Basis.PROBED, Basis.MEASURED)
 _MARGIN = 0.12  # of a decade around the points

@@ -25,8 +25,8 @@ from predictor.core.wording import (
     shown,
     signed,
 )
-from predictor.services.fastest import fastest_sentence
-from predictor.services.variants import Variants, compare_variants
+from predictor.services.prediction.fastest import fastest_sentence
+from predictor.services.prediction.variants import Variants, compare_variants
 
 BASELINE = "baseline"
 

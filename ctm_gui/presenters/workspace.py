@@ -23,10 +23,10 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Precision
-from predictor.services.catalogue import Catalogue
-from predictor.services.history import History
-from predictor.services.ingestion import IngestionWorker, Model
-from predictor.services.model_files import FoundFiles, absolute, find_model_files
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.history.history import History
+from predictor.services.models.files import FoundFiles, absolute, find_model_files
+from predictor.services.models.ingestion import IngestionWorker, Model
 
 DEVICE_SUFFIX = ".json"
 PROJECT_SUFFIX = ".ctmproject"

@@ -26,7 +26,7 @@ from ctm_gui.wizard.window import NAMES, RESULT, TARGET
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
-from predictor.services.past_predictions import NewTruth
+from predictor.services.history.past_predictions import NewTruth
 
 # Typed for the fastest predictions, as a user would who has measured them.
 _MEASURED_PARTS = (0.9, 1.1, 1.3, 0.95, 1.02, 1.6)

@@ -13,7 +13,7 @@ from ctm_gui.views.tab_places import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.errors import HostError
-from predictor.services.this_machine import THIS_MACHINE_ID
+from predictor.services.devices.this_machine import THIS_MACHINE_ID
 
 _TUNING_MS = 10 * SETTLE_MS
 

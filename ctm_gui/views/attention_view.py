@@ -34,7 +34,7 @@ from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
 from ctm_gui.views.tables import GridView, copy_button, in_parts
 from predictor.core.records import Device
 from predictor.core.wording import shown
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 
 _NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick a target to see what its operators look at.")
 _NO_ATTENTION = QT_TR_NOOP(

@@ -14,7 +14,7 @@ from ctm_gui.presenters.past_wording import change_summary
 from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
-from predictor.services.then_and_now import ThenAndNow
+from predictor.services.history.then_and_now import ThenAndNow
 
 _SIZE_PX = (1120, 360)
 _LEAST_PX = {"model": 150, "device": 200, "why": 250}

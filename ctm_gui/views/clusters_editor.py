@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWi
 from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.metric_field import note_label, show_note
-from predictor.services.device_form import CLUSTERS, ClusterFields
+from predictor.services.devices.form import CLUSTERS, ClusterFields
 
 # Field, title, width.
 _CELLS = (

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.presenters.projects import OpenedProject
 from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.wording import shown
-from predictor.services.project_import import Choice, Conflict, Subject, always
+from predictor.services.project.imports import Choice, Conflict, Subject, always
 
 _WORDS = {
     Choice.KEEP: QT_TR_NOOP("Keep mine"),

@@ -23,7 +23,7 @@ from ctm_gui.views.fields import FormLineEdit, FormTextEdit
 from ctm_gui.views.metric_field import MetricField, note_label, show_note
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
-from predictor.services.device_form import CLUSTERS, CONFIGURATIONS
+from predictor.services.devices.form import CLUSTERS, CONFIGURATIONS
 
 _GROUPS = {
     MetricGroup.COMPUTE: QT_TR_NOOP("Compute"),

@@ -28,7 +28,7 @@ from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
-from predictor.services.operator_difference import Change
+from predictor.services.prediction.operator_difference import Change
 
 _DEVICE_PX, _NAME_PX = 180, 220
 _CHANGES = (None, *Change)

@@ -40,8 +40,8 @@ from ctm_gui.views.truth_dialog import TruthDialog
 from ctm_gui.views.truth_plot import TruthPlot
 from ctm_gui.views.turns import in_turns
 from predictor.core.units import LatencyUnit
-from predictor.services.past_predictions import NewTruth, StoredPrediction
-from predictor.services.then_and_now import ThenAndNow
+from predictor.services.history.past_predictions import NewTruth, StoredPrediction
+from predictor.services.history.then_and_now import ThenAndNow
 
 _TARGET_PX = 230
 

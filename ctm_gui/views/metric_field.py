@@ -13,7 +13,7 @@ from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family, Metric
-from predictor.services.device_form import range_text
+from predictor.services.devices.form import range_text
 
 _LABEL_PX, _VALUE_PX, _UNIT_PX = 196, 104, 52
 

@@ -32,7 +32,7 @@ from ctm_gui.views.type_strip import TypeStrip
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 
 _NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick a target to see where its time goes.")
 

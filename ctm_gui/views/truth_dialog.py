@@ -19,14 +19,14 @@ from ctm_gui.translation import tr
 from predictor.core.errors import InputError
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import batch_of, configuration_text, latency_text, shown
-from predictor.services.past_predictions import (
+from predictor.services.history.past_predictions import (
     MAX_NOTE,
     STATISTICS,
     NewTruth,
     StoredPrediction,
     latency_in_ms,
 )
-from predictor.services.truth import engine_ms
+from predictor.services.history.truth import engine_ms
 
 
 class TruthDialog(QDialog):

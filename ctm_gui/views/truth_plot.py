@@ -21,7 +21,7 @@ from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
 from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.units import LatencyUnit
-from predictor.services.truth import Pair
+from predictor.services.history.truth import Pair
 
 _RADIUS_PX = 4.5
 _REACH_PX = 12.0

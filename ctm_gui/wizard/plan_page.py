@@ -20,7 +20,7 @@ from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from ctm_gui.wizard.plots import CoveragePlot
 from predictor.core.wording import configuration_text, shown
-from predictor.services.probing_plan import ADAPTIVE
+from predictor.services.probing.plan import ADAPTIVE
 
 _MOST_PROBES = 100
 _MOST_MINUTES = 240

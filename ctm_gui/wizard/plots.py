@@ -11,7 +11,7 @@ from ctm_gui.presenters.probing_progress import SampleTrace
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import ValueAxis
-from predictor.services.probing_plan import Coverage
+from predictor.services.probing.plan import Coverage
 
 MOST_POINTS = 800
 _SYMBOLS = ("o", "t", "s")

@@ -28,7 +28,7 @@ from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from predictor.core.wording import configuration_text, local_time, shown
-from predictor.services.probing import StoredSignature
+from predictor.services.probing.sessions import StoredSignature
 
 _UPPER_PX, _CHANGES_PX, _LOWER_PX = 300, 110, 130
 

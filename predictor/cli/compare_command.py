@@ -11,13 +11,13 @@ from predictor.cli.compare_text import comparison_text
 from predictor.cli.console import Console
 from predictor.cli.predict_command import PredictionStore, choose_targets, read_models
 from predictor.core.errors import InputError
-from predictor.services.catalogue import load_catalogue
-from predictor.services.fastest import fastest_within
-from predictor.services.inspection import Model
-from predictor.services.prediction import predict
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.fastest import fastest_within
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.variants import Variants, compare_variants
 from predictor.services.report.request import labelled
-from predictor.services.user_devices import user_devices_of
-from predictor.services.variants import Variants, compare_variants
 
 _DONE = 0
 _BUDGET_MISSED = 1

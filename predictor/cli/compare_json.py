@@ -9,19 +9,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from predictor.cli.prediction_json import configuration_entry
-from predictor.services.assumptions import assumptions
-from predictor.services.comparison import ERROR_CORRELATION
-from predictor.services.fastest import fastest_sentence, fastest_within
-from predictor.services.inspection import Model
-from predictor.services.operator_difference import (
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.assumptions import assumptions
+from predictor.services.prediction.comparison import ERROR_CORRELATION
+from predictor.services.prediction.fastest import fastest_sentence, fastest_within
+from predictor.services.prediction.operator_difference import (
     Change,
     OperatorDifference,
     TimesMoved,
     operator_difference,
     times_moved_on,
 )
-from predictor.services.own_signatures import KnownTargets
-from predictor.services.variants import Variants
+from predictor.services.prediction.variants import Variants
+from predictor.services.signatures.own import KnownTargets
 
 SCHEMA = "ctm-comparison/1"
 

@@ -14,17 +14,17 @@ from predictor.cli.tables import render_table
 from predictor.core.records import Target
 from predictor.core.text import printable, shortened
 from predictor.core.wording import NOTHING, change_text, configuration_text, number, signed
-from predictor.services.assumptions import assumptions
-from predictor.services.inspection import Model
-from predictor.services.operator_difference import (
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.assumptions import assumptions
+from predictor.services.prediction.operator_difference import (
     Change,
     OperatorDifference,
     TimesMoved,
     operator_difference,
     times_moved_on,
 )
-from predictor.services.own_signatures import KnownTargets
-from predictor.services.variants import Variants
+from predictor.services.prediction.variants import Variants
+from predictor.services.signatures.own import KnownTargets
 
 _ROWS = 15  # operators listed of each pair
 

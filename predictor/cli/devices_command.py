@@ -13,20 +13,20 @@ from predictor.core.metrics import METRICS
 from predictor.core.records import Configuration, Device
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.services.catalogue import load_catalogue
-from predictor.services.engines import ships_signature
-from predictor.services.inspection import (
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.this_machine import measure_this_machine
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.models.inspection import (
     check_device_file,
     device_document,
     device_summary,
 )
-from predictor.services.own_signatures import (
+from predictor.services.prediction.engines import ships_signature
+from predictor.services.signatures.own import (
     NOTHING_MEASURED,
     OwnSignatures,
     stored_signatures,
 )
-from predictor.services.this_machine import measure_this_machine
-from predictor.services.user_devices import user_devices_of
 
 _LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 

@@ -14,10 +14,10 @@ from predictor import __version__
 from predictor.cli.console import Console
 from predictor.cli.progress_line import progress_on
 from predictor.core.errors import HostError, InputError
-from predictor.evaluation.bound import check_bound
-from predictor.evaluation.bound_document import document
-from predictor.evaluation.bound_page import page
-from predictor.services.catalogue import load_catalogue
+from predictor.research.evaluation.bound import check_bound
+from predictor.research.evaluation.bound_document import document
+from predictor.research.evaluation.bound_page import page
+from predictor.services.devices.catalogue import load_catalogue
 
 _DONE = 0
 _LIMIT_MISSED = 1

@@ -20,13 +20,13 @@ from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.evaluation.measurements.document import document
-from predictor.evaluation.measurements.draws import Plan
-from predictor.evaluation.measurements.experiment import run_experiment
-from predictor.evaluation.measurements.page import page
-from predictor.services.catalogue import load_catalogue
-from predictor.services.engines import open_engine
-from predictor.services.measured_tables import open_measured_table
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.measurements.document import document
+from predictor.services.measurements.draws import Plan
+from predictor.services.measurements.experiment import run_experiment
+from predictor.services.measurements.page import page
+from predictor.services.measurements.reading import open_measured_table
+from predictor.services.prediction.engines import open_engine
 
 _COLUMNS = {
     "MAPE %": "mape_percent",

@@ -15,12 +15,12 @@ from predictor import __version__
 from predictor.cli.console import Console
 from predictor.cli.progress_line import progress_on
 from predictor.core.errors import HostError, InputError
-from predictor.evaluation.nas.document import document
-from predictor.evaluation.nas.page import page
-from predictor.evaluation.nas.protocol import Plan
-from predictor.evaluation.nas.runner import Order, Runner, open_splits
-from predictor.evaluation.nas.suites import SUITES, Suite, chooser_of, methods_of
-from predictor.evaluation.nas.work import WorkFolder
+from predictor.research.evaluation.nas.document import document
+from predictor.research.evaluation.nas.page import page
+from predictor.research.evaluation.nas.protocol import Plan
+from predictor.research.evaluation.nas.runner import Order, Runner, open_splits
+from predictor.research.evaluation.nas.suites import SUITES, Suite, chooser_of, methods_of
+from predictor.research.evaluation.nas.work import WorkFolder
 
 _WORK = "nas-work"  # beside the pages: what is finished
 _GIT_SECONDS = 10
@@ -110,7 +110,7 @@ def _write(output: Path, suite: Suite, found: Mapping[str, object]) -> list[Path
 
 def _plots(found: Mapping[str, object], output: Path, stem: str) -> dict[str, str]:
     try:
-        from predictor.evaluation.nas.plots import write_plots  # noqa: PLC0415  # needs matplotlib
+        from predictor.research.evaluation.nas.plots import write_plots  # noqa: PLC0415  # needs matplotlib
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise

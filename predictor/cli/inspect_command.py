@@ -10,8 +10,8 @@ from predictor.cli.model_text import NAME_COLUMNS, describe, dims_text
 from predictor.cli.tables import render_table
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
-from predictor.services.inspection import Model, inspection_document
-from predictor.services.prediction import operator_facts
+from predictor.services.models.inspection import Model, inspection_document
+from predictor.services.prediction.predict import operator_facts
 
 _HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "Weights", "")
 _RIGHT = "   rrr"

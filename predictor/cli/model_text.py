@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from predictor.core.records import TensorInfo
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
-from predictor.services.inspection import Model, totals
+from predictor.services.models.inspection import Model, totals
 
 # A name from a file may be megabytes long; a table cell shows its two ends.
 NAME_COLUMNS = 48

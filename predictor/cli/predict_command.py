@@ -16,16 +16,16 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import Progress, no_progress
 from predictor.core.records import Device, Measurement, Precision, Prediction, Target
 from predictor.core.text import printable
-from predictor.services.catalogue import Catalogue, load_catalogue
-from predictor.services.comparison import default_devices
-from predictor.services.history import History, open_history
-from predictor.services.inspection import Model
-from predictor.services.node_data import write_node_data
-from predictor.services.own_signatures import KnownTargets
-from predictor.services.prediction import explain, predict, resolve_targets
+from predictor.services.devices.catalogue import Catalogue, load_catalogue
+from predictor.services.devices.this_machine import THIS_MACHINE_ID
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.history.history import History, open_history
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.comparison import default_devices
+from predictor.services.prediction.node_data import write_node_data
+from predictor.services.prediction.predict import explain, predict, resolve_targets
 from predictor.services.report.request import labelled
-from predictor.services.this_machine import THIS_MACHINE_ID
-from predictor.services.user_devices import user_devices_of
+from predictor.services.signatures.own import KnownTargets
 
 _DONE = 0
 _BUDGET_MISSED = 1

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 
 from predictor.core.records import Configuration, Prediction, Target
-from predictor.services.assumptions import assumptions
-from predictor.services.attention import operators_gaze
-from predictor.services.inspection import Model
-from predictor.services.own_signatures import KnownTargets
-from predictor.services.prediction import OperatorTable, budget_probability, explain
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.assumptions import assumptions
+from predictor.services.prediction.attention import operators_gaze
+from predictor.services.prediction.predict import OperatorTable, budget_probability, explain
+from predictor.services.signatures.own import KnownTargets
 
 SCHEMA = "ctm-prediction/1"
 

@@ -14,12 +14,12 @@ from predictor.core.records import Basis, Device, Prediction, Target
 from predictor.core.text import printable, shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
 from predictor.core.wording import adaptation_name, percent
-from predictor.services.assumptions import assumptions
-from predictor.services.attention import operators_gaze, token_label
-from predictor.services.fastest import fastest_sentence
-from predictor.services.inspection import Model
-from predictor.services.own_signatures import KnownTargets
-from predictor.services.prediction import OperatorTable, explain
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.assumptions import assumptions
+from predictor.services.prediction.attention import operators_gaze, token_label
+from predictor.services.prediction.fastest import fastest_sentence
+from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.services.signatures.own import KnownTargets
 
 _NOTHING = "—"
 _OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")

@@ -19,17 +19,11 @@ from predictor.cli.probe_signatures import SIGNATURE_ACTIONS, show_signature
 from predictor.cli.probe_text import list_text, plan_text, session_text
 from predictor.core.errors import HostError, InputError
 from predictor.core.records import Device
-from predictor.services.catalogue import load_catalogue
-from predictor.services.probing import (
-    LocalRunner,
-    ProbeRunner,
-    Probing,
-    SessionState,
-    StoredSession,
-    open_probing,
-)
-from predictor.services.probing_expectation import ExpectedInterval, expected_interval
-from predictor.services.probing_plan import (
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.this_machine import THIS_MACHINE_ID, is_measured, with_measured
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.probing.expectation import ExpectedInterval, expected_interval
+from predictor.services.probing.plan import (
     ADAPTIVE,
     ProbePlan,
     RunConfiguration,
@@ -37,9 +31,15 @@ from predictor.services.probing_plan import (
     plan_probes,
     probe_target,
 )
-from predictor.services.probing_ssh import board_runner
-from predictor.services.this_machine import THIS_MACHINE_ID, is_measured, with_measured
-from predictor.services.user_devices import user_devices_of
+from predictor.services.probing.sessions import (
+    LocalRunner,
+    ProbeRunner,
+    Probing,
+    SessionState,
+    StoredSession,
+    open_probing,
+)
+from predictor.services.probing.ssh import board_runner
 
 _DONE = 0
 _NOTHING_MEASURED = 3

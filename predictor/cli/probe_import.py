@@ -13,10 +13,10 @@ from predictor.cli.tables import render_table
 from predictor.core.records import Configuration, Measurement, Precision
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.services.catalogue import load_catalogue
-from predictor.services.ingestion import IngestionWorker, Model
-from predictor.services.probing_import import Taken, import_file, take_over
-from predictor.services.user_devices import user_devices_of
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.probing.imports import Taken, import_file, take_over
 
 _SHOWN_DIGITS = 12
 

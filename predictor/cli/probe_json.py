@@ -9,13 +9,13 @@ from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation, supported_percentiles
 from predictor.core.records import Configuration, Measurement, Prediction
-from predictor.services.own_signatures import FILM
-from predictor.services.probing import StoredSession, StoredSignature
-from predictor.services.probing_expectation import ExpectedInterval
-from predictor.services.probing_plan import ProbePlan, expected_ms, plan_facts, reasons
-from predictor.services.signature_fit import LeftOut
-from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import adaptation_of
+from predictor.services.probing.expectation import ExpectedInterval
+from predictor.services.probing.plan import ProbePlan, expected_ms, plan_facts, reasons
+from predictor.services.probing.sessions import StoredSession, StoredSignature
+from predictor.services.signatures.fit import LeftOut
+from predictor.services.signatures.own import FILM
+from predictor.services.signatures.stored import adaptation_of
+from predictor.services.signatures.use import BeforeAfter
 
 
 def plan_document(plan: ProbePlan, interval: ExpectedInterval | None) -> dict[str, object]:

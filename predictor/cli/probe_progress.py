@@ -8,8 +8,7 @@ from predictor.cli.console import Console
 from predictor.cli.durations import duration
 from predictor.core.text import printable
 from predictor.core.wording import percent
-from predictor.services.probing import StoredSession
-from predictor.services.probing_events import (
+from predictor.services.probing.events import (
     DRIFT_LIMIT,
     Drift,
     NetworkDone,
@@ -18,7 +17,8 @@ from predictor.services.probing_events import (
     SessionEvent,
     done_words,
 )
-from predictor.services.probing_live import probes_to_come
+from predictor.services.probing.live import probes_to_come
+from predictor.services.probing.sessions import StoredSession
 
 
 class ProbeProgress:

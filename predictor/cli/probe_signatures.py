@@ -13,14 +13,14 @@ from predictor.cli.probe_text import adapted_text, signature_text
 from predictor.cli.progress_line import progress_on
 from predictor.core.errors import InputError
 from predictor.core.records import Device, Measurement, adaptation_by
-from predictor.services.catalogue import load_catalogue
-from predictor.services.ingestion import IngestionWorker
-from predictor.services.probing import Probing, StoredSignature
-from predictor.services.signature_film import median_error
-from predictor.services.signature_fit import LeftOut
-from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import adaptation_of
-from predictor.services.user_devices import user_devices_of
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.probing.sessions import Probing, StoredSignature
+from predictor.services.signatures.film import median_error
+from predictor.services.signatures.fit import LeftOut
+from predictor.services.signatures.stored import adaptation_of
+from predictor.services.signatures.use import BeforeAfter
 
 _DONE = 0
 

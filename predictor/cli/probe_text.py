@@ -13,19 +13,24 @@ from predictor.core.records import Configuration, Measurement, Prediction
 from predictor.core.text import printable
 from predictor.core.units import format_count, significant
 from predictor.core.wording import percent
-from predictor.services.probing import ProbeState, StoredProbe, StoredSession, StoredSignature
-from predictor.services.probing_events import drift_words
-from predictor.services.probing_expectation import ExpectedInterval, interval_words
-from predictor.services.probing_plan import ProbePlan
-from predictor.services.signature_fit import LeftOut, errors_in_words
-from predictor.services.signature_use import BeforeAfter
-from predictor.services.signatures import (
+from predictor.services.probing.events import drift_words
+from predictor.services.probing.expectation import ExpectedInterval, interval_words
+from predictor.services.probing.plan import ProbePlan
+from predictor.services.probing.sessions import (
+    ProbeState,
+    StoredProbe,
+    StoredSession,
+    StoredSignature,
+)
+from predictor.services.signatures.fit import LeftOut, errors_in_words
+from predictor.services.signatures.stored import (
     ADAPTATIONS,
     adaptation_of,
     excluded_words,
     included_again_words,
     outdated_film_words,
 )
+from predictor.services.signatures.use import BeforeAfter
 
 ID_DIGITS = 8
 

@@ -11,10 +11,10 @@ from predictor.cli.console import Console
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.text import printable
-from predictor.services.catalogue import load_catalogue
-from predictor.services.project_file import read_project
-from predictor.services.project_import import Choice, Conflict, Plan, always
-from predictor.services.projects import open_projects
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.project.file import read_project
+from predictor.services.project.imports import Choice, Conflict, Plan, always
+from predictor.services.project.projects import open_projects
 
 _DONE = 0
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import CancelToken
-from predictor.services.ingestion import IngestionWorker
-from predictor.services.model_files import find_model_files
+from predictor.services.models.files import find_model_files
+from predictor.services.models.ingestion import IngestionWorker
 
 if TYPE_CHECKING:  # numpy is imported while the worker starts
-    from predictor.services.inspection import Model
+    from predictor.services.models.inspection import Model
 
 _V = TypeVar("_V")
 

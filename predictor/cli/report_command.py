@@ -18,11 +18,11 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.report import Report, SectionId
 from predictor.core.text import printable
-from predictor.services.catalogue import load_catalogue
-from predictor.services.history import History, open_history
-from predictor.services.inspection import Model
-from predictor.services.own_signatures import KnownTargets
-from predictor.services.prediction import explain, predict
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.history.history import History, open_history
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.predict import explain, predict
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.pdf import report_pdf
@@ -34,7 +34,7 @@ from predictor.services.report.request import (
     labelled,
 )
 from predictor.services.report.versions import command_line
-from predictor.services.user_devices import user_devices_of
+from predictor.services.signatures.own import KnownTargets
 
 _DONE = 0
 _HOST_FAILED = 3

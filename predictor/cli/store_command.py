@@ -10,7 +10,7 @@ from predictor.cli.console import Console
 from predictor.cli.tables import render_table
 from predictor.core.text import printable
 from predictor.core.units import format_bytes
-from predictor.services.store_files import back_up, restore, store_info, store_problems
+from predictor.services.history.store_files import back_up, restore, store_info, store_problems
 
 _DONE = 0
 _DAMAGED = 3

@@ -10,7 +10,7 @@ from predictor.cli.console import Console
 from predictor.cli.evaluate_command import environment_of
 from predictor.cli.progress_line import progress_on
 from predictor.core.errors import HostError, InputError
-from predictor.services.catalogue import load_catalogue
+from predictor.services.devices.catalogue import load_catalogue
 
 _COMMAND: Final = "ctm train --data DIR --out DIR"
 
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         raise InputError("--steps", f"it is {options.steps}", "give a number above 0")
     try:
         # For this command alone, and torch is not part of every installation.
-        from predictor.evaluation.corpus.engine_maker import EngineMaker  # noqa: PLC0415
+        from predictor.research.evaluation.corpus.engine_maker import EngineMaker  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise HostError(
             "training", f"{error.name} is not installed", "install closertome[train]"

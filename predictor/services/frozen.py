@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from predictor.services.ingestion import serve_if_worker
+from predictor.services.models.ingestion import serve_if_worker
 
 
 def serve_if_child(arguments: Sequence[str]) -> int | None:
@@ -22,7 +22,7 @@ def serve_if_child(arguments: Sequence[str]) -> int | None:
     if served is not None:
         return served
     # A start that is none of these children's would wait for their imports.
-    from predictor.services.probing_child import serve_if_runner  # noqa: PLC0415
+    from predictor.services.probing.child import serve_if_runner  # noqa: PLC0415
 
     served = serve_if_runner(arguments)
     if served is not None:

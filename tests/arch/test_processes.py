@@ -51,7 +51,14 @@ def modules_after(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "service", ["ingestion", "prediction", "catalogue", "history", "inspection", "comparison"]
+    "service",
+    [
+        "models",
+        "prediction.predict",
+        "devices.catalogue",
+        "history.history",
+        "prediction.comparison",
+    ],
 )
 def test_services_load_no_torch_no_onnx_and_no_window(service: str) -> None:
     loaded = modules_after(f"import predictor.services.{service}")
@@ -81,7 +88,7 @@ def test_the_roofline_loads_no_network(tmp_path: Path) -> None:
 
 def test_opening_the_engine_loads_no_network_before_the_first_prediction() -> None:
     loaded = modules_after(
-        "from predictor.services.engines import open_engine;"
+        "from predictor.services.prediction.engines import open_engine;"
         " assert open_engine().name.startswith('closertome/')"
     )
 
@@ -127,7 +134,12 @@ def test_the_first_frame_needs_no_network_no_onnx_and_no_wizard(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     loaded = set(done.stderr.splitlines()[-1].split())
     assert "ctm_gui.views.main_window" in loaded
-    late = {"predictor.services.probing", "ctm_gui.wizard.window", "sqlite_utils", "asyncssh"}
+    late = {
+        "predictor.services.probing.sessions",
+        "ctm_gui.wizard.window",
+        "sqlite_utils",
+        "asyncssh",
+    }
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", *late})
 
 

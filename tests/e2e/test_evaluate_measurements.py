@@ -12,7 +12,7 @@ from subprocess import CompletedProcess, Popen
 
 import pytest
 
-from tests.unit.training.data_folder import write_graph
+from tests.unit.research.data_folder import write_graph
 
 Run = Callable[..., CompletedProcess[str]]
 Start = Callable[..., Popen[str]]

@@ -14,10 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from predictor.services.probing import LocalRunner, ProbeState, SessionState, open_probing
-from predictor.services.probing_events import NetworkDone
+from predictor.services.probing.events import NetworkDone
+from predictor.services.probing.sessions import LocalRunner, ProbeState, SessionState, open_probing
 from tests.e2e.conftest import ROOT, Start
-from tests.unit.services.test_probing import small_plan
+from tests.unit.services.probing.test_sessions import small_plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 

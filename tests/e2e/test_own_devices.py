@@ -11,8 +11,8 @@ import pytest
 
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device
-from predictor.services.history import open_history
-from predictor.services.user_devices import DeviceFile
+from predictor.services.devices.user_devices import DeviceFile
+from predictor.services.history.history import open_history
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -11,8 +11,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from predictor.services.history import open_history
-from tests.unit.services.past import predictions_of, small_model
+from predictor.services.history.history import open_history
+from tests.unit.services.history.past import predictions_of, small_model
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -22,9 +22,9 @@ from ctm_gui.settings import Settings
 from ctm_gui.theme import LIGHT, apply_theme
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.wizard.window import ProbingWizard
-from predictor.services.catalogue import Catalogue, load_catalogue
-from predictor.services.history import open_history
-from predictor.services.ingestion import IngestionWorker
+from predictor.services.devices.catalogue import Catalogue, load_catalogue
+from predictor.services.history.history import open_history
+from predictor.services.models.ingestion import IngestionWorker
 
 SETTLE_MS = 30_000
 

@@ -23,10 +23,10 @@ from ctm_gui.views.truth_dialog import TruthDialog
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.window import RESULT, TARGET, ProbingWizard
 from predictor.core.units import LatencyUnit
-from predictor.services.past_predictions import StoredPrediction
-from predictor.services.project_import import Choice, Conflict, Subject
+from predictor.services.history.past_predictions import StoredPrediction
+from predictor.services.project.imports import Choice, Conflict, Subject
 from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
-from tests.unit.services.past import predictions_of, small_model
+from tests.unit.services.history.past import predictions_of, small_model
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 

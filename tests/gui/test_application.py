@@ -31,7 +31,7 @@ from ctm_gui.views.crash import CrashDialog, CrashHandler, log_path
 from ctm_gui.views.main_window import MainWindow
 from predictor.core.errors import InputError
 from predictor.core.resources import resources_dir
-from predictor.services.catalogue import Catalogue
+from predictor.services.devices.catalogue import Catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 

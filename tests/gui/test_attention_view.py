@@ -23,8 +23,8 @@ from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.tab_places import ATTENTION_TAB, OPERATORS_TAB
 from predictor.core.records import Target
-from predictor.services.ingestion import Model
-from predictor.services.prediction import OperatorTable, explain
+from predictor.services.models.ingestion import Model
+from predictor.services.prediction.predict import OperatorTable, explain
 from tests.gui.attended import BOARD, attended
 from tests.gui.test_operators_view import make_table
 

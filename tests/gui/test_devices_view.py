@@ -20,9 +20,9 @@ from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE, DevicesVie
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.tab_places import DEVICES_TAB
 from predictor.core.records import Device
-from predictor.services.catalogue import Catalogue
-from predictor.services.history import open_history
-from predictor.services.ingestion import IngestionWorker
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.history.history import open_history
+from predictor.services.models.ingestion import IngestionWorker
 
 WAIT_MS = 30_000
 LEFT = Qt.MouseButton.LeftButton

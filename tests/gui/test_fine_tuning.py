@@ -24,9 +24,9 @@ from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.records import Configuration
-from predictor.services.probing import open_probing
-from predictor.services.probing_plan import probe_target
-from predictor.services.signature_film import Adaptations
+from predictor.services.probing.plan import probe_target
+from predictor.services.probing.sessions import open_probing
+from predictor.services.signatures.film import Adaptations
 from tests.gui.accessible import faint, nameless, out_of_order, same_keys
 from tests.gui.test_probing_wizard import WAIT_MS, cells, click, signed, titles
 
@@ -70,7 +70,7 @@ def children_that_tune() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children(recursive=True):
         try:
-            if "predictor.training.film_child" in child.cmdline():
+            if "predictor.network.film_tuning.child" in child.cmdline():
                 found.append(child)
         except psutil.NoSuchProcess:
             continue

@@ -21,11 +21,11 @@ from ctm_gui.views.tab_places import HISTORY_TAB
 from ctm_gui.views.truth_dialog import TruthDialog
 from predictor.core.records import Basis, Prediction
 from predictor.core.units import LatencyUnit
-from predictor.services.catalogue import Catalogue
-from predictor.services.history import open_history
-from predictor.services.ingestion import IngestionWorker
-from predictor.services.past_predictions import NewTruth
-from tests.unit.services.past import DEVICES, predictions_of, small_model
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.history.history import open_history
+from predictor.services.history.past_predictions import NewTruth
+from predictor.services.models.ingestion import IngestionWorker
+from tests.unit.services.history.past import DEVICES, predictions_of, small_model
 
 LEFT = Qt.MouseButton.LeftButton
 WAIT_MS = 30_000

@@ -17,7 +17,7 @@ from ctm_gui.theme import DARK, LIGHT, apply_theme
 from ctm_gui.views.operators_view import OperatorsView
 from ctm_gui.views.share_delegate import TEXT_PX
 from predictor.core.units import LatencyUnit
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 
 TYPES = ("Conv", "Relu", "Gemm", "Reshape", "Add")
 

@@ -26,10 +26,9 @@ from ctm_gui.wizard.window import MEASURE, NAMES, PLAN, RESULT, TARGET, ProbingW
 from predictor.core.progress import CancelToken
 from predictor.core.records import Basis, Configuration, Measurement, Signature
 from predictor.probing.networks.pool import load_pool
-from predictor.services.probing import LocalRunner, ProbeState, Probing, open_probing
-from predictor.services.probing_events import NetworkDone
-from predictor.services.probing_import import candidates
-from predictor.services.probing_plan import (
+from predictor.services.probing.events import NetworkDone
+from predictor.services.probing.imports import candidates
+from predictor.services.probing.plan import (
     PlannedProbe,
     ProbePlan,
     Wish,
@@ -37,6 +36,7 @@ from predictor.services.probing_plan import (
     plan_probes,
     probe_target,
 )
+from predictor.services.probing.sessions import LocalRunner, ProbeState, Probing, open_probing
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.unit.probing.plans import QUICK

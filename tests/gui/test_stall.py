@@ -30,7 +30,7 @@ from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.tab_places import DEVICES_TAB, OPERATORS_TAB
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 from tests.gui.attended import BOARD, attended
 from tests.gui.test_operators_view import make_table
 

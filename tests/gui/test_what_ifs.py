@@ -12,7 +12,7 @@ from ctm_gui.presenters.shelf import ModelState
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.views.main_window import MainWindow
 from predictor.core.records import Precision
-from predictor.services.history import open_history
+from predictor.services.history.history import open_history
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]

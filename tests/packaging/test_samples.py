@@ -8,8 +8,8 @@ import make_samples
 import pytest
 
 from predictor.core.resources import resources_dir
-from predictor.services.ingestion import IngestionWorker
-from predictor.services.inspection import totals
+from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.models.inspection import totals
 
 SAMPLES = resources_dir() / "samples"
 

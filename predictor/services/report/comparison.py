@@ -32,7 +32,7 @@ from predictor.core.wording import (
     number,
     shown,
 )
-from predictor.services.prediction import budget_probability
+from predictor.services.prediction.predict import budget_probability
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import TONES, figures, latency, likelihood, plural, text, words
 

@@ -25,7 +25,7 @@ from predictor.core.report import (
 from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import shown
 from predictor.graph.model import Model
-from predictor.services.inspection import totals
+from predictor.services.models.inspection import totals
 from predictor.services.report.request import ReportedModel, ReportRequest
 from predictor.services.report.words import count, dims, figures, plural, share, text, words
 

@@ -21,7 +21,7 @@ from predictor.core.report import (
 )
 from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import configuration_text, number, percent, shown
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import (
     brief,

@@ -24,7 +24,7 @@ from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
 from predictor.services.report.words import brief, figures, listed, plural, text, words
-from predictor.services.signatures import ADAPTATIONS, Signatures, adaptation_of
+from predictor.services.signatures.stored import ADAPTATIONS, Signatures, adaptation_of
 
 _COLUMNS = (
     words("network", "Reference network"),

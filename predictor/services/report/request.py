@@ -10,9 +10,9 @@ from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import configuration_text
 from predictor.graph.model import Model
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 from predictor.services.report.words import brief
-from predictor.services.signatures import StoredSignature
+from predictor.services.signatures.stored import StoredSignature
 
 OPERATORS_LISTED = 15
 

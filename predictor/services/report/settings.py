@@ -7,8 +7,8 @@ from itertools import chain
 
 from predictor.core.report import Block, Bullets, Cell, Facts, Row, Section, SectionId, Table, Tone
 from predictor.core.wording import NOTHING, number, shown, threads_text
-from predictor.services.assumptions import assumptions_of_each
-from predictor.services.prediction import resolve_targets
+from predictor.services.prediction.assumptions import assumptions_of_each
+from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import figures, text, words
 

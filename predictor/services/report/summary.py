@@ -8,7 +8,7 @@ from predictor.core.records import Basis, Prediction
 from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId, Tone
 from predictor.core.verdict import Verdict, is_over, verdict
 from predictor.core.wording import interval_text, number
-from predictor.services.prediction import budget_probability
+from predictor.services.prediction.predict import budget_probability
 from predictor.services.report.request import Pair, ReportedModel, ReportRequest
 from predictor.services.report.words import (
     TONES,

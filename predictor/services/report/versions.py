@@ -23,7 +23,7 @@ from predictor.core.report import (
 )
 from predictor.core.wording import shown
 from predictor.graph.model import Model
-from predictor.services.prediction import resolve_targets
+from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import Asked, ReportRequest
 from predictor.services.report.words import text, words
 

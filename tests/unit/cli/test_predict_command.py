@@ -8,7 +8,7 @@ from predictor.cli.reading import unique
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
-from predictor.services.catalogue import Catalogue
+from predictor.services.devices.catalogue import Catalogue
 
 
 @pytest.fixture

@@ -24,11 +24,11 @@ from predictor.probing.measuring.interface import (
     NetworkFailed,
     ProbeEvent,
 )
-from predictor.services import probing_plan
-from predictor.services.probing import open_probing
+from predictor.services.probing import plan as probing_plan
+from predictor.services.probing.sessions import open_probing
 from tests.unit.probing.plans import QUICK, relu_network
-from tests.unit.services.test_probing import BOARD as MEASURED
-from tests.unit.services.test_probing import Script, small_plan
+from tests.unit.services.probing.test_sessions import BOARD as MEASURED
+from tests.unit.services.probing.test_sessions import Script, small_plan
 
 # A shipped board: nothing of this machine is measured for the estimates.
 BOARD = ["--device", "rpi5"]
@@ -425,6 +425,6 @@ def test_a_wrong_board_is_one_sentence(
 def test_a_board_without_the_ssh_library_is_one_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("predictor.services.probing_ssh.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("predictor.services.probing.ssh.importlib.util.find_spec", lambda _: None)
     assert main(["probe", "run", *BOARD, "--probes", "1", "--ssh", "board"]) == 3
     assert "asyncssh is not installed; run pip install asyncssh" in capsys.readouterr().err

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from predictor.cli.program import main
-from predictor.services import probing_plan
+from predictor.services.probing import plan as probing_plan
 from tests.unit.probing.ssh.serving import PROGRAM, Server
-from tests.unit.services.test_probing import small_plan
+from tests.unit.services.probing.test_sessions import small_plan
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs sshd (openssh-server)")
 

@@ -12,9 +12,9 @@ import torch
 from predictor.cost.engine import PredictionTable, TargetMeasurements
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.network.film_tuning.fit import FilmOfTarget, Steps
+from predictor.network.film_tuning.onnx_in_torch import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
-from predictor.training.film_of_target import FilmOfTarget, Steps
-from predictor.training.onnx_in_torch import TorchGraph
 from tests.unit.cost.graphs import Op, make_graph
 from tests.unit.engine.tiny import TARGETS, tiny_engine
 

@@ -9,8 +9,8 @@ from predictor.core.resources import resources_dir
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.ingest import ingest
 from predictor.graph.scaling import at_batch
-from predictor.services.catalogue import load_catalogue
-from predictor.services.prediction import resolve_targets
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.predict import resolve_targets
 
 SAMPLES = sorted(path.name for path in (resources_dir() / "samples").glob("*.onnx"))
 

@@ -10,7 +10,7 @@ import pytest
 
 from ctm_gui.presenters.comparison import ComparisonRow
 from predictor.core.records import Basis, Configuration, Precision, Prediction
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.predict import OperatorTable
 
 MakeRow = Callable[..., ComparisonRow]
 

@@ -16,8 +16,8 @@ from ctm_gui.presenters.attention_grid import AttentionGrid
 from ctm_gui.presenters.attention_map import GAP, ROW_PX, Cell, MapLayout
 from predictor.core.metrics import Family
 from predictor.core.records import Device
-from predictor.services.attention import AttentionMaps
-from predictor.services.prediction import OperatorTable
+from predictor.services.prediction.attention import AttentionMaps
+from predictor.services.prediction.predict import OperatorTable
 
 GPU = Device("gpu", "GPU", "", Family.GPU, {"core_count": 108.0, "dram_bw_gbps": 1555.0})
 NAMES = ("stem", "join", "head\u202e")

@@ -16,10 +16,10 @@ from ctm_gui.presenters.devices import DeviceLibrary
 from predictor.core.errors import CtmError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
-from predictor.services.catalogue import Catalogue, load_catalogue
-from predictor.services.device_form import ClusterFields, check_form, fields_of
-from predictor.services.history import History, open_history
-from predictor.services.user_devices import DeviceFile
+from predictor.services.devices.catalogue import Catalogue, load_catalogue
+from predictor.services.devices.form import ClusterFields, check_form, fields_of
+from predictor.services.devices.user_devices import DeviceFile
+from predictor.services.history.history import History, open_history
 
 T = TypeVar("T")
 

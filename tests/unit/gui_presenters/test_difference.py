@@ -12,7 +12,7 @@ from ctm_gui.presenters.difference import DifferenceDesk
 from ctm_gui.presenters.difference_grid import DifferenceGrid, TargetsGrid, difference_summary
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.units import LatencyUnit
-from predictor.services.operator_difference import Change
+from predictor.services.prediction.operator_difference import Change
 from tests.unit.graph.operator_graphs import Named
 from tests.unit.gui_presenters.variants import comparison_of
 

@@ -14,9 +14,13 @@ from ctm_gui.presenters.past_wording import change_summary, row_details, summary
 from ctm_gui.presenters.truth_chart import TruthChart
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.core.units import LatencyUnit
-from predictor.services.past_predictions import PastContent, StoredMeasurement, StoredPrediction
-from predictor.services.then_and_now import ThenAndNow
-from predictor.services.truth import pairs
+from predictor.services.history.past_predictions import (
+    PastContent,
+    StoredMeasurement,
+    StoredPrediction,
+)
+from predictor.services.history.then_and_now import ThenAndNow
+from predictor.services.history.truth import pairs
 
 DAY_NS = 24 * 3600 * 10**9
 NOW_NS = 1_000 * DAY_NS

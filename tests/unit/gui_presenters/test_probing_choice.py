@@ -11,7 +11,7 @@ from ctm_gui.presenters.probing import resumed_choice
 from ctm_gui.presenters.probing_choice import Source, TargetChoice, Way, unfinished
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Measurement
-from predictor.services.probing import ProbeState, SessionState, StoredProbe, StoredSession
+from predictor.services.probing.sessions import ProbeState, SessionState, StoredProbe, StoredSession
 
 BOARD = Device("board", "Board", "maker", Family.CPU, {})
 

@@ -19,8 +19,7 @@ from ctm_gui.presenters.probing_progress import (
     milliseconds,
 )
 from predictor.core.records import Configuration, Measurement
-from predictor.services.probing import ProbeState, StoredProbe, StoredSession
-from predictor.services.probing_events import (
+from predictor.services.probing.events import (
     BlockStarted,
     Drift,
     NetworkDone,
@@ -28,6 +27,7 @@ from predictor.services.probing_events import (
     RunFinished,
     Samples,
 )
+from predictor.services.probing.sessions import ProbeState, StoredProbe, StoredSession
 
 
 def session(*probes: StoredProbe) -> StoredSession:

@@ -12,8 +12,8 @@ from ctm_gui.presenters.probing_results import Result, compared, result_rows
 from ctm_gui.presenters.probing_wording import fit_words, ratio_text, signature_facts
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
 from predictor.cost.film import FilmBiases, FilmTuning
-from predictor.services.probing import ProbeState, StoredProbe, StoredSignature
-from predictor.services.signature_use import BeforeAfter
+from predictor.services.probing.sessions import ProbeState, StoredProbe, StoredSignature
+from predictor.services.signatures.use import BeforeAfter
 
 
 def measurement(name: str, value_ms: float, samples_ns: tuple[int, ...] = ()) -> Measurement:

@@ -30,6 +30,7 @@ from predictor.core.report import (
 )
 from predictor.services.report.build import build_report
 from tests.unit.cost.graphs import Op
+from tests.unit.services.prediction.test_predict import make_model
 from tests.unit.services.report.requests import (
     attending,
     fine_tuned_request,
@@ -39,7 +40,6 @@ from tests.unit.services.report.requests import (
     with_intervals,
 )
 from tests.unit.services.report.test_build import hostile_request
-from tests.unit.services.test_prediction import make_model
 
 MISSING = [name for name in ("pdftotext", "pdffonts", "pdfinfo") if shutil.which(name) is None]
 needs_poppler = pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} of poppler-utils missing")

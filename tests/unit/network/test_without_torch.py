@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-PREPARATION = ("config", "features", "graph_table", "hcv", "scaling")
+PREPARATION = ("config", "features", "graph_table", "scaling")
 RUNTIME = ("reference_rates", "scale_free", "target_facts", "term_runtime", "work_terms")
 
 

@@ -19,12 +19,12 @@ from predictor.core.records import (
     Target,
 )
 from predictor.graph.model import Model
-from predictor.services.attention import AttentionMaps
-from predictor.services.prediction import OperatorTable, explain, predict
+from predictor.services.prediction.attention import AttentionMaps
+from predictor.services.prediction.predict import OperatorTable, explain, predict
 from predictor.services.report.request import KnownSignature, ReportedModel, ReportRequest
-from predictor.services.signatures import StoredSignature
+from predictor.services.signatures.stored import StoredSignature
 from tests.unit.cost.graphs import Op, make_target
-from tests.unit.services.test_prediction import make_model
+from tests.unit.services.prediction.test_predict import make_model
 
 CREATED = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 TWO = (Op(macs=10**9, read=10**6, written=10**6), Op(macs=10**8, read=10**6, written=10**6))

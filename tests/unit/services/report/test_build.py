@@ -23,11 +23,12 @@ from predictor.core.report import (
     Tone,
 )
 from predictor.core.units import LatencyUnit
-from predictor.services.prediction import explain
+from predictor.services.prediction.predict import explain
 from predictor.services.report.build import build_report
 from predictor.services.report.request import Asked, ReportRequest, labelled
-from predictor.services.signatures import ADAPTATIONS
+from predictor.services.signatures.stored import ADAPTATIONS
 from tests.unit.cost.graphs import Op
+from tests.unit.services.prediction.test_predict import make_model
 from tests.unit.services.report.requests import (
     FAST,
     HOSTILE,
@@ -39,7 +40,6 @@ from tests.unit.services.report.requests import (
     make_signature,
     with_intervals,
 )
-from tests.unit.services.test_prediction import make_model
 
 
 def blocks(report: Report, section: SectionId) -> tuple[Block, ...]:

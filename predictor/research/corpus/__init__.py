@@ -1,0 +1,30 @@
+"""What the shipped network is trained on: the measurements of all sources in one form."""
+
+from __future__ import annotations
+
+from predictor.research.corpus.build import build_corpus
+from predictor.research.corpus.cache import open_corpus
+from predictor.research.corpus.corpus import Corpus, CorpusTarget, Graphs, Measurements
+from predictor.research.corpus.drafts import Sizes
+from predictor.research.corpus.episodes import Episodes, EpisodeSampler, few_shot
+from predictor.research.corpus.holdout import HoldOut, Split, draw_hold_out, hold_out_folds
+from predictor.research.corpus.noise import NoiseFloor, noise_floors
+
+__all__ = [
+    "Corpus",
+    "CorpusTarget",
+    "EpisodeSampler",
+    "Episodes",
+    "Graphs",
+    "HoldOut",
+    "Measurements",
+    "NoiseFloor",
+    "Sizes",
+    "Split",
+    "build_corpus",
+    "draw_hold_out",
+    "few_shot",
+    "hold_out_folds",
+    "noise_floors",
+    "open_corpus",
+]

@@ -1,0 +1,283 @@
+"""Every measurement of a data folder that can be learned from, before its graph is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.networks.spaces import operator_graph_of
+from predictor.research.corpus import architectures
+from predictor.research.corpus.corpus import CorpusTarget
+from predictor.research.corpus.single_operators import SingleOperator, operator_rows
+from predictor.research.sources import SOURCES, GraphFile, Sample, Statistic, nas, ncnn, neusight
+from predictor.research.sources import timm as timm_source
+from predictor.research.sources.tables import read_rows
+
+OPERATORS_SOURCE = "neusight-operators"
+INTERVAL = "interval between results: throughput, no latency"
+DOUBTED = "the source itself speaks against the figure"
+NO_GRAPH = "no graph of the network is at hand"
+NOT_DRAWN = "not drawn: the corpus holds a part of the source"
+COMPILED = "a compiler removed parts of the networks; which ones is not known"
+
+# What a device that the catalogue lacks is, by source or runtime.
+_FAMILIES: Mapping[str, Family] = {
+    "ncnn": Family.MOBILE_CPU,
+    "ncnn-vulkan": Family.MOBILE_GPU,
+    "aihub": Family.NPU,
+    "nas": Family.GPU,
+}
+
+# The space whose networks were run edge by edge, also where an edge has no effect on the output.
+_EAGER = ("nasbench201", "nasbench201-eager")
+# Devices of that space with a compiler. Removing every edge without effect is not what it did:
+# networks that are then the same have times that are far apart.
+_COMPILED = frozenset({"pixel3", "raspi4"})
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceNetwork:
+    """One architecture of a search space."""
+
+    space: nas.SearchSpace
+    architecture: int
+
+    def graph(self) -> OperatorGraph:
+        """Build its graph at batch 1, with every edge that was run.
+
+        Raises:
+            InputError: its code is none of the space.
+        """
+        space, builder = _EAGER
+        if self.space.name == space:
+            return operator_graph_of(builder, self.space.code(self.architecture))
+        return self.space.graph(self.architecture)
+
+
+GraphKey = GraphFile | SpaceNetwork | SingleOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One measurement.
+
+    Attributes:
+        graph: where its graph comes from.
+        factor: how many times the batch of that graph was run at once.
+        batch: of the whole run.
+        network: name in the source.
+        family: of architectures.
+        target: what it was measured on.
+        latency_ms: of one run over the batch.
+        statistic: what that is of the runs.
+        source: name of the source; a part of one (``nas-fbnet``) has a name of its own.
+        provenance: who measured it.
+    """
+
+    graph: GraphKey
+    factor: int
+    batch: int
+    network: str
+    family: str
+    target: CorpusTarget
+    latency_ms: float
+    statistic: Statistic
+    source: str
+    provenance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of the large sources is drawn, and by which seed.
+
+    Attributes:
+        architectures: of each search space.
+        operators: sizes of single operators.
+        seed: of the draw.
+    """
+
+    architectures: int = 300
+    operators: int = 6000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("architectures", "operators"):
+            if getattr(self, name) < 1:
+                raise InputError(
+                    f"number of {name}", f"it is {getattr(self, name)}", "give a number above 0"
+                )
+
+
+@dataclass(slots=True)
+class Drafts:
+    """The measurements of a data folder.
+
+    Attributes:
+        rows: those that can be learned from.
+        left_out: number of the others by source and reason.
+        absent: sources whose folder is not in the data folder.
+    """
+
+    rows: list[Draft] = field(default_factory=list)
+    left_out: dict[str, Counter[str]] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+
+    def leave_out(self, source: str, reason: str, count: int = 1) -> None:
+        """Count rows that are not in the corpus."""
+        if count:
+            self.left_out.setdefault(source, Counter())[reason] += count
+
+
+def collect(data: Path, sizes: Sizes) -> Drafts:
+    """Return the measurements of a data folder, in the order of sources and tables.
+
+    Raises:
+        InputError: no source is there, or a table of one is missing or damaged.
+    """
+    every = (*SOURCES, nas.NAME)
+    present = [name for name in every if (data / name).is_dir()]
+    if not present:
+        raise InputError(
+            str(data), "it holds no folder of a source", f"name a folder with {', '.join(every)}"
+        )
+    drafts = Drafts(absent=tuple(name for name in every if name not in present))
+    families = _timm_families(data)
+    for name in present:
+        if name in SOURCES:
+            for sample in SOURCES[name](data):
+                _add_sample(drafts, sample, families)
+    if neusight.NAME in present:
+        _add_operators(drafts, data, sizes)
+    if nas.NAME in present:
+        for space in nas.search_spaces(data):
+            _add_space(drafts, space, sizes)
+    return drafts
+
+
+def _timm_families(data: Path) -> dict[str, str]:
+    """Return the family of each graph of timm by its place in the archive."""
+    if not (data / timm_source.NAME).is_dir():
+        return {}
+    return {
+        f"graphs/{row['file']}": architectures.family_of_module(row["family"])
+        for row in read_rows(data / timm_source.NAME / "graphs.csv", ("file", "family"))
+    }
+
+
+def _add_sample(drafts: Drafts, sample: Sample, families: Mapping[str, str]) -> None:
+    reason = _left_out(sample)
+    if reason or sample.graph is None:
+        drafts.leave_out(sample.source, reason or NO_GRAPH)
+        return
+    drafts.rows.append(
+        Draft(
+            graph=sample.graph,
+            factor=sample.batch_factor,
+            batch=sample.configuration.batch,
+            network=sample.network,
+            family=_family(sample.graph, families),
+            target=_target(sample.source, sample.device_id, sample.device, sample.configuration),
+            latency_ms=sample.latency_ms,
+            statistic=sample.statistic,
+            source=sample.source,
+            provenance=sample.provenance,
+        )
+    )
+
+
+def _target(source: str, device_id: str, device: str, configuration: Configuration) -> CorpusTarget:
+    unbatched = replace(configuration, batch=0)
+    if device_id:
+        return CorpusTarget(device_id, "", "", None, unbatched)
+    family = _FAMILIES.get(configuration.runtime, _FAMILIES.get(source, Family.CPU))
+    return CorpusTarget("", source, device, family, unbatched)
+
+
+def _left_out(sample: Sample) -> str:
+    if sample.excluded:
+        return sample.excluded
+    if not sample.statistic.is_latency:
+        return INTERVAL
+    return DOUBTED if sample.doubt else ""
+
+
+def _family(graph: GraphFile, families: Mapping[str, str]) -> str:
+    """Return the family of a file, whichever source measured it."""
+    if graph.member:
+        return families[graph.member]
+    if graph.path.parent.parent.name == ncnn.NAME:
+        return architectures.family_of_ncnn(graph.path.stem)
+    return architectures.family_of_neusight(graph.path.stem)
+
+
+def _add_operators(drafts: Drafts, data: Path, sizes: Sizes) -> None:
+    rows = list(operator_rows(data))
+    distinct = sorted({row.operator for row in rows})
+    chosen = _drawn(len(distinct), sizes.operators, sizes.seed)
+    wanted = {distinct[index] for index in chosen}
+    for row in rows:
+        if row.operator in wanted:
+            target = _target(neusight.NAME, row.device_id, row.device, row.configuration)
+            drafts.rows.append(
+                Draft(
+                    graph=row.operator,
+                    factor=1,
+                    batch=1,
+                    network=str(row.operator),
+                    family=architectures.OPERATOR_FAMILY,
+                    target=target,
+                    latency_ms=row.latency_ms,
+                    statistic=Statistic.MEAN_OF_FASTEST,
+                    source=OPERATORS_SOURCE,
+                    provenance="sitar-lab/NeuSight, ASPLOS 2025, single operators",
+                )
+            )
+    drafts.leave_out(OPERATORS_SOURCE, NOT_DRAWN, sum(row.operator not in wanted for row in rows))
+
+
+def _add_space(drafts: Drafts, space: nas.SearchSpace, sizes: Sizes) -> None:
+    source = f"{nas.NAME}-{space.name}"
+    count = len(space.latency_ms)
+    drawn = _drawn(count, sizes.architectures, sizes.seed)
+    for index, column in enumerate(space.columns):
+        compiled = space.name == _EAGER[0] and column.name in _COMPILED
+        reason = column.excluded or (COMPILED if compiled else "")
+        if reason:
+            drafts.leave_out(source, reason, count)
+        else:
+            drafts.leave_out(source, NOT_DRAWN, count - len(drawn))
+            drafts.rows += [_space_draft(space, source, a, index) for a in drawn]
+
+
+def _space_draft(space: nas.SearchSpace, source: str, architecture: int, index: int) -> Draft:
+    column = space.columns[index]
+    return Draft(
+        graph=SpaceNetwork(space, architecture),
+        factor=column.batch,
+        batch=column.batch,
+        network=f"{space.name} {architecture}",
+        family=architectures.family_of_space(space.name),
+        target=_target(nas.NAME, column.device_id, column.name, column.configuration),
+        latency_ms=float(space.latency_ms[architecture, index]),
+        statistic=Statistic.STATED,
+        source=source,
+        provenance=f"HayeonLee/HELP, {space.name}, {column.name}",
+    )
+
+
+def _drawn(count: int, wanted: int, seed: int) -> list[int]:
+    """Return ``wanted`` of ``count`` indices in order, all where there are no more."""
+    if wanted >= count:
+        return list(range(count))
+    chosen: list[int] = np.sort(
+        np.random.default_rng(seed).choice(count, wanted, replace=False)
+    ).tolist()
+    return chosen

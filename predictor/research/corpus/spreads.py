@@ -1,0 +1,62 @@
+"""How far the statistics of one run lie apart: what choosing one of them decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from predictor.research.sources import mlperf_inference_v05, ncnn
+from predictor.research.sources.tables import read_rows
+
+# Tables that give several statistics of each run: the one that is taken, and another.
+_PAIRS: Final = (
+    (ncnn.NAME, "min_ms", "avg_ms"),
+    (mlperf_inference_v05.NAME, "p50_ms", "mean_ms"),
+    (mlperf_inference_v05.NAME, "p50_ms", "p90_ms"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticSpread:
+    """Another statistic of the same runs over the one that is taken.
+
+    Attributes:
+        source: name of the source.
+        taken: column of the statistic that is taken.
+        other: column of the other one.
+        runs: number of rows.
+        median_percent: by how much the other one is larger, median.
+        worst_percent: the same, 90th percentile.
+    """
+
+    source: str
+    taken: str
+    other: str
+    runs: int
+    median_percent: float
+    worst_percent: float
+
+
+def statistic_spreads(data: Path) -> list[StatisticSpread]:
+    """Return the spreads of the sources that state several statistics.
+
+    Raises:
+        InputError: a table is damaged.
+    """
+    return [
+        _spread(data, source, taken, other)
+        for source, taken, other in _PAIRS
+        if (data / source).is_dir()
+    ]
+
+
+def _spread(data: Path, source: str, taken: str, other: str) -> StatisticSpread:
+    ratios = [
+        row.positive(other) / row.positive(taken)
+        for row in read_rows(data / source / "latencies.csv", (taken, other))
+    ]
+    middle, worst = 100 * (np.quantile(ratios, [0.5, 0.9]) - 1)
+    return StatisticSpread(source, taken, other, len(ratios), float(middle), float(worst))

@@ -1,0 +1,240 @@
+"""Collects what sources measured of whole networks on targets that the catalogue has."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from predictor.calibration.published import Columns, Published, TargetName, prefix_of
+from predictor.core.errors import InputError
+from predictor.core.progress import Progress, ProgressCallback, no_progress
+from predictor.core.records import Device, Precision
+from predictor.cost.cores import THREADED, threads_in_use
+from predictor.graph.ingest import ingest
+from predictor.research.corpus.corpus import STATISTICS, Measurements
+from predictor.research.corpus.drafts import DOUBTED, NO_GRAPH
+from predictor.research.corpus.noise import measurement_noise
+from predictor.research.sources import SOURCES, GraphFile, Sample, ncnn
+from predictor.research.sources.graph_files import GraphReader
+
+PUBLISHERS: Final[Mapping[str, str]] = {
+    "ncnn": "Tencent/ncnn, benchmark/README.md (BSD-3-Clause)",
+    "timm": "huggingface/pytorch-image-models, results (Apache-2.0)",
+    "neusight": "sitar-lab/NeuSight (MIT)",
+    "aihub": "quic/ai-hub-models, perf.yaml of each model (BSD-3-Clause)",
+    "coral_edgetpu": "google-coral/edgetpu, benchmarks/reference (Apache-2.0)",
+    "xilinx_dpu": "Xilinx/AI-Model-Zoo, README.md, end to end (Apache-2.0)",
+    "mlperf_inference_v05": "mlcommons/inference_results_v0.5, not official scores (Apache-2.0)",
+}
+"""Sources of whole networks and what is said of them; frame rates, search spaces and single
+operators are none."""
+
+NOT_LISTED: Final = "the device is not in the catalogue"
+NO_LATENCY: Final = "no latency of one run"
+NO_THREADS: Final = "the source does not say how many threads ran"
+NO_RUNTIME: Final = "the runtime is none of ours"
+NO_BATCH: Final = "a node pins another batch than the one that was measured"
+
+Network = tuple[GraphFile, int]  # file and how many times its batch
+
+
+@dataclass(slots=True)
+class Collected:
+    """What was collected.
+
+    Attributes:
+        published: the file's content.
+        counts: entries by source.
+        left_out: rows that are not in it, by source and reason.
+    """
+
+    published: Published
+    counts: dict[str, int]
+    left_out: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+def collect(
+    data: Path,
+    devices: Mapping[str, Device],
+    names: Sequence[str] = tuple(PUBLISHERS),
+    progress: ProgressCallback = no_progress,
+) -> Collected:
+    """Read the tables and graphs of a data folder.
+
+    Args:
+        data: folder with one folder a source.
+        devices: the catalogue by id.
+        names: of the sources.
+        progress: told before each graph is read.
+
+    Raises:
+        InputError: a file of a source is missing or damaged, or no source is there.
+    """
+    left_out: dict[str, Counter[str]] = {}
+    kept: list[Sample] = []
+    for name in names:
+        if (data / name).is_dir():
+            for sample in SOURCES[name](data):
+                reason = _reason(sample, devices)
+                if reason:
+                    left_out.setdefault(name, Counter())[reason] += 1
+                else:
+                    kept.append(sample)
+    if not kept:
+        raise InputError(str(data), "no source of whole networks is there", "name a data folder")
+    fingerprints = _fingerprints([_network(sample) for sample in kept], progress)
+    found = []
+    for sample in kept:
+        if fingerprints[_network(sample)]:
+            found.append(sample)
+        else:
+            left_out.setdefault(sample.source, Counter())[NO_BATCH] += 1
+    published = _published(found, [fingerprints[_network(s)] for s in found], devices)
+    sources = np.bincount(published.columns.source, minlength=len(PUBLISHERS)).tolist()
+    return Collected(published, dict(zip(PUBLISHERS, sources, strict=True)), left_out)
+
+
+def _network(sample: Sample) -> Network:
+    if sample.graph is None:
+        raise ValueError("samples without a graph are left out before")
+    return sample.graph, sample.batch_factor
+
+
+def _reason(sample: Sample, devices: Mapping[str, Device]) -> str:
+    """Return why a row is no measured latency of a target that a user can choose, else empty."""
+    if sample.excluded:
+        return sample.excluded
+    configuration = sample.configuration
+    device = devices.get(sample.device_id)
+    is_threaded = device is not None and device.family in THREADED
+    faults = {
+        DOUBTED: bool(sample.doubt),
+        NO_LATENCY: not sample.statistic.is_latency,
+        NO_GRAPH: sample.graph is None,
+        NOT_LISTED: device is None,
+        NO_RUNTIME: configuration.runtime == "unknown",
+        NO_THREADS: is_threaded and not configuration.threads,
+    }
+    return next((reason for reason, found in faults.items() if found), "")
+
+
+def _fingerprints(networks: Iterable[Network], progress: ProgressCallback) -> dict[Network, str]:
+    """Return the fingerprint of each network at its batch; empty where a node pins another."""
+    factors: dict[GraphFile, set[int]] = {}
+    for file, factor in networks:
+        factors.setdefault(file, set()).add(factor)
+    found: dict[Network, str] = {}
+    with GraphReader() as reader:
+        for done, (file, wanted) in enumerate(factors.items()):
+            progress(Progress(done, len(factors), file.member or file.path.name))
+            for factor, fingerprint in _at_batches(reader.path_of(file), sorted(wanted)).items():
+                found[file, factor] = fingerprint
+    return found
+
+
+def _at_batches(path: Path, factors: Sequence[int]) -> dict[int, str]:
+    """Return the fingerprint of a file at multiples of its batch; empty where it has none."""
+    model = ingest(path)
+    batch = next((info.shape[0] for info in model.inputs if info.shape), 1)
+    found = {}
+    for factor in factors:
+        try:
+            graph = model.graph if factor == 1 else ingest(path, batch=batch * factor).graph
+            found[factor] = graph.fingerprint
+        except InputError:
+            found[factor] = ""
+    return found
+
+
+def _published(
+    samples: Sequence[Sample], fingerprints: Sequence[str], devices: Mapping[str, Device]
+) -> Published:
+    """Join what is of one graph on one target; the source with most values speaks for it."""
+    names = [_target_name(sample, devices) for sample in samples]
+    targets = sorted(set(names))
+    numbers = {name: number for number, name in enumerate(targets)}
+    sources = list(PUBLISHERS)
+    source = np.array([sources.index(sample.source) for sample in samples])
+    target = np.array([numbers[name] for name in names])
+    deviation = _deviations(samples, fingerprints, target, source)
+    groups: dict[tuple[int, int], dict[int, list[int]]] = {}
+    for row, fingerprint in enumerate(fingerprints):
+        of_source = groups.setdefault((prefix_of(fingerprint), int(target[row])), {})
+        of_source.setdefault(int(source[row]), []).append(row)
+    provenances: dict[str, int] = {}
+    entries = []
+    for (prefix, number), of_source in sorted(groups.items()):
+        rows = max(of_source.values(), key=len)
+        values = np.array([samples[row].latency_ms for row in rows])
+        median = float(np.median(values))
+        nearest = samples[rows[int(np.abs(np.log(values / median)).argmin())]]
+        entries.append(
+            (
+                prefix,
+                number,
+                median,
+                float(np.median(deviation[rows])),
+                len(rows),
+                int(source[rows[0]]),
+                STATISTICS.index(nearest.statistic),
+                provenances.setdefault(nearest.provenance, len(provenances)),
+            )
+        )
+    columns = zip(*entries, strict=True)
+    types = (np.uint64, np.uint16, np.float32, np.float32, np.uint16, np.uint8, np.uint8, np.uint16)
+    packed = zlib.compress(json.dumps(list(provenances)).encode(), level=9)
+    return Published(
+        Columns(*(np.array(c, t) for c, t in zip(columns, types, strict=True))),
+        targets,
+        list(PUBLISHERS.values()),
+        [str(statistic) for statistic in STATISTICS],
+        packed,
+    )
+
+
+def _target_name(sample: Sample, devices: Mapping[str, Device]) -> TargetName:
+    c = sample.configuration
+    device = devices[sample.device_id]
+    precision = _usual_float(device, c.runtime) if sample.source == ncnn.NAME else None
+    if precision is None or c.precision is not Precision.FP32:
+        precision = c.precision
+    return device.id, c.runtime, str(precision), threads_in_use(device, c.threads)
+
+
+def _usual_float(device: Device, runtime: str) -> Precision | None:
+    """Return the precision in which a runtime takes float networks on a device by itself.
+
+    ncnn multiplies halves where the device can. Its benchmark does not say so in a row, and the
+    catalogue names first what is usual.
+    """
+    usual = (c.precision for c in device.configurations if c.runtime == runtime)
+    return next((precision for precision in usual if precision is not Precision.INT8), None)
+
+
+def _deviations(
+    samples: Sequence[Sample],
+    fingerprints: Sequence[str],
+    target: np.ndarray[tuple[int], np.dtype[np.int64]],
+    source: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """Return the standard deviation of each log-latency, as the corpus has it."""
+    graphs: dict[str, int] = {}
+    graph = [graphs.setdefault(fingerprint, len(graphs)) for fingerprint in fingerprints]
+    nothing = np.zeros(len(samples))
+    measurements = Measurements(
+        graph=np.array(graph, np.int32),
+        target=target.astype(np.int32),
+        source=source.astype(np.int8),
+        statistic=np.array([STATISTICS.index(s.statistic) for s in samples], np.int8),
+        provenance=nothing.astype(np.int32),
+        latency_ms=np.array([sample.latency_ms for sample in samples]),
+        noise=nothing.astype(np.float32),
+    )
+    return measurement_noise(measurements, len(PUBLISHERS))

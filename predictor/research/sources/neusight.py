@@ -1,0 +1,74 @@
+"""NeuSight's published measurements: whole transformers on server GPUs in FP32.
+
+Source: ``sitar-lab/NeuSight``, data of "Forecasting GPU Performance for Deep Learning Training and
+Inference", ASPLOS 2025. TF32 was switched off; the mean of the 5 fastest of 25 runs is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from predictor.core.records import Configuration, Precision
+from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.tables import Row, read_rows
+
+NAME = "neusight"
+_TABLE = "models.csv"
+_COLUMNS = (
+    *("device_id", "model", "mode", "seq_len", "batch", "fused", "n_gpus"),
+    "measured_e2e_ms",
+)
+
+DEVICES: dict[str, str] = {
+    "AMD_Instinct_MI100": "mi100",
+    "AMD_Instinct_MI210": "mi210",
+    "NVIDIA_A100-PCIE-40GB": "a100-pcie-40gb",
+    "Tesla_P100-PCIE-16GB": "tesla-p100-pcie-16gb",
+    "Tesla_P4": "tesla-p4",
+    "Tesla_T4": "tesla-t4",
+    "Tesla_V100-PCIE-32GB": "tesla-v100-pcie-32gb",
+}
+_RUNTIMES = {"True": "pytorch-compiled", "False": "pytorch"}
+
+
+def samples(data: Path) -> Iterator[Sample]:
+    """Yield every row of the table of whole models.
+
+    Raises:
+        InputError: the table is missing or damaged.
+    """
+    folder = data / NAME
+    known = {path.stem: GraphFile(path) for path in sorted((folder / "graphs").glob("*.onnx"))}
+    for row in read_rows(folder / _TABLE, _COLUMNS):
+        if row["fused"] not in _RUNTIMES:
+            row.refuse("fused", "True or False")
+        yield _sample(row, known)
+
+
+def _sample(row: Row, known: dict[str, GraphFile]) -> Sample:
+    batch = row.count("batch")
+    network = f"{row['model']}-{row['seq_len']}-{batch}"
+    return Sample(
+        source=NAME,
+        table=_TABLE,
+        line=row.line,
+        network=network,
+        graph=known.get(network),
+        batch_factor=1,  # each batch has a file of its own
+        device=row["device_id"],
+        device_id=DEVICES.get(row["device_id"], ""),
+        configuration=Configuration(_RUNTIMES[row["fused"]], Precision.FP32, 0, batch),
+        latency_ms=row.positive("measured_e2e_ms"),
+        statistic=Statistic.MEAN_OF_FASTEST,
+        provenance="sitar-lab/NeuSight, ASPLOS 2025",
+        excluded=_exclusion(row),
+    )
+
+
+def _exclusion(row: Row) -> str:
+    if row["mode"] != "inf":
+        return "forward and backward pass"
+    if row["n_gpus"] != "1":
+        return "several GPUs at once"
+    return ""

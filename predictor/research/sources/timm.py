@@ -1,0 +1,88 @@
+"""timm's published inference benchmark: image networks on GPUs at large batches and on one CPU.
+
+Source: ``huggingface/pytorch-image-models``, results/benchmark-infer-*.csv. The time of a whole
+batch is taken; the time per image is throughput.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from predictor.core.records import Configuration, Precision
+from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.tables import Row, read_rows
+
+NAME = "timm"
+_TABLE = "latencies.csv"
+_COLUMNS = (
+    *("device_id", "precision", "compiled", "torch", "model", "img_size", "batch_size"),
+    *("step_time_ms", "source_file", "graph_variant", "flag"),
+)
+_GRAPH_COLUMNS = ("model", "img_size", "graph_variant", "file")
+
+DEVICES: dict[str, str] = {
+    "i9_10940x": "core-i9-10940x",
+    "rtx3090": "rtx3090",
+    "rtx5090": "rtx5090",
+    "rtx_pro6000_maxq": "rtx-pro-6000-max-q",
+}
+_RUNTIMES = {"yes": "pytorch-compiled", "no": "pytorch"}
+_PRECISIONS = {str(precision): precision for precision in Precision}
+
+Graphs = dict[tuple[str, str, str], GraphFile]
+
+
+def graphs(data: Path) -> Graphs:
+    """Return the graphs of the folder by model, image size and variant, each at batch 1.
+
+    Raises:
+        InputError: the table of graphs is missing or damaged.
+    """
+    folder = data / NAME
+    return {
+        (row["model"], row["img_size"], row["graph_variant"]): GraphFile(
+            folder / "graphs.zip", f"graphs/{row['file']}"
+        )
+        for row in read_rows(folder / "graphs.csv", _GRAPH_COLUMNS)
+    }
+
+
+def samples(data: Path) -> Iterator[Sample]:
+    """Yield every row of the table.
+
+    Raises:
+        InputError: a table is missing or damaged.
+    """
+    known = graphs(data)
+    for row in read_rows(data / NAME / _TABLE, _COLUMNS):
+        if row["precision"] not in _PRECISIONS:
+            row.refuse("precision", f"one of {', '.join(_PRECISIONS)}")
+        if row["compiled"] not in _RUNTIMES:
+            row.refuse("compiled", "yes or no")
+        yield _sample(row, known)
+
+
+def _sample(row: Row, known: Graphs) -> Sample:
+    batch = row.count("batch_size")
+    flags = tuple(filter(None, row["flag"].split(";")))
+    changed = "graph_params_differ" in flags
+    return Sample(
+        source=NAME,
+        table=_TABLE,
+        line=row.line,
+        network=f"{row['model']} {row['img_size']}",
+        graph=known.get((row["model"], row["img_size"], row["graph_variant"])),
+        batch_factor=batch,
+        device=row["device_id"],
+        device_id=DEVICES.get(row["device_id"], ""),
+        configuration=Configuration(
+            _RUNTIMES[row["compiled"]], _PRECISIONS[row["precision"]], threads=0, batch=batch
+        ),
+        latency_ms=row.positive("step_time_ms"),
+        statistic=Statistic.MEAN,
+        provenance=f"huggingface/pytorch-image-models, results/{row['source_file']}, "
+        f"torch {row['torch']}",
+        flags=flags,
+        excluded="the network was changed after it was measured" if changed else "",
+    )

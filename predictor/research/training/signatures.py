@@ -1,0 +1,88 @@
+"""What published measurements say of the catalogue's targets, as the signatures that ship."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.calibration.deviation import DeviationPrior
+from predictor.core.records import Target
+from predictor.cost.cores import threads_in_use
+from predictor.engine.checkpoint import ShippedSignatures, signature_key
+from predictor.engine.places import Place
+from predictor.research.corpus.corpus import Corpus, Rows
+from predictor.research.training.calibrate import Expected, posterior
+
+_MOST = 200  # graphs of a target: more change nothing that is seen
+_LEAST = 2
+_LEFT_OUT = frozenset({"neusight-operators"})
+
+
+def shipped_signatures(
+    corpus: Corpus,
+    targets: list[Target],
+    rows: Rows,
+    expected: Expected,
+    prior: DeviationPrior,
+    seed: int,
+) -> ShippedSignatures:
+    """Return the deviations of every listed target with two measured graphs or more.
+
+    Args:
+        corpus: measurements.
+        targets: of the corpus, with their devices.
+        rows: measurements to use.
+        expected: what the network expects of them.
+        prior: of deviations.
+        seed: of the draw where a target has very many graphs.
+    """
+    keys, found, counts = [], [], []
+    for key, kept in published_rows(corpus, targets, rows, seed).items():
+        keys.append(key)
+        counts.append(len(kept))
+        found.append(posterior(corpus, expected, kept, prior))
+    size = found[0].mean.shape[0]
+    lower = np.tril_indices(size)
+    return ShippedSignatures(
+        tuple(keys),
+        np.stack([each.mean for each in found]).astype(np.float32),
+        np.stack([each.covariance[lower] for each in found]).astype(np.float32),
+        np.array([each.noise for each in found], np.float32),
+        np.array(counts, np.int32),
+    )
+
+
+def published_rows(corpus: Corpus, targets: list[Target], rows: Rows, seed: int) -> dict[str, Rows]:
+    """Return which of the measurements ``rows`` make the signature of each listed target, by key.
+
+    Targets with fewer than two measured graphs are left out.
+    """
+    rng = np.random.default_rng(seed)
+    by_key: dict[str, list[int]] = {}
+    for row in chosen_rows(corpus, rows).tolist():
+        index = int(corpus.measurements.target[row])
+        if corpus.targets[index].is_listed:
+            by_key.setdefault(key_of(targets[index]), []).append(row)
+    found = {}
+    for key, members in sorted(by_key.items()):
+        kept = np.array(members)
+        if len(kept) >= _LEAST:
+            found[key] = rng.permutation(kept)[:_MOST] if len(kept) > _MOST else kept
+    return found
+
+
+def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
+    """Return one row of each graph on each target, of whole networks only."""
+    m = corpus.measurements
+    names = np.array(corpus.sources)
+    kept = rows[~np.isin(names[m.source[rows]], list(_LEFT_OUT))]
+    keys = np.stack([m.target[kept], m.graph[kept]], axis=1).astype(np.int64)
+    _, first = np.unique(keys, axis=0, return_index=True)
+    chosen: Rows = kept[first]
+    return chosen
+
+
+def key_of(target: Target) -> str:
+    """Return under which name the signature of a target is filed."""
+    c = target.configuration
+    threads = threads_in_use(target.device, c.threads)
+    return signature_key(Place(target.device.id, c.runtime, str(c.precision), threads))

@@ -1,0 +1,1 @@
+"""Devices: the catalogue with the user's own, this machine, the form."""

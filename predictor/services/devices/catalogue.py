@@ -1,0 +1,157 @@
+"""The devices that a user can choose, and how a few typed letters become one of them."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from predictor.core.errors import CtmError, InputError
+from predictor.core.records import Device
+from predictor.devices.catalogue import load_device_files
+from predictor.devices.detection import THIS_ID, THIS_MACHINE_ID, detect_this_machine
+from predictor.devices.schema import read_device
+from predictor.services.devices.user_devices import with_unused_ids
+
+_LISTED = 8
+_SUGGESTED = 3
+# difflib's own default refuses "a100x" for "a100-pcie-40gb"; a suggestion costs nothing.
+_NEARNESS = 0.4
+_CHOOSE = "name one device, or run `ctm devices list`"
+
+
+class Catalogue:
+    """Devices by id, sorted by id, with search and look-up.
+
+    Args:
+        devices: devices with unique ids.
+        own: reads the user's devices; called by ``find`` where no id of ``devices`` is named, so
+            that the store is not opened for shipped ones.
+    """
+
+    def __init__(
+        self, devices: Iterable[Device], own: Callable[[], Iterable[Device]] = tuple
+    ) -> None:
+        self._own = own
+        self.devices: tuple[Device, ...] = tuple(sorted(devices, key=lambda device: device.id))
+        self.by_id: Mapping[str, Device] = MappingProxyType({d.id: d for d in self.devices})
+        if len(self.by_id) != len(self.devices):
+            raise ValueError("two devices have one id")
+        self._keys = tuple((_squash(d.id), _squash(d.name)) for d in self.devices)
+        self._words = tuple(
+            f"{d.id} {d.name} {d.vendor} {d.family.value} {d.system}".casefold()
+            for d in self.devices
+        )
+
+    def find(self, text: str) -> Device:
+        """Return the one device that ``text`` means.
+
+        Args:
+            text: an id, a name or a part of either that only one device has (case, spaces and
+                punctuation do not count), ``this`` for this machine, or the path of a device file.
+
+        Raises:
+            InputError: when no device or more than one fits, with the nearest names; or when the
+                device file is wrong.
+            CtmError: when no shipped device fits and the user's cannot be read.
+        """
+        if text in self.by_id:
+            return self.by_id[text]
+        if text.casefold() in {THIS_ID, THIS_MACHINE_ID}:
+            return self._this_machine()
+        # pathlib raises where a name is too long; then the text is no file either.
+        is_file = os.sep in text and os.path.exists(text)  # noqa: PTH110
+        if text.casefold().endswith(".json") or is_file:
+            return read_device(text).device
+        try:
+            own = tuple(self._own())
+        except CtmError as unreadable:
+            try:
+                return self._find_by_part(text)
+            except InputError as not_found:
+                raise unreadable from not_found
+        return self.with_devices(own).find(text) if own else self._find_by_part(text)
+
+    def _this_machine(self) -> Device:
+        """Return this machine as the user keeps it, else as its system states it."""
+        try:
+            own = {device.id: device for device in self._own()}
+        except CtmError:  # what this machine is does not depend on the store
+            own = {}
+        return own.get(THIS_MACHINE_ID) or detect_this_machine()
+
+    def with_devices(self, more: Iterable[Device]) -> Catalogue:
+        """Return a catalogue with further devices; one whose id is taken gets a number to it.
+
+        That happens when a later version ships a device under the id of one of the user's.
+        """
+        return Catalogue((*self.devices, *with_unused_ids(more, self.by_id)))
+
+    def search(self, words: str) -> tuple[Device, ...]:
+        """Return the devices in which every one of the ``words`` occurs, in order of id.
+
+        Id, name, vendor, family and system are searched; no word finds every device.
+        """
+        wanted = words.casefold().split()
+        return tuple(
+            device
+            for device, text in zip(self.devices, self._words, strict=True)
+            if all(word in text for word in wanted)
+        )
+
+    def _find_by_part(self, text: str) -> Device:
+        wanted = _squash(text)
+        if not wanted:
+            raise InputError(text or "device", "names no device", _CHOOSE)
+        pairs = tuple(zip(self.devices, self._keys, strict=True))
+        # From the strictest to the loosest meaning; the plus of a "Model B+" counts in the first.
+        found = (
+            [device for device in self.devices if device.name.casefold() == text.casefold()]
+            or [device for device, keys in pairs if wanted in keys]
+            or [device for device, keys in pairs if any(wanted in key for key in keys)]
+            or list(self.search(text))
+        )
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(text, f"fits {len(found)} devices: {_listed(found)}", _CHOOSE)
+        nearest = self._nearest(wanted)
+        hint = f"did you mean {' or '.join(nearest)}? {_CHOOSE}" if nearest else _CHOOSE
+        raise InputError(text, "is no device of the catalogue", hint)
+
+    def _nearest(self, wanted: str) -> list[str]:
+        """Return the ids of the devices whose id or name is most like ``wanted``, best first."""
+        scores: list[tuple[float, str]] = []
+        matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
+        for device, keys in zip(self.devices, self._keys, strict=True):
+            best = 0.0
+            for key in keys:
+                matcher.set_seq1(key)
+                if matcher.quick_ratio() > best:
+                    best = max(best, matcher.ratio())
+            scores.append((-best, device.id))
+        return [name for score, name in sorted(scores)[:_SUGGESTED] if -score >= _NEARNESS]
+
+
+def load_catalogue(own: Callable[[], Iterable[Device]] = tuple) -> Catalogue:
+    """Load the shipped devices.
+
+    Args:
+        own: reads the user's devices, which ``Catalogue.find`` finds too.
+
+    Raises:
+        InputError: when a shipped file is damaged.
+    """
+    return Catalogue((entry.device for entry in load_device_files()), own)
+
+
+def _squash(text: str) -> str:
+    """Return the letters and digits of ``text`` in lower case: "RTX 3090" is "rtx3090"."""
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _listed(devices: list[Device]) -> str:
+    names = [device.id for device in devices[:_LISTED]]
+    rest = len(devices) - len(names)
+    return ", ".join(names) + (f" and {rest} more" if rest else "")

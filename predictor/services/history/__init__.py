@@ -1,0 +1,1 @@
+"""Stored predictions and measurements, and the store that holds them."""

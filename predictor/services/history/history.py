@@ -1,0 +1,205 @@
+"""What was predicted before: the store as the window and the command line see it.
+
+A history belongs to the thread that opened it: its connection can't be used on another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from predictor import __version__
+from predictor.core.records import Measurement, Prediction
+from predictor.graph.model import Model
+from predictor.services.devices.user_devices import UserDevices
+from predictor.services.history.past_predictions import PastPredictions
+from predictor.services.history.store_files import problems
+from predictor.services.project.projects import Projects
+from predictor.services.signatures.own import OwnSignatures, read_own_signatures
+from predictor.services.signatures.stored import Signatures
+from predictor.store import maintenance
+from predictor.store import measurements as measurement_records
+from predictor.store import models as model_records
+from predictor.store import predictions as prediction_records
+from predictor.store import reports as report_records
+from predictor.store.database import Database, open_database
+from predictor.store.models import StoredModel
+from predictor.store.predictions import NewPrediction, StoredPrediction
+from predictor.store.reports import StoredReport
+
+__all__ = ["History", "StoredPrediction", "StoredReport", "open_history"]
+
+
+class History:
+    """The open store.
+
+    Args:
+        database: opened on this thread; closed with the history.
+
+    Attributes:
+        devices: the devices that the user described.
+        past: the stored predictions, and what was measured of them.
+        projects: files that take all this to another store.
+        signatures: what was measured on targets.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.devices = UserDevices(database)
+        self.past = PastPredictions(database)
+        self.projects = Projects(database)
+        self.signatures = Signatures(database)
+
+    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> list[str]:
+        """Store predictions and the models that they are about, all or nothing.
+
+        Args:
+            models: every model that a prediction is about and that the store may not know.
+            predictions: the predictions, each one stored as a record of its own.
+
+        Returns:
+            The ids of the records, in the order of ``predictions``.
+
+        Raises:
+            HostError: the disk is full, read-only or failing, or another program holds the store.
+        """
+        stored = [_stored(model) for model in models]
+        made_with = {(_fingerprint(m), Path(m.path).name): _settings(m) for m in models}
+        with self._database.transaction() as connection:
+            files = {
+                (model.fingerprint, Path(model.path).name): model_records.put(connection, model)
+                for model in stored
+            }
+            return prediction_records.add(
+                connection,
+                (
+                    NewPrediction(
+                        p,
+                        files.get((p.fingerprint, p.model)),
+                        settings_hash(p),
+                        made_with.get((p.fingerprint, p.model), _settings()),
+                    )
+                    for p in predictions
+                ),
+            )
+
+    def record_report(
+        self, title: str, path: Path, models: Sequence[Model], predictions: Sequence[Prediction]
+    ) -> str:
+        """Store that a report was written, and those of its predictions that are not stored.
+
+        Args:
+            title: of the report.
+            path: of its file.
+            models: that the predictions are about.
+            predictions: that the report shows.
+
+        Returns:
+            The id of the record.
+
+        Raises:
+            HostError: the disk is full, read-only or failing, or another program holds the store.
+        """
+        ids = report_records.prediction_ids(
+            self._database, [(p, settings_hash(p)) for p in predictions]
+        )
+        new = [p for p, identity in zip(predictions, ids, strict=True) if identity is None]
+        known = [identity for identity in ids if identity is not None]
+        recorded = self.record(models, new) if new else []
+        return report_records.add(self._database, title, str(path), [*known, *recorded])
+
+    def reports(self) -> list[StoredReport]:
+        """Return the reports that were written, the oldest first."""
+        return report_records.every(self._database)
+
+    def measured(self, models: Sequence[Model]) -> list[Measurement]:
+        """Return the user's measurements of models' graphs, the oldest first."""
+        fingerprints = [model.graph.fingerprint for model in models]
+        found = measurement_records.of_fingerprints(self._database, fingerprints)
+        return [stored.measurement for stored in found]
+
+    def own_signatures(self) -> OwnSignatures:
+        """Return what the user measured on targets, as engines take it."""
+        return read_own_signatures(self._database)
+
+    def recent_predictions(self, limit: int = 100) -> list[StoredPrediction]:
+        """Return the last ``limit`` predictions, the newest first."""
+        return prediction_records.recent(self._database, limit)
+
+    def info(self) -> dict[str, object]:
+        """Return path, size in bytes, schema and number of records, as JSON-able values."""
+        return maintenance.info(self._database)
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the store, one sentence each; nothing when it is sound."""
+        return problems(self._database)
+
+    def close(self) -> None:
+        """Close the store; the history can't be used any more."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_history(path: Path | None = None) -> History:
+    """Open the store for this thread, making or migrating it first where that is needed.
+
+    Args:
+        path: the file; None for what CTM_STORE names, else the one in the user's data folder.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: the disk is full, read-only or failing, or another program holds the store.
+    """
+    return History(open_database(path))
+
+
+def settings_hash(prediction: Prediction) -> str:
+    """Return the SHA-256 (hex) of what a prediction was made with, besides model and device.
+
+    Two predictions of one graph on one device with the same hash were made in the same way.
+    """
+    configuration = prediction.configuration
+    settings = {
+        "program": __version__,
+        "engine": prediction.engine,
+        "runtime": configuration.runtime,
+        "precision": configuration.precision,
+        "threads": configuration.threads,
+        "batch": configuration.batch,
+        "signature": prediction.signature,
+    }
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _settings(model: Model | None = None) -> str:
+    """Return what a prediction was made with and no field of it tells, as a JSON object."""
+    dimensions = {} if model is None else {d.name: d.value for d in model.dynamic}
+    return json.dumps({"program": __version__, "dimensions": dimensions})
+
+
+def _fingerprint(model: Model) -> str:
+    return model.graph.fingerprint
+
+
+def _stored(model: Model) -> StoredModel:
+    return StoredModel(
+        _fingerprint(model),
+        model.graph.to_bytes(),
+        model.path,
+        model.size_bytes,
+        model.modified_ns,
+    )

@@ -1,0 +1,265 @@
+"""Stored predictions: read with what was measured of them, tagged, noted, deleted, answered."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from predictor.core.errors import InputError
+from predictor.core.records import Measurement, Prediction
+from predictor.core.text import shortened
+from predictor.core.units import LatencyUnit
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.importers.records import Statistic
+from predictor.services.history.truth import Pair, pairs
+from predictor.store import measurements as measurement_records
+from predictor.store import models as model_records
+from predictor.store import predictions as records
+from predictor.store import signatures as signature_records
+from predictor.store.database import Database
+from predictor.store.measurements import StoredMeasurement
+from predictor.store.predictions import StoredPrediction
+
+__all__ = [
+    "STATISTICS",
+    "NewTruth",
+    "PastContent",
+    "PastPredictions",
+    "Statistic",
+    "StoredMeasurement",
+    "StoredPrediction",
+    "clean_tags",
+    "latency_in_ms",
+]
+
+PROTOCOL = "typed-by-hand/1"
+STATISTICS: tuple[Statistic, ...] = tuple(Statistic)
+MAX_TAGS = 20
+MAX_TAG = 40
+MAX_NOTE = 2000
+MAX_LATENCY_MS = 3_600_000.0  # an hour: a larger number is in another unit
+KEPT_DELETED_NS = 30 * 24 * 3600 * 10**9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PastContent:
+    """What the store holds of the past, as it was read in one go.
+
+    Attributes:
+        predictions: the newest first, as many as were asked for.
+        count: how many the store has.
+        measurements: of graphs that have a prediction, the oldest first.
+        pairs: each measurement with the predictions that it tells about.
+    """
+
+    predictions: tuple[StoredPrediction, ...] = ()
+    count: int = 0
+    measurements: tuple[StoredMeasurement, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewTruth:
+    """A measured latency as the user typed it.
+
+    Attributes:
+        value: digits with a point.
+        unit: what they count; a rate is turned into the time of one run over the batch.
+        statistic: what the value is of the runs behind it.
+        note: how it was measured, in the user's words.
+    """
+
+    value: str
+    unit: LatencyUnit = LatencyUnit.MS
+    statistic: Statistic = Statistic.MEDIAN
+    note: str = ""
+
+
+class PastPredictions:
+    """The stored predictions of an open store.
+
+    Args:
+        database: opened on this thread; the caller closes it.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, limit: int) -> PastContent:
+        """Return the last ``limit`` predictions and what was measured of their models."""
+        found = records.recent(self._database, limit)
+        measured = measurement_records.of_predicted(self._database)
+        members = signature_records.members(self._database)
+        return PastContent(
+            tuple(found),
+            records.count(self._database),
+            tuple(measured),
+            tuple(pairs(found, measured, members)),
+        )
+
+    def find(self, prediction: Prediction) -> StoredPrediction | None:
+        """Return the newest record of a prediction; None where there is none."""
+        return records.newest_of(self._database, prediction)
+
+    def mark(self, prediction_id: str, tags: Sequence[str], note: str) -> None:
+        """Set a prediction's tags and note.
+
+        Raises:
+            InputError: a tag or the note is too long, or there are too many tags.
+        """
+        checked, note = clean_tags(tags), checked_note(note)
+        with self._database.transaction() as connection:
+            records.mark(connection, prediction_id, checked, note)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete predictions; ``restore`` undoes it."""
+        records.delete(self._database, ids)
+
+    def restore(self, ids: Sequence[str]) -> None:
+        """Bring deleted predictions back."""
+        with self._database.transaction() as connection:
+            records.restore(connection, ids)
+
+    def purge(self) -> None:
+        """Remove for good what was deleted over 30 days ago."""
+        records.purge(self._database, time.time_ns() - KEPT_DELETED_NS)
+
+    def add_truth(
+        self, stored: StoredPrediction, truth: NewTruth, identity: str | None = None
+    ) -> str:
+        """Store a latency that was measured of what a prediction is about.
+
+        Args:
+            stored: the prediction.
+            truth: what was typed.
+            identity: id of the new measurement; None makes one.
+
+        Returns:
+            Its id.
+
+        Raises:
+            InputError: the value is no latency, or the note is too long.
+            HostError: the store cannot be written.
+        """
+        measurement = _measurement(stored, truth, identity or uuid.uuid4().hex)
+        with self._database.transaction() as connection:
+            measurement_records.insert(connection, measurement, prediction_id=stored.id)
+        return measurement.id
+
+    def withdraw_truth(self, measurement_id: str) -> None:
+        """Leave a measured latency out from now on; ``reinstate_truth`` undoes it.
+
+        Raises:
+            InputError: a signature uses it.
+        """
+        with self._database.transaction() as connection:
+            measurement_records.withdraw(connection, measurement_id)
+
+    def reinstate_truth(self, measurement_id: str) -> None:
+        """Bring a withdrawn latency back."""
+        with self._database.transaction() as connection:
+            measurement_records.reinstate(connection, measurement_id)
+
+    def graphs(self, fingerprints: Iterable[str]) -> dict[str, OperatorGraph]:
+        """Return the operator graphs of models by fingerprint; one that is damaged is left out."""
+        found = {}
+        for fingerprint in dict.fromkeys(fingerprints):
+            data = model_records.graph_of(self._database, fingerprint)
+            try:
+                found[fingerprint] = OperatorGraph.from_bytes(data)
+            except (ValueError, KeyError, TypeError):
+                continue
+        return found
+
+
+def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return tags as they are stored: trimmed, each once, case kept, in the user's order.
+
+    Raises:
+        InputError: one is too long, or there are too many.
+    """
+    known: dict[str, str] = {}
+    for tag in tags:
+        word = " ".join(tag.split())
+        if word:
+            known.setdefault(word.casefold(), word)
+    clean = tuple(known.values())
+    for tag in clean:
+        if len(tag) > MAX_TAG or "," in tag:
+            what = "has a comma" if "," in tag else f"has more than {MAX_TAG} characters"
+            raise InputError(f"tag {shortened(tag, 30)}", f"it {what}", "write a shorter word")
+    if len(clean) > MAX_TAGS:
+        raise InputError(
+            "the tags", f"{len(clean)} are more than {MAX_TAGS}", "keep those that you search for"
+        )
+    return clean
+
+
+def checked_note(note: str) -> str:
+    """Return a note without blanks around it.
+
+    Raises:
+        InputError: it is too long.
+    """
+    text = note.strip()
+    if len(text) > MAX_NOTE:
+        reason = f"it has {len(text)} characters, more than {MAX_NOTE}"
+        raise InputError("the note", reason, "shorten it")
+    return text
+
+
+def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:
+    """Return a typed latency in ms.
+
+    Args:
+        value: digits with a decimal point.
+        unit: what they count.
+        batch: samples of a run, for a rate.
+
+    Raises:
+        InputError: it is no number, not over 0, or over an hour.
+    """
+    text = value.strip()
+    subject = f"the latency {shortened(text, 30)}" if text else "the latency"
+    if "," in text:
+        raise InputError(subject, "it has a comma", "write decimals with a point, as 23.4")
+    try:
+        number = float(text)
+    except ValueError as error:
+        raise InputError(subject, "it is no number", "write digits, as 23.4") from error
+    if not number > 0:
+        raise InputError(subject, "it is not over 0", "write what was measured")
+    per_unit = unit.from_ms(1.0)
+    latency_ms = max(batch, 1) * 1e3 / number if unit is LatencyUnit.FPS else number / per_unit
+    if not 0 < latency_ms <= MAX_LATENCY_MS:
+        raise InputError(
+            subject, "it is over an hour or too small", "choose the unit that is meant"
+        )
+    return latency_ms
+
+
+def _measurement(stored: StoredPrediction, truth: NewTruth, identity: str) -> Measurement:
+    prediction = stored.prediction
+    batch = prediction.configuration.batch
+    provenance = {
+        "source": "typed by hand",
+        "entered": f"{truth.value.strip()} {truth.unit}",
+        "network": prediction.model,
+        "note": checked_note(truth.note),
+        "recorded_at": datetime.now(UTC).isoformat(),
+    }
+    return Measurement(
+        id=identity,
+        fingerprint=prediction.fingerprint,
+        device_id=prediction.device_id,
+        configuration=prediction.configuration,
+        samples_ns=(),
+        value_ms=latency_in_ms(truth.value, truth.unit, batch),
+        statistic=str(truth.statistic),
+        protocol=PROTOCOL,
+        provenance=json.dumps(provenance, sort_keys=True),
+    )

@@ -1,0 +1,199 @@
+"""Predict what a table measured: probes go to the engine, the other rows are compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.scores import Answers
+from predictor.core.errors import InputError
+from predictor.core.progress import Progress, ProgressCallback, no_progress
+from predictor.core.records import Basis
+from predictor.cost.engine import Engine, PredictionTable, TargetMeasurements
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.services.measurements.analytic import Analytic, check_units
+from predictor.services.measurements.draws import Candidates, Draw, Drawer, Plan, Rows
+from predictor.services.measurements.measured_table import MeasuredTable
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """N predictions of rows of a table.
+
+    Attributes:
+        engine: name and version.
+        seeds: how often probes were drawn.
+        row: int64 [N], number of the row.
+        target: int64 [N], number of the target.
+        seed: int64 [N].
+        probes: int64 [N], how many the target had.
+        answers: of the engine.
+        bound_ms: float64 [N].
+        reference_ms: float64 [N], the roofline times the median ratio of the probes to it; the
+            roofline itself without probes.
+        basis: N, None where there is no number.
+        problems: N, why there is no number, else empty.
+        out_of_distribution: N, in words, else empty.
+        left_out: targets without a prediction and why.
+    """
+
+    engine: str
+    seeds: int
+    row: Rows
+    target: Rows
+    seed: Rows
+    probes: Rows
+    answers: Answers
+    bound_ms: Floats
+    reference_ms: Floats
+    basis: Sequence[Basis | None]
+    problems: Sequence[str]
+    out_of_distribution: Sequence[str]
+    left_out: dict[str, str]
+
+
+def run_experiment(
+    table: MeasuredTable, plan: Plan, engine: Engine, progress: ProgressCallback = no_progress
+) -> Outcome:
+    """Draw probes and predict the other rows, once a seed.
+
+    Args:
+        table: the rows.
+        plan: of the probes.
+        engine: what predicts.
+        progress: told before each call of the engine.
+
+    Raises:
+        InputError: no target has rows enough, or latencies are in another unit.
+    """
+    candidates, left_out = _candidates(table, plan)
+    analytic = Analytic(table)
+    check_units(table, analytic)
+    drawer = Drawer(plan, table.latency_ms, table.graphs, analytic.known_ms)
+    seeds = plan.seeds if _is_random(candidates, plan) else 1
+    groups = _groups(table, list(candidates))
+    parts = []
+    for seed in range(seeds):
+        for number, group in enumerate(groups):
+            progress(Progress(seed * len(groups) + number, seeds * len(groups), f"seed {seed}"))
+            draws = {t: drawer.draw(candidates[t], seed, t) for t in group}
+            parts.append(_predicted(table, engine, draws, seed, analytic))
+    return Outcome(
+        engine=engine.name,
+        seeds=seeds,
+        row=np.concatenate([part.row for part in parts]),
+        target=np.concatenate([part.target for part in parts]),
+        seed=np.concatenate([part.seed for part in parts]),
+        probes=np.concatenate([part.probes for part in parts]),
+        answers=Answers.joined([part.answers for part in parts]),
+        bound_ms=np.concatenate([part.bound_ms for part in parts]),
+        reference_ms=np.concatenate([part.reference_ms for part in parts]),
+        basis=[basis for part in parts for basis in part.basis],
+        problems=[text for part in parts for text in part.problems],
+        out_of_distribution=[text for part in parts for text in part.out_of_distribution],
+        left_out=left_out,
+    )
+
+
+def _candidates(table: MeasuredTable, plan: Plan) -> tuple[dict[int, Candidates], dict[str, str]]:
+    found: dict[int, Candidates] = {}
+    left_out: dict[str, str] = {}
+    for number, measured in enumerate(table.targets):
+        try:
+            found[number] = Candidates.of(table.rows, measured.rows, plan.probes)
+        except InputError as error:
+            left_out[measured.label] = error.reason
+    if not found:
+        label, reason = next(iter(left_out.items()))
+        raise InputError(label, reason, "give more rows or fewer probes")
+    return found, left_out
+
+
+def _is_random(candidates: dict[int, Candidates], plan: Plan) -> bool:
+    return plan.selector != "dopt" and any(c.has_choice for c in candidates.values())
+
+
+def _groups(table: MeasuredTable, numbers: Sequence[int]) -> list[list[int]]:
+    """Part the targets so that no two of a group have one key: an engine tells them by it."""
+    groups: list[list[int]] = []
+    keys: list[set[str]] = []
+    for number in numbers:
+        key = table.targets[number].target.key
+        place = next((i for i, taken in enumerate(keys) if key not in taken), len(groups))
+        if place == len(groups):
+            groups.append([])
+            keys.append(set())
+        groups[place].append(number)
+        keys[place].add(key)
+    return groups
+
+
+def _predicted(
+    table: MeasuredTable, engine: Engine, draws: dict[int, Draw], seed: int, analytic: Analytic
+) -> Outcome:
+    """Predict the tests of targets with keys of their own in one call."""
+    targets = [table.targets[number].target for number in draws]
+    measured = {
+        target.key: _measurements(table, draw.probes)
+        for target, draw in zip(targets, draws.values(), strict=True)
+        if draw.probes.size
+    }
+    row = np.concatenate([draw.tests for draw in draws.values()])
+    column = np.repeat(np.arange(len(draws)), [draw.tests.size for draw in draws.values()])
+    graphs, place = _distinct([table.graphs[number] for number in row.tolist()])
+    found = engine.predict(graphs, targets, measured)
+    cells = list(zip(place.tolist(), column.tolist(), strict=True))
+    latency_ms = table.latency_ms
+    return Outcome(
+        engine=engine.name,
+        seeds=1,
+        row=row,
+        target=np.array(list(draws), np.int64)[column],
+        seed=np.full(len(row), seed, np.int64),
+        probes=np.array([draw.probes.size for draw in draws.values()], np.int64)[column],
+        answers=_answers(found, latency_ms[row], place, column),
+        bound_ms=found.bound_ms[place, column],
+        reference_ms=np.concatenate(
+            [analytic.reference_ms(draw, latency_ms) for draw in draws.values()]
+        ),
+        basis=[found.basis[g][t] for g, t in cells],
+        problems=[found.problems.get(cell, "") for cell in cells],
+        out_of_distribution=[found.out_of_distribution.get(cell, "") for cell in cells],
+        left_out={},
+    )
+
+
+def _measurements(table: MeasuredTable, probes: Rows) -> TargetMeasurements:
+    """Return probes as an engine takes them; a table tells no spread of their samples."""
+    return TargetMeasurements(
+        signature_id="",
+        graphs=[table.graphs[row] for row in probes.tolist()],
+        latency_ms=table.latency_ms[probes],
+        noise=np.zeros(len(probes)),
+    )
+
+
+def _distinct(graphs: Sequence[OperatorGraph]) -> tuple[list[OperatorGraph], Rows]:
+    """Return each object once, and the place of each of ``graphs`` among them."""
+    places: dict[int, int] = {}
+    place = np.array([places.setdefault(id(graph), len(places)) for graph in graphs], np.int64)
+    first = {id(graph): graph for graph in graphs}
+    return [first[key] for key in places], place
+
+
+def _answers(
+    found: PredictionTable, measured_ms: Floats, row: Rows, column: NDArray[np.integer]
+) -> Answers:
+    return Answers(
+        measured_ms,
+        found.predicted_ms[row, column],
+        found.low80_ms[row, column],
+        found.high80_ms[row, column],
+        found.low95_ms[row, column],
+        found.high95_ms[row, column],
+    )

@@ -1,0 +1,123 @@
+"""The page of a table in the form of the paper's Table 2: RAE and shares within 5, 10, 15 %."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from predictor.core.markdown_tables import cell, table
+from predictor.core.text import printable
+
+_FIGURES = ("rae_percent", "acc5_percent", "acc10_percent", "acc15_percent")
+_HEADER = ("RAE %", "within 5 %", "10 %", "15 %")
+
+
+def page(found: Mapping[str, Any], origin: str) -> str:
+    """Return the page of a document.
+
+    Args:
+        found: see :func:`predictor.services.measurements.document.document`.
+        origin: what wrote it, where and when.
+    """
+    parts = [
+        f"# {printable(found['engine'])} on measured latencies",
+        origin,
+        _method(found),
+        "## Errors",
+        _errors(found),
+        "## Intervals",
+        _intervals(found),
+        *_left_out(found),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _method(found: Mapping[str, Any]) -> str:
+    plan, whole = found["plan"], found["summary"]["all"]
+    probes = sorted({entry["probes"] for entry in found["summary"]["targets"]})
+    counts = f"{probes[0]}" if len(probes) == 1 else f"{probes[0]} to {probes[-1]}"
+    if probes == [0]:
+        how = "No latency of a target was read before it was predicted."
+    else:
+        chosen = "the table" if plan["roles"] else plan["selector"]
+        how = (
+            f"Of each target, {counts} latencies were read, chosen by {chosen}; "
+            "the others are predicted."
+        )
+    draws = f" {plan['seeds']} draws." if plan["seeds"] > 1 else ""
+    return (
+        f"{how}{draws} {whole['rows']} predictions on {whole['targets']} targets.\n\n"
+        "RAE is the mean of |predicted - measured| / measured. The reference is "
+        f"{found['reference']}. FLAT, which the paper compares with, reads the codes of one search "
+        "space and no other network, so it cannot stand here: see the pages of `ctm evaluate nas`."
+    )
+
+
+def _errors(found: Mapping[str, Any]) -> str:
+    header = (
+        "target",
+        "probes",
+        "rows",
+        *_HEADER,
+        "median %",
+        *(f"reference {name}" for name in _HEADER),
+    )
+    rows = [_error_row(entry["label"], entry) for entry in found["summary"]["targets"]]
+    whole = found["summary"]["all"]
+    rows.append(_error_row("all", {"probes": None, **whole}))
+    rows.append(_spread_row(whole))
+    return table(header, rows)
+
+
+def _error_row(label: str, entry: Mapping[str, Any]) -> list[object]:
+    return [
+        printable(label),
+        entry["probes"],
+        _count(entry),
+        *(entry[name] for name in _FIGURES),
+        entry["median_ape_percent"],
+        *(entry["reference"][name] for name in _FIGURES),
+    ]
+
+
+def _spread_row(whole: Mapping[str, Any]) -> list[object]:
+    """Return the 95 % intervals of the figures in all."""
+    ends = whole["bootstrap95"]
+    figures = [_ends(ends.get(name)) for name in (*_FIGURES, "median_ape_percent")]
+    return ["95 % interval", None, None, *figures, *[None] * len(_FIGURES)]
+
+
+def _ends(ends: list[float] | None) -> str | None:
+    return None if ends is None else f"{cell(ends[0])} to {cell(ends[1])}"
+
+
+def _count(entry: Mapping[str, Any]) -> str:
+    lacking = entry["without_number"]
+    return f"{entry['rows']}" + (f", {lacking} without a number" if lacking else "")
+
+
+def _intervals(found: Mapping[str, Any]) -> str:
+    whole = found["summary"]["all"]
+    if whole["coverage80_percent"] is None:
+        return "The engine gives no intervals."
+    rows = [
+        [
+            f"{level} %",
+            whole[f"coverage{level}_percent"],
+            _ends(whole["bootstrap95"].get(f"coverage{level}_percent")),
+            whole[f"width{level}_percent"],
+            whole[f"score{level}_percent"],
+        ]
+        for level in (80, 95)
+    ]
+    return table(
+        ("interval", "covers %", "95 % interval of that", "median width %", "interval score %"),
+        rows,
+    )
+
+
+def _left_out(found: Mapping[str, Any]) -> list[str]:
+    if not found["left_out"]:
+        return []
+    rows = [(printable(entry["target"]), entry["reason"]) for entry in found["left_out"]]
+    return ["## Left out", table(("target", "why"), rows)]

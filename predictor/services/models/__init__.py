@@ -1,0 +1,1 @@
+"""Model files: found, read in a child process, described."""

@@ -1,0 +1,128 @@
+"""What a model and a device are, as the JSON documents of ``ctm inspect`` and ``ctm devices``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from predictor.core.records import Device, DynamicDimension, TensorInfo
+from predictor.devices.schema import device_to_object, read_device
+from predictor.graph.model import Model
+from predictor.services.prediction.predict import operator_facts
+
+__all__ = [
+    "Model",
+    "check_device_file",
+    "device_document",
+    "device_summary",
+    "inspection_document",
+    "totals",
+]
+
+SCHEMA = "ctm-inspection/1"
+
+
+def totals(model: Model) -> dict[str, int]:
+    """Return a model's sums: MACs, parameters, bytes moved in one run, number of operators."""
+    graph = model.graph
+    return {
+        "macs": int(graph.macs.sum()),
+        "params": graph.parameters,
+        "bytes_moved": int(graph.bytes_moved.sum()),
+        "operators": len(graph),
+        "weight_bytes": graph.weights_total_bytes,
+        "peak_activation_bytes": graph.peak_activation_bytes,
+    }
+
+
+def inspection_document(model: Model) -> dict[str, object]:
+    """Return what ``ctm inspect --json`` prints.
+
+    Operators stand in topological order; bytes and MACs are those of all their repeats.
+    """
+    return {
+        "schema": SCHEMA,
+        "model": Path(model.path).name,
+        "fingerprint": model.graph.fingerprint,
+        "ir_version": model.ir_version,
+        "opsets": dict(model.opsets),
+        "producer": model.producer,
+        "inputs": [_tensor(tensor) for tensor in model.inputs],
+        "outputs": [_tensor(tensor) for tensor in model.outputs],
+        "dynamic": [_dimension(dimension) for dimension in model.dynamic],
+        "notes": list(model.notes),
+        "totals": totals(model),
+        "operators": _operators(model),
+    }
+
+
+def device_summary(device: Device, *, has_signature: bool) -> dict[str, object]:
+    """Return a device's entry of ``ctm devices --json``."""
+    return {
+        "id": device.id,
+        "name": device.name,
+        "vendor": device.vendor,
+        "family": device.family.value,
+        "metrics": dict(device.metrics),
+        "has_signature": has_signature,
+    }
+
+
+def device_document(device: Device) -> dict[str, object]:
+    """Return a device as its file holds it: what is printed can be saved and used as one."""
+    return device_to_object(device)
+
+
+def check_device_file(path: str) -> tuple[Device, tuple[str, ...]]:
+    """Read a device file and return its device and what is odd about it, a sentence each.
+
+    Raises:
+        InputError: naming the file, the field, its value and its range.
+    """
+    entry = read_device(path)
+    return entry.device, entry.warnings
+
+
+def _tensor(tensor: TensorInfo) -> dict[str, object]:
+    return {
+        "name": tensor.name,
+        "dtype": tensor.dtype,
+        "declared": list(tensor.declared),
+        "shape": list(tensor.shape),
+    }
+
+
+def _dimension(dimension: DynamicDimension) -> dict[str, object]:
+    return {
+        "name": dimension.name,
+        "value": dimension.value,
+        "default": dimension.default,
+        "reason": dimension.reason,
+    }
+
+
+def _operators(model: Model) -> list[dict[str, object]]:
+    facts = operator_facts(model)
+    columns = zip(
+        facts.names,
+        facts.op_types,
+        facts.output_shapes,
+        facts.macs.tolist(),
+        facts.bytes_moved.tolist(),
+        facts.weight_bytes.tolist(),
+        model.graph.repeats.tolist(),
+        facts.flags,
+        strict=True,
+    )
+    return [
+        {
+            "name": name,
+            "op_type": op_type,
+            "output_shape": list(shape),
+            "macs": macs,
+            "bytes_moved": moved,
+            "weight_bytes": weights,
+            "repeats": repeats,
+            "flags": flags,
+        }
+        for name, op_type, shape, macs, moved, weights, repeats, flags in columns
+    ]

@@ -1,0 +1,1 @@
+"""Predictions of models on targets, and what explains and compares them."""

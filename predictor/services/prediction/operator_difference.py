@@ -1,0 +1,187 @@
+"""What two models' operators differ in, and where the time between them goes on a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Prediction, Target
+from predictor.graph.matching import match_operators
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.graph.operators import DTYPES
+from predictor.services.prediction.predict import OperatorFacts, explain, operator_facts
+from predictor.services.signatures.own import KnownTargets
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+_NONE = -1
+
+
+class Change(StrEnum):
+    """What became of an operator from the first model to the second."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatorDifference:
+    """R rows: every operator of both models, a matched pair in one row.
+
+    The rows follow the second model in topological order; a removed operator stands where it was.
+
+    Attributes:
+        before: operators of the first model.
+        after: operators of the second model.
+        first: index into ``before``, -1 where the operator was added, intp [R].
+        second: index into ``after``, -1 where it was removed, intp [R].
+        change: what became of it, R of them.
+        what: what changed in words, else empty, R of them.
+    """
+
+    before: OperatorFacts
+    after: OperatorFacts
+    first: Indices
+    second: Indices
+    change: tuple[Change, ...]
+    what: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.change)
+
+    def rows_of(self, change: Change) -> Indices:
+        """Return the rows of one kind of change, intp [K]."""
+        return np.flatnonzero(np.array([found is change for found in self.change], dtype=np.bool_))
+
+    def times_moved(self, before_ms: Floats, after_ms: Floats) -> TimesMoved:
+        """Return where the time between the models goes on one target.
+
+        Args:
+            before_ms: time of each operator of the first model, float64 [N1].
+            after_ms: time of each operator of the second model, float64 [N2].
+        """
+        return TimesMoved(_taken(before_ms, self.first), _taken(after_ms, self.second), self.change)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimesMoved:
+    """The time of each row of a difference on one target; an operator that is absent takes none.
+
+    Attributes:
+        before_ms: in the first model, float64 [R]; sums to its latency.
+        after_ms: in the second model, float64 [R]; sums to its latency.
+        change: what became of each operator.
+    """
+
+    before_ms: Floats
+    after_ms: Floats
+    change: tuple[Change, ...]
+
+    @property
+    def moved_ms(self) -> Floats:
+        """How much longer each takes in the second model, float64 [R]."""
+        moved: Floats = self.after_ms - self.before_ms
+        return moved
+
+    def moved_by(self, change: Change) -> float:
+        """Return how much longer all rows of one kind of change take in the second model, in ms."""
+        return float(self.moved_ms[[found is change for found in self.change]].sum())
+
+
+def operator_difference(first: Model, second: Model) -> OperatorDifference:
+    """Match the operators of two models and say what changed."""
+    pairs = match_operators(first.graph, second.graph)
+    rows = list(_rows(pairs, len(first.graph), len(second.graph)))
+    changes = [_change(first.graph, second.graph, i, j) for i, j in rows]
+    indices = np.array(rows, dtype=np.intp).reshape(-1, 2)
+    return OperatorDifference(
+        before=operator_facts(first),
+        after=operator_facts(second),
+        first=indices[:, 0],
+        second=indices[:, 1],
+        change=tuple(change for change, _ in changes),
+        what=tuple(what for _, what in changes),
+    )
+
+
+def times_moved_on(
+    difference: OperatorDifference,
+    target: Target,
+    models: tuple[Model, Model],
+    predictions: tuple[Prediction, Prediction],
+    engine: str = "",
+    signatures: KnownTargets | None = None,
+) -> TimesMoved | None:
+    """Return where the time between two models goes on a target; None where one has no number.
+
+    The times of a model sum to the latency of its prediction: where that was measured, what the
+    engine says of the operators is stretched to it.
+    """
+    times = []
+    for model, prediction in zip(models, predictions, strict=True):
+        if prediction.latency_ms is None:
+            return None
+        own = explain(model, target, engine, signatures).latency_ms
+        total = float(own.sum())
+        times.append(own * (prediction.latency_ms / total) if total > 0 else own)
+    return difference.times_moved(*times)
+
+
+def _rows(pairs: list[tuple[int, int]], first: int, second: int) -> Iterator[tuple[int, int]]:
+    """Give every operator once: the second model's in order, removed ones after their neighbour."""
+    partner = {j: i for i, j in pairs}
+    matched = {i for i, _ in pairs}
+    yield from _removed_from(0, first, matched)
+    for j in range(second):
+        i = partner.get(j, _NONE)
+        yield i, j
+        if i != _NONE:
+            yield from _removed_from(i + 1, first, matched)
+
+
+def _removed_from(start: int, count: int, matched: set[int]) -> Iterator[tuple[int, int]]:
+    """Give the removed operators from ``start`` up to the next matched one."""
+    for i in range(start, count):
+        if i in matched:
+            return
+        yield i, _NONE
+
+
+def _change(first: OperatorGraph, second: OperatorGraph, i: int, j: int) -> tuple[Change, str]:
+    if i == _NONE:
+        return Change.ADDED, ""
+    if j == _NONE:
+        return Change.REMOVED, ""
+    what = ", ".join(_facts_changed(first, second, i, j))
+    return (Change.CHANGED if what else Change.SAME), what
+
+
+def _facts_changed(first: OperatorGraph, second: OperatorGraph, i: int, j: int) -> Iterator[str]:
+    if first.op_types[i] != second.op_types[j]:
+        yield "type"
+    if first.output_shape(i) != second.output_shape(j):
+        yield "shape"
+    if _precision(first, i) != _precision(second, j):
+        yield "precision"
+    if first.attributes[i] != second.attributes[j]:
+        same_window = (first.window[i] == second.window[j]).all()
+        yield "attributes" if same_window else "kernel"
+    elif first.macs[i] != second.macs[j] and first.output_shape(i) == second.output_shape(j):
+        yield "inputs"
+
+
+def _precision(graph: OperatorGraph, index: int) -> tuple[str, bool]:
+    return DTYPES[graph.dtype[index]], bool(graph.flags[index] & OperatorFlag.QUANTISED)
+
+
+def _taken(times_ms: Floats, indices: Indices) -> Floats:
+    """Return the times at ``indices``, 0 where an index is -1."""
+    padded = np.append(times_ms, 0.0)
+    return padded[indices]

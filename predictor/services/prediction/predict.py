@@ -1,0 +1,323 @@
+"""Predict and explain: latencies of models on targets, through any engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.posterior import Z80
+from predictor.core.records import (
+    Basis,
+    Configuration,
+    Device,
+    Measurement,
+    Precision,
+    Prediction,
+    Target,
+)
+from predictor.cost.cores import threads_in_use
+from predictor.cost.engine import AttentionMaps, BoundType, Engine, PredictionTable
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.measured import with_measured
+from predictor.services.signatures.own import KnownTargets, without
+
+_UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
+_BOUND_WORDS: dict[int, str] = {
+    BoundType.NONE: "—",
+    BoundType.COMPUTE: "compute",
+    BoundType.MEMORY: "memory",
+    BoundType.LAUNCH: "launch",
+}
+_FLAG_WORDS: tuple[tuple[OperatorFlag, str], ...] = (
+    (OperatorFlag.UNKNOWN, "unknown operator"),
+    (OperatorFlag.VIEW, "view"),
+    (OperatorFlag.UNKNOWN_TRIPS, "in a loop of unknown length, counted once"),
+    (OperatorFlag.DATA_DEPENDENT, "output size depends on values, the largest is counted"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatorFacts:
+    """What a model's N operators are and cost, without a target.
+
+    Attributes:
+        names: node names as in the file (never trusted: show through ``printable``).
+        op_types: ONNX types.
+        output_shapes: dims of each first output.
+        macs: int64 [N], multiply-accumulates.
+        bytes_moved: int64 [N], bytes read and written, as wide as in the file.
+        weight_bytes: int64 [N], the part of them that is constants.
+        flags: what is special about each in words, else empty.
+        edges: int32 [2, E], producer and consumer.
+    """
+
+    names: tuple[str, ...]
+    op_types: tuple[str, ...]
+    output_shapes: tuple[tuple[int, ...], ...]
+    macs: NDArray[np.int64]
+    bytes_moved: NDArray[np.int64]
+    weight_bytes: NDArray[np.int64]
+    flags: tuple[str, ...]
+    edges: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatorTable(OperatorFacts):
+    """Where one model's time goes on one target; arrays are float64 [N] in ms.
+
+    Attributes:
+        latency_ms: sums to the prediction.
+        share: part of the prediction, 0 to 1; sums to 1 unless all latencies are 0.
+        compute_ms: time of the arithmetic at the target's rate.
+        memory_ms: time of the traffic at the target's bandwidth.
+        launch_ms: overhead of starting the operator.
+        bound_type: "compute", "memory", "launch", or "—" where no time is spent.
+        attention: what HODM attended to; None for engines without it.
+    """
+
+    latency_ms: NDArray[np.float64]
+    share: NDArray[np.float64]
+    compute_ms: NDArray[np.float64]
+    memory_ms: NDArray[np.float64]
+    launch_ms: NDArray[np.float64]
+    bound_type: tuple[str, ...]
+    attention: AttentionMaps | None = None
+
+
+def resolve_targets(
+    devices: Sequence[Device],
+    runtime: str | None = None,
+    precision: Precision | None = None,
+    threads: int | None = None,
+) -> tuple[Target, ...]:
+    """Return one target a device: its first configuration that has what is asked for.
+
+    Where none has, its usual one is changed to it: the prediction then says why it is not
+    supported. None stands for what is usual on the device.
+    """
+    return tuple(
+        Target(device, _configuration(device, runtime, precision, threads)) for device in devices
+    )
+
+
+def _configuration(
+    device: Device, runtime: str | None, precision: Precision | None, threads: int | None
+) -> Configuration:
+    def agreement(configuration: Configuration) -> tuple[bool, bool]:
+        return (
+            precision in {None, configuration.precision},
+            runtime in {None, configuration.runtime},
+        )
+
+    # max keeps the first of equals: the more usual one.
+    usual = max(device.configurations, key=agreement, default=Configuration())
+    return replace(
+        usual,
+        runtime=usual.runtime if runtime is None else runtime,
+        precision=usual.precision if precision is None else precision,
+        threads=usual.threads if threads is None else threads,
+    )
+
+
+def predict(
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    engine: str = "",
+    own: Iterable[Measurement] = (),
+    signatures: KnownTargets | None = None,
+) -> tuple[Prediction, ...]:
+    """Predict every model on every target; what was measured stands before what is predicted.
+
+    Args:
+        models: the models.
+        targets: the targets.
+        engine: its name, empty for the usual one.
+        own: the user's measurements, the oldest first; see :mod:`.measured`.
+        signatures: what was measured on targets, by target key.
+
+    Returns:
+        One prediction a pair, all targets of the first model first. A pair without a number has
+        a ``problem`` in words.
+
+    Raises:
+        InputError: there is no engine of that name.
+    """
+    known = {} if signatures is None else signatures
+    seen = {graph.fingerprint for each in known.values() for graph in each.graphs}
+    predicted: list[Prediction] = []
+    # What is to be predicted must not be told before: such a graph is predicted apart.
+    for is_seen, run in groupby(models, lambda model: model.graph.fingerprint in seen):
+        for some in [[model] for model in run] if is_seen else [list(run)]:
+            told = without(known, some[0].graph.fingerprint) if is_seen else known
+            predicted += _predicted(open_engine(engine), some, targets, told)
+    return with_measured(predicted, own)
+
+
+def _predicted(
+    engine: Engine,
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    known: KnownTargets,
+) -> Iterator[Prediction]:
+    table = engine.predict([model.graph for model in models], targets, known)
+    used = [known[target.key].signature_id if target.key in known else "" for target in targets]
+    for row, model in enumerate(models):
+        for prediction, identity in zip(_row(table, row, model, targets), used, strict=True):
+            is_used = bool(identity) and prediction.basis is Basis.PROBED
+            yield replace(prediction, signature=identity) if is_used else prediction
+
+
+def explain(
+    model: Model,
+    target: Target,
+    engine: str = "",
+    signatures: KnownTargets | None = None,
+) -> OperatorTable:
+    """Say where one model's time goes on one target.
+
+    Args:
+        model: the model.
+        target: the target.
+        engine: its name, empty for the usual one.
+        signatures: what was measured on targets, by target key.
+
+    Raises:
+        InputError: no engine of that name, or the target has no number for the model.
+    """
+    known = without(signatures or {}, model.graph.fingerprint)
+    explanation = open_engine(engine).explain(model.graph, target, known.get(target.key))
+    total = explanation.latency_ms.sum()
+    facts = operator_facts(model)
+    return OperatorTable(
+        names=facts.names,
+        op_types=facts.op_types,
+        output_shapes=facts.output_shapes,
+        macs=facts.macs,
+        bytes_moved=facts.bytes_moved,
+        weight_bytes=facts.weight_bytes,
+        flags=facts.flags,
+        edges=facts.edges,
+        latency_ms=explanation.latency_ms,
+        share=explanation.latency_ms / total if total > 0 else explanation.latency_ms,
+        compute_ms=explanation.compute_ms,
+        memory_ms=explanation.memory_ms,
+        launch_ms=explanation.launch_ms,
+        bound_type=tuple(_BOUND_WORDS[kind] for kind in explanation.bound_type.tolist()),
+        attention=explanation.attention,
+    )
+
+
+def operator_facts(model: Model) -> OperatorFacts:
+    """Return what a model's operators are and cost, without a target."""
+    graph = model.graph
+    return OperatorFacts(
+        names=graph.names,
+        op_types=graph.op_types,
+        output_shapes=_output_shapes(graph),
+        macs=graph.macs,
+        bytes_moved=graph.bytes_moved,
+        weight_bytes=graph.weight_bytes,
+        flags=_flag_words(graph),
+        edges=graph.edges,
+    )
+
+
+def budget_probability(prediction: Prediction, budget_ms: float) -> float | None:
+    """Return how likely the latency is within ``budget_ms``; None without an interval.
+
+    The latency is taken as log-normal around P50, its 80 % interval telling the width to the
+    side of the budget.
+    """
+    p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
+    if p50 is None or low is None or high is None:
+        return None
+    edge = high if budget_ms >= p50 else low
+    deviation = abs(math.log(edge / p50)) / Z80
+    if budget_ms <= 0 or deviation == 0:
+        return float(budget_ms >= p50)
+    z = math.log(budget_ms / p50) / deviation
+    return 0.5 * math.erfc(-z / math.sqrt(2))
+
+
+def _row(
+    table: PredictionTable, row: int, model: Model, targets: Sequence[Target]
+) -> list[Prediction]:
+    """Return one model's predictions on every target."""
+    name = model.path.replace("\\", "/").rpartition("/")[2]
+    batch = model_batch(model)
+    flagged = _names_with(model.graph, _UNCOUNTED)
+    latency, bound = _column(table.latency_ms[row]), _column(table.bound_ms[row])
+    low80, high80 = _column(table.low80_ms[row]), _column(table.high80_ms[row])
+    low95, high95 = _column(table.low95_ms[row]), _column(table.high95_ms[row])
+    predicted, shared = _column(table.predicted_ms[row]), table.shared_error
+    return [
+        Prediction(
+            model=name,
+            fingerprint=model.graph.fingerprint,
+            device_id=target.device.id,
+            configuration=_resolved(target, batch),
+            engine=table.engine,
+            basis=table.basis[row][column],
+            latency_ms=latency[column],
+            low80_ms=low80[column],
+            high80_ms=high80[column],
+            low95_ms=low95[column],
+            high95_ms=high95[column],
+            bound_ms=bound[column],
+            fits_memory=table.fits_memory[row][column],
+            problem=table.problems.get((row, column), ""),
+            predicted_ms=predicted[column] if table.basis[row][column] is Basis.MEASURED else None,
+            out_of_distribution=table.out_of_distribution.get((row, column), ""),
+            flagged_operators=flagged,
+            fine_tuned=column in table.fine_tuned,
+            by_operators=column in table.by_operators,
+            shared_error=b"" if shared is None else shared[row, column].tobytes(),
+        )
+        for column, target in enumerate(targets)
+    ]
+
+
+def _column(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+def _resolved(target: Target, batch: int) -> Configuration:
+    c = target.configuration
+    return Configuration(c.runtime, c.precision, threads_in_use(target.device, c.threads), batch)
+
+
+def model_batch(model: Model) -> int:
+    """Return the batch that the model is bound to: the first dimension of its first input."""
+    shapes = [info.shape for info in model.inputs if info.shape]
+    return shapes[0][0] if shapes else 1
+
+
+def _names_with(graph: OperatorGraph, flags: OperatorFlag) -> tuple[str, ...]:
+    return tuple(graph.names[index] for index in np.flatnonzero(graph.has_flag(flags)).tolist())
+
+
+def _output_shapes(graph: OperatorGraph) -> tuple[tuple[int, ...], ...]:
+    # Plain lists: taking 10 000 slices of an array takes ten times as long.
+    dims, offsets = graph.shape_dims.tolist(), graph.shape_offsets.tolist()
+    return tuple(tuple(dims[start:stop]) for start, stop in pairwise(offsets))
+
+
+def _flag_words(graph: OperatorGraph) -> tuple[str, ...]:
+    words = [_words(flags) for flags in graph.flags.tolist()]
+    for index in np.flatnonzero(graph.has_flag(OperatorFlag.FUSED)).tolist():
+        host = graph.names[graph.fused_into[index]]
+        words[index] = ", ".join(filter(None, [f"fused into {host}", words[index]]))
+    return tuple(words)
+
+
+@cache  # few combinations occur, and testing a bit of an enumeration takes a microsecond
+def _words(flags: int) -> str:
+    return ", ".join(word for flag, word in _FLAG_WORDS if flags & flag)

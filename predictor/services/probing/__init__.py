@@ -1,0 +1,1 @@
+"""Probing: plans, sessions here, over SSH and by kit, imports of other tools' results."""

@@ -1,0 +1,166 @@
+"""How far off predictions for a target may be, now and once planned networks are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from predictor.core.records import Target
+from predictor.core.wording import percent
+from predictor.cost.engine import Engine, OperatorTimes, PredictionTable, TargetMeasurements
+from predictor.engine.closertome import CloserToMeEngine
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.networks.graphs import pool_graph
+from predictor.probing.networks.pool import load_pool
+from predictor.probing.planning import Beliefs
+from predictor.probing.selection.belief import Belief, Floats
+from predictor.services.prediction.engines import open_engine
+from predictor.services.signatures.own import LEAST_NOISE
+
+_DRAWS: Final = 4
+_LEAST_OPERATORS: Final = 10  # of a network: nobody asks about fewer, though they may tell much
+_OF_A_KIND: Final = 6  # networks of each search space and family that stand for what is asked about
+_TYPICAL: Final = 25  # networks of the pool that stand for all
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedInterval:
+    """How far the 80 % interval of a typical network reaches above its P50, as a share.
+
+    Attributes:
+        now: before anything of the plan is measured.
+        after: once it is; what is expected, whatever the latencies will be.
+    """
+
+    now: float
+    after: float
+
+
+def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
+    """Say in a sentence what a plan is expected to bring.
+
+    Args:
+        interval: now and afterwards.
+        models: how many models of the user it is about; 0 for networks of the pool.
+    """
+    of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
+    return (
+        f"The 80 % interval of {of} reaches {percent(interval.now)} above its latency now, and is "
+        f"expected to reach {percent(interval.after)} when these are measured."
+    )
+
+
+def beliefs_of(
+    target: Target,
+    asked: Sequence[OperatorGraph] = (),
+    measured: TargetMeasurements | None = None,
+) -> Beliefs | None:
+    """Return what the engine believes on a target; None where it looks at no operators.
+
+    Args:
+        target: that is probed.
+        asked: graphs that are to be predicted; none for as many of each kind in the pool.
+        measured: what was measured in the session so far; None where nobody stops by intervals.
+    """
+    engine = open_engine()
+    if not isinstance(engine, CloserToMeEngine):
+        return None
+    graphs = _graphs([network.fingerprint for network in load_pool()])
+    belief = None
+    if measured is not None:
+        table = engine.predict(list(asked) or graphs, [target], {target.key: measured})
+        belief = Belief.of(table)
+    meant = list(asked) or _of_each_kind()
+    return Beliefs(
+        engine.operator_work(graphs, target), engine.operator_work(meant, target), belief
+    )
+
+
+def expected_interval(
+    target: Target, fingerprints: Sequence[str], asked: Sequence[OperatorGraph] = ()
+) -> ExpectedInterval | None:
+    """Return the interval of a typical network, before and after a plan is carried out.
+
+    Latencies are drawn as the engine believes them, shared out to operators as it does, and
+    predicted from: so that the interval afterwards is the engine's own. Nothing is measured.
+
+    Args:
+        target: that is probed.
+        fingerprints: of the networks of the pool that are planned.
+        asked: graphs that are to be predicted; none for networks of the pool.
+
+    Returns:
+        None where the engine gives no intervals for the target.
+    """
+    engine, probes = open_engine(), _graphs(fingerprints)
+    meant = list(asked) or _typical(set(fingerprints))
+    before = engine.predict([*meant, *probes], [target], {})
+    belief = Belief.of(before)
+    if belief is None or not probes:
+        return None
+    of_probes = belief.take(range(len(meant), len(meant) + len(probes)))
+    shares = [_shares(engine, graph, target) for graph in probes]
+    widths = [
+        _width(_after(engine, target, meant, _drawn(probes, of_probes.drawn(seed), shares)))
+        for seed in range(_DRAWS)
+    ]
+    return ExpectedInterval(_width(before, len(meant)), float(np.mean(widths)))
+
+
+def _after(
+    engine: Engine, target: Target, asked: Sequence[OperatorGraph], told: TargetMeasurements
+) -> PredictionTable:
+    return engine.predict(asked, [target], {target.key: told})
+
+
+def _width(table: PredictionTable, count: int | None = None) -> float:
+    """Return the half width of the median 80 % interval over the first graphs of a table."""
+    above = table.high80_ms[:count, 0] / table.latency_ms[:count, 0]
+    return float(np.median(above)) - 1.0
+
+
+def _drawn(
+    graphs: Sequence[OperatorGraph], latency_ms: Floats, shares: Sequence[Floats]
+) -> TargetMeasurements:
+    operators = [
+        OperatorTimes([(int(place),) for place in np.flatnonzero(each)], each[each > 0] * ms)
+        for each, ms in zip(shares, latency_ms, strict=True)
+    ]
+    noise = np.full(len(latency_ms), LEAST_NOISE)
+    return TargetMeasurements("", tuple(graphs), latency_ms, noise, operators=tuple(operators))
+
+
+def _shares(engine: Engine, graph: OperatorGraph, target: Target) -> Floats:
+    """Return what part of a graph's latency each operator takes, [N]."""
+    time_ms = engine.explain(graph, target).latency_ms
+    shares: Floats = time_ms / time_ms.sum()
+    return shares
+
+
+def _graphs(fingerprints: Sequence[str]) -> list[OperatorGraph]:
+    found = [pool_graph(fingerprint) for fingerprint in fingerprints]
+    return [graph for graph in found if graph is not None]
+
+
+def _of_each_kind() -> list[OperatorGraph]:
+    """Return as many networks of each kind: a user's model may be of any."""
+    kinds: dict[str, list[OperatorGraph]] = {}
+    for network in load_pool():
+        graph = pool_graph(network.fingerprint)
+        some = kinds.setdefault(network.space, [])
+        if graph is not None and len(graph) >= _LEAST_OPERATORS and len(some) < _OF_A_KIND:
+            some.append(graph)
+    return [graph for some in kinds.values() for graph in some]
+
+
+def _typical(planned: set[str]) -> list[OperatorGraph]:
+    """Return networks spread evenly over the pool by their MACs, but for those planned."""
+    left = sorted(
+        (network for network in load_pool() if network.fingerprint not in planned),
+        key=lambda network: network.macs,
+    )
+    step = max(1, len(left) // _TYPICAL)
+    return _graphs([network.fingerprint for network in left[::step][:_TYPICAL]])

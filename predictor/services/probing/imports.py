@@ -1,0 +1,131 @@
+"""Latencies from other tools' files as measurements of a target, and the signature they extend."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from predictor.core.errors import InputError
+from predictor.core.records import Configuration, Measurement, Signature
+from predictor.graph.model import Model
+from predictor.probing.importers.measurements import to_measurement
+from predictor.probing.importers.names import NameMatch, match_names, resolve_names, stem
+from predictor.probing.importers.records import ImportedFile
+from predictor.probing.importers.registry import import_file, import_typed
+from predictor.probing.networks.pool import load_pool
+from predictor.services.history.history import History
+from predictor.store import measurements as measurement_records
+from predictor.store import signatures as signature_records
+from predictor.store.database import Database, open_database
+
+__all__ = [
+    "ImportedFile",
+    "NameMatch",
+    "Taken",
+    "candidates",
+    "import_file",
+    "import_typed",
+    "matches",
+    "take_over",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was taken over.
+
+    Attributes:
+        measurements: stored, in the file's order.
+        signatures: ids of the signatures that they extended or began, one a configuration.
+        notes: sentences about what was left out or is doubtful.
+    """
+
+    measurements: tuple[Measurement, ...]
+    signatures: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def candidates(models: Sequence[Model] = ()) -> tuple[str, ...]:
+    """Return the names that a latency can belong to: the models', then the reference networks'."""
+    own = tuple(dict.fromkeys(stem(Path(model.path).name) for model in models))
+    return (*own, *(name for name in _candidates(()) if name not in own))
+
+
+def matches(file: ImportedFile, models: Sequence[Model] = ()) -> tuple[NameMatch, ...]:
+    """Return what each name of a file may stand for; ``take_over`` takes what the user says."""
+    return match_names((latency.network for latency in file.latencies), candidates(models))
+
+
+def take_over(
+    file: ImportedFile,
+    device_id: str,
+    configuration: Configuration,
+    models: Sequence[Model] = (),
+    confirmed: Mapping[str, str | None] | None = None,
+    store: Path | None = None,
+) -> Taken:
+    """Store what a file tells of one target, and let its signature hold it too.
+
+    Args:
+        file: as read.
+        device_id: id of the device.
+        configuration: of the target; runtime "unknown", threads 0 and batch 0 leave it to the file.
+        models: that its names may mean, beside the reference networks of the pool.
+        confirmed: what the user says that a name means; None leaves the name out.
+        store: the store's file; None for the usual one.
+
+    Raises:
+        InputError: a name is not clear, or the file contradicts the configuration.
+        HostError: the store fails.
+    """
+    fingerprints = _candidates(models)
+    choices = resolve_names(file, list(fingerprints), confirmed or {})
+    now = datetime.now(UTC)
+    taken = [
+        to_measurement(file, latency, fingerprints[choice], device_id, configuration, now)
+        for latency in file.latencies
+        if (choice := choices[latency.network]) is not None
+    ]
+    if not taken:
+        raise InputError(file.name, "every network in it was left out", "choose at least one")
+    database = open_database(store)
+    with closing(database):
+        History(database).record(models, [])
+        signatures = _store(database, taken)
+    return Taken(tuple(taken), signatures, file.notes)
+
+
+def _candidates(models: Sequence[Model]) -> dict[str, str]:
+    """Return the fingerprint of each name that a latency can belong to."""
+    found = {network.name: network.fingerprint for network in load_pool()}
+    for model in models:
+        found[stem(Path(model.path).name)] = model.graph.fingerprint
+    return found
+
+
+def _store(database: Database, taken: Sequence[Measurement]) -> tuple[str, ...]:
+    """Store measurements; each target's active signature is followed by one that has them too."""
+    by_configuration: dict[Configuration, list[Measurement]] = {}
+    for measurement in taken:
+        measurement_records.add(database, measurement)
+        by_configuration.setdefault(measurement.configuration, []).append(measurement)
+    return tuple(_extend(database, measurements) for measurements in by_configuration.values())
+
+
+def _extend(database: Database, measurements: Sequence[Measurement]) -> str:
+    first = measurements[0]
+    before = [
+        name
+        for signature in signature_records.every(database)
+        if signature.active
+        and (signature.device_id, signature.configuration) == (first.device_id, first.configuration)
+        for name in signature.measurement_ids
+    ]
+    ids = (*before, *(measurement.id for measurement in measurements))
+    signature = Signature(uuid.uuid4().hex, first.device_id, first.configuration, ids, active=True)
+    signature_records.add(database, signature)
+    return signature.id

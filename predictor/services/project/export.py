@@ -1,0 +1,162 @@
+"""What of a store goes into a project: all of it, or some predictions and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from predictor.core.errors import InputError
+from predictor.core.progress import CancelToken, ProgressCallback, no_progress
+from predictor.core.records import Configuration, Precision
+from predictor.graph.untrusted import checked_graph
+from predictor.services.devices.user_devices import UserDevices
+from predictor.services.project.file import write_project
+from predictor.services.project.records import Project
+from predictor.store import measurements as measurement_records
+from predictor.store import models as model_records
+from predictor.store import predictions as prediction_records
+from predictor.store import signatures as signature_records
+from predictor.store.database import Database
+from predictor.store.measurements import StoredMeasurement
+from predictor.store.predictions import StoredPrediction
+from predictor.store.signatures import StoredSignature
+
+__all__ = ["Exported", "export_project"]
+
+_Target = tuple[str, str, Precision, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written, and how many predictions were left out as their graph cannot be read."""
+
+    project: Project
+    left_out: int = 0
+
+
+def export_project(
+    database: Database,
+    path: Path,
+    *,
+    tags: Collection[str] = (),
+    replacing: bool = False,
+    report: ProgressCallback = no_progress,
+    token: CancelToken | None = None,
+) -> Exported:
+    """Write a project file of a store.
+
+    Args:
+        database: the store.
+        path: the file.
+        tags: only predictions that have one of these, and what they rest on; none for everything.
+        replacing: whether a file that is there may be replaced.
+        report: gets how far it is.
+        token: asks it to stop.
+
+    Returns:
+        What was written.
+
+    Raises:
+        InputError: nothing is to be written, or the file is there.
+        HostError: the file cannot be written.
+        CancelledError: it was stopped.
+    """
+    if path.is_dir():
+        raise InputError(str(path), "this is a folder", "name a file in it")
+    if path.exists() and not replacing:
+        raise InputError(str(path), "the file is there already", "name another, or add --replace")
+    exported = collect(database, tags)
+    project = exported.project
+    if not (project.predictions or project.signatures or project.devices):
+        what = f"no prediction has the tag {', '.join(tags)}" if tags else "the store is empty"
+        raise InputError(str(path), f"there is nothing to write ({what})", "choose something else")
+    write_project(project, path, report, token)
+    return exported
+
+
+def collect(database: Database, tags: Collection[str] = ()) -> Exported:
+    """Return what a project of a store holds; see ``export_project``."""
+    wanted = {tag.casefold() for tag in tags}
+    asked = [
+        p
+        for p in reversed(prediction_records.recent(database, -1))
+        if not wanted or wanted & {tag.casefold() for tag in p.tags}
+    ]
+    graphs = _graphs(database, (p.prediction.fingerprint for p in asked))
+    predictions = tuple(p for p in asked if p.prediction.fingerprint in graphs)
+    targets = {_target(p.prediction.device_id, p.prediction.configuration) for p in predictions}
+    signatures = _signatures(database, predictions, targets if wanted else None)
+    measurements = _measurements(database, predictions, signatures, everything=not wanted)
+    graphs |= _graphs(database, (m.measurement.fingerprint for m in measurements))
+    named = {target[0] for target in targets} | {s.signature.device_id for s in signatures}
+    devices = UserDevices(database).every()
+    return Exported(
+        Project(
+            tuple(entry for entry in devices if not wanted or entry.device.id in named),
+            graphs,
+            measurements,
+            signatures,
+            predictions,
+        ),
+        len(asked) - len(predictions),
+    )
+
+
+def _signatures(
+    database: Database, predictions: Collection[StoredPrediction], targets: set[_Target] | None
+) -> tuple[StoredSignature, ...]:
+    """Return the signatures that predictions name, and those of their targets; None: of all."""
+    used = {p.prediction.signature for p in predictions}
+    return tuple(
+        stored
+        for stored in signature_records.stored(database)
+        if stored.signature.id in used
+        or (
+            stored.deleted_ns is None
+            and (
+                targets is None
+                or _target(stored.signature.device_id, stored.signature.configuration) in targets
+            )
+        )
+    )
+
+
+def _measurements(
+    database: Database,
+    predictions: Collection[StoredPrediction],
+    signatures: Collection[StoredSignature],
+    *,
+    everything: bool,
+) -> tuple[StoredMeasurement, ...]:
+    used = {name for stored in signatures for name in stored.signature.measurement_ids}
+    predicted = {p.prediction.fingerprint for p in predictions}
+    ids = {p.id for p in predictions}
+    found = {stored.measurement.id: stored for stored in measurement_records.every(database)}
+    with database.reading() as connection:
+        # A deleted signature may use one that was withdrawn.
+        for name in used - found.keys():
+            if (withdrawn := measurement_records.by_id(connection, name)) is not None:
+                found[name] = withdrawn
+    return tuple(
+        replace(stored, prediction_id=stored.prediction_id if stored.prediction_id in ids else None)
+        for name, stored in found.items()
+        if everything or name in used or stored.measurement.fingerprint in predicted
+    )
+
+
+def _graphs(database: Database, fingerprints: Iterable[str]) -> dict[str, bytes]:
+    """Return the graphs that can be read; that of a reference network may not be stored at all."""
+    graphs = {}
+    for name in dict.fromkeys(fingerprints):
+        graph = model_records.graph_of(database, name)
+        with suppress(ValueError):
+            if checked_graph(graph).fingerprint == name:
+                graphs[name] = graph
+    return graphs
+
+
+def _target(device_id: str, configuration: Configuration) -> _Target:
+    c = configuration
+    return device_id, c.runtime, c.precision, c.threads

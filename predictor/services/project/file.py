@@ -1,0 +1,233 @@
+"""A project as one file: a ZIP archive of JSON lines with a manifest that vouches for each part.
+
+The manifest names format, version and program, and of each part the number of lines, the bytes
+and the SHA-256. A file that is not exactly what its manifest says is refused before anything of
+it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from predictor import __version__
+from predictor.core.errors import HostError, InputError
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.devices.fields import Place
+from predictor.devices.strict_json import parse_object
+from predictor.services.project.checked_fields import CheckedFields
+from predictor.services.project.records import KINDS, Kind, Project, check_references
+
+FORMAT = "ctm-project"
+VERSION = 1
+SUFFIX = ".ctmproject"
+MAX_PART_BYTES = 2**29
+MAX_LINE_BYTES = 2**28
+_MANIFEST = "manifest.json"
+_MAX_MANIFEST = 100_000
+_WHAT = "project file"
+_AGAIN = "ask for the file again, or export it again"
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
+
+
+def write_project(
+    project: Project,
+    path: Path,
+    report: ProgressCallback = no_progress,
+    token: CancelToken | None = None,
+) -> None:
+    """Write a project; the file is there whole or not at all.
+
+    Args:
+        project: what to write.
+        path: the file; one that is there is replaced.
+        report: gets how far the writing is.
+        token: asks it to stop.
+
+    Raises:
+        HostError: the file cannot be written.
+        CancelledError: it was stopped.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as stream:
+            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+                parts = {}
+                for number, kind in enumerate(KINDS):
+                    report(Progress(number, len(KINDS), f"writing {kind.name}"))
+                    parts[kind.name] = _write_part(archive, kind, project, token)
+                archive.writestr(_MANIFEST, json.dumps(_manifest(parts), indent=1))
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise HostError(
+            str(path),
+            f"the project could not be written ({error.strerror or error})",
+            "free some space, or choose a folder that you may write to",
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_project(
+    path: Path, report: ProgressCallback = no_progress, token: CancelToken | None = None
+) -> Project:
+    """Read a project, trusting nothing in it.
+
+    Args:
+        path: the file.
+        report: gets how far the reading is.
+        token: asks it to stop.
+
+    Raises:
+        InputError: in one sentence, what is wrong with the file.
+        CancelledError: it was stopped.
+    """
+    # A pipe would keep its reader waiting for ever.
+    if not path.is_file():
+        raise InputError(str(path), "there is no such file", f"name a {SUFFIX} file")
+    with _refusing(path), zipfile.ZipFile(path) as archive:
+        _check_members(archive, path)
+        parts = _read_manifest(archive, path)
+        found: dict[str, Any] = {}
+        for number, kind in enumerate(KINDS):
+            report(Progress(number, len(KINDS), f"reading {kind.name}"))
+            with closing(_lines(archive, kind, parts[kind.name], path)) as lines:
+                found[kind.name] = _records(kind, lines, path, token)
+    models = found.pop("models")
+    project = Project(graphs=dict(models), **found)
+    if len(project.graphs) < len(models):
+        raise InputError(str(path), "it has a model twice", _AGAIN)
+    check_references(project, str(path))
+    return project
+
+
+def _write_part(
+    archive: zipfile.ZipFile, kind: Kind, project: Project, token: CancelToken | None
+) -> dict[str, object]:
+    digest, size = hashlib.sha256(), 0
+    objects = kind.objects(project)
+    with archive.open(_member(kind), "w", force_zip64=True) as stream:
+        for item in objects:
+            if token is not None:
+                token.check()
+            line = json.dumps(item, allow_nan=False).encode() + b"\n"
+            digest.update(line)
+            size += len(line)
+            stream.write(line)
+    return {"lines": len(objects), "bytes": size, "sha256": digest.hexdigest()}
+
+
+def _manifest(parts: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "parts": parts,
+    }
+
+
+def _member(kind: Kind) -> str:
+    return f"{kind.name}.jsonl"
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Say in one sentence what a broken archive is."""
+    try:
+        yield
+    except _BROKEN as error:
+        reason = f"it is no {_WHAT}, or it is damaged ({error})"
+        raise InputError(str(path), reason, _AGAIN) from error
+    except OSError as error:
+        reason = f"it cannot be read ({error.strerror or error})"
+        raise InputError(str(path), reason, "choose a file that you may read") from error
+
+
+def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
+    expected = {_MANIFEST, *map(_member, KINDS)}
+    names = [info.filename for info in archive.infolist()]
+    if set(names) != expected or len(names) != len(expected):
+        raise InputError(str(path), f"it is no {_WHAT} (its parts are others)", _AGAIN)
+    for info in archive.infolist():
+        limit = _MAX_MANIFEST if info.filename == _MANIFEST else MAX_PART_BYTES
+        if info.file_size > limit:
+            reason = f"{info.filename} has {info.file_size:,} bytes, more than {limit:,}"
+            raise InputError(str(path), reason, "ask for a smaller project")
+        if info.flag_bits & 1 or info.compress_type not in {
+            zipfile.ZIP_STORED,
+            zipfile.ZIP_DEFLATED,
+        }:
+            raise InputError(str(path), f"{info.filename} is encrypted or packed otherwise", _AGAIN)
+
+
+def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, CheckedFields]:
+    subject = f"{path}, {_MANIFEST}"
+    with archive.open(_MANIFEST) as stream:
+        content = parse_object(stream.read(_MAX_MANIFEST + 1), subject, _WHAT, _MAX_MANIFEST)
+    if content.get("format") != FORMAT or not isinstance(content.get("version"), int):
+        raise InputError(str(path), f"it is no {_WHAT}", f"choose a {SUFFIX} file")
+    if content["version"] != VERSION:
+        reason = (
+            f"its format has version {content['version']}, this program knows version {VERSION}"
+        )
+        raise InputError(str(path), reason, "install the newer version of this program")
+    place = Place(subject)
+    manifest = CheckedFields(content, ("format", "version", "program", "created", "parts"), place)
+    parts = manifest.inner("parts", tuple(kind.name for kind in KINDS))
+    return {kind.name: parts.inner(kind.name, ("lines", "bytes", "sha256")) for kind in KINDS}
+
+
+def _lines(
+    archive: zipfile.ZipFile, kind: Kind, stated: CheckedFields, path: Path
+) -> Generator[bytes]:
+    """Yield the lines of a part; it is exactly as the manifest says, or the last step raises."""
+    digest, size, count = hashlib.sha256(), 0, 0
+    with archive.open(_member(kind)) as stream:
+        for line in _bounded(stream, path, kind):
+            digest.update(line)
+            size, count = size + len(line), count + 1
+            yield line
+    found = (count, size, digest.hexdigest())
+    if found != (stated.whole("lines"), stated.whole("bytes"), stated.digest("sha256")):
+        raise InputError(str(path), f"{_member(kind)} is not what its manifest says", _AGAIN)
+
+
+def _bounded(stream: IO[bytes], path: Path, kind: Kind) -> Iterator[bytes]:
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        if len(line) > MAX_LINE_BYTES:
+            reason = f"a line of {_member(kind)} has more than {MAX_LINE_BYTES:,} bytes"
+            raise InputError(str(path), reason, "ask for a smaller project")
+        yield line
+
+
+def _records(
+    kind: Kind, lines: Iterator[bytes], path: Path, token: CancelToken | None
+) -> tuple[Any, ...]:
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if token is not None:
+            token.check()
+        subject = f"{path}, {_member(kind)} line {number}"
+        content = parse_object(line, subject, _WHAT, MAX_LINE_BYTES)
+        found.append(kind.record(content, Place(subject)))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Signatures of targets: kept, fitted, used by predictions."""

@@ -1,0 +1,191 @@
+"""FiLM fine-tuned to a signature, in a child process where torch is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty
+from typing import Any, Final
+
+import numpy as np
+
+from predictor.core.errors import HostError, InputError
+from predictor.core.progress import CancelToken, Progress, ProgressCallback
+from predictor.core.records import Device, Target
+from predictor.cost.engine import TargetMeasurements
+from predictor.cost.film import FilmBiases, FilmTuning
+from predictor.engine.closertome import CloserToMeEngine
+from predictor.services.child_process import ChildProcess
+from predictor.services.prediction.engines import open_engine
+from predictor.services.signatures.fit import LeftOut, left_out
+from predictor.services.signatures.own import measurements_of
+from predictor.store.database import Database
+from predictor.store.measurements import of_signature
+from predictor.store.signatures import StoredSignature
+
+__all__ = [
+    "Adaptations",
+    "FilmTuning",
+    "adaptations",
+    "can_fine_tune",
+    "fine_tune",
+    "median_error",
+    "obstacle",
+]
+
+_WHAT: Final = "FiLM fine-tuning"
+_POLL_S: Final = 0.05  # how late a cancel is noticed
+_LEAST: Final = 3  # networks: what is fitted to fewer is told by them alone
+_MODULE: Final = "predictor.network.film_tuning.child"
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptations:
+    """Both ways to adapt predictions to a signature, each network predicted from the others.
+
+    Attributes:
+        film: fine-tuned to the signature.
+        by_posterior: with the network as it ships.
+        by_film: with FiLM fine-tuned to the others too.
+    """
+
+    film: FilmTuning
+    by_posterior: tuple[LeftOut, ...]
+    by_film: tuple[LeftOut, ...]
+
+    @property
+    def film_is_better(self) -> bool:
+        """Whether the median error is smaller with FiLM fine-tuned."""
+        return median_error(self.by_film) < median_error(self.by_posterior)
+
+
+def median_error(found: Sequence[LeftOut]) -> float:
+    """Return the median of the errors, without their signs."""
+    return float(np.median([abs(each.error) for each in found]))
+
+
+def adaptations(
+    database: Database,
+    stored: StoredSignature,
+    device: Device,
+    progress: ProgressCallback | None = None,
+    cancel: CancelToken | None = None,
+) -> Adaptations:
+    """Fine-tune FiLM to a signature, and predict each of its networks from the others both ways.
+
+    Args:
+        database: where graphs and measurements are.
+        stored: the signature.
+        device: of its target.
+        progress: told after each fit.
+        cancel: ends the child within a tenth of a second.
+
+    Raises:
+        InputError, HostError, CancelledError: as of :func:`fine_tune`.
+    """
+    signature = stored.signature
+    measurements = of_signature(database, signature.id)
+    target = Target(device, signature.configuration)
+    measured, used = measurements_of(database, signature.id, measurements)
+    plain = replace(measured, film=None)
+    film = fine_tune(target, plain, progress, cancel)
+    both = [left_out(target, used, each, cancel) for each in (plain, replace(plain, film=film))]
+    return Adaptations(film, *both)
+
+
+def can_fine_tune() -> bool:
+    """Say whether torch is installed, which nothing else of the program needs; without loading."""
+    frozen = getattr(sys, "frozen", False)
+    return not frozen and importlib.util.find_spec("torch") is not None
+
+
+def obstacle(networks: int) -> InputError | None:
+    """Return what is in the way of fine-tuning FiLM; None where nothing is.
+
+    Args:
+        networks: how many were measured.
+    """
+    if not can_fine_tune():
+        install = "install CloserToMe by pip with its train extra, closertome[train]"
+        return InputError(_WHAT, "torch is not installed", install)
+    if networks < _LEAST:
+        found = f"{networks} network{'' if networks == 1 else 's'}"
+        return InputError(
+            _WHAT, f"the signature has {found}, fewer than {_LEAST}", "probe more networks"
+        )
+    return None
+
+
+def fine_tune(
+    target: Target,
+    measured: TargetMeasurements,
+    progress: ProgressCallback | None = None,
+    cancel: CancelToken | None = None,
+) -> FilmTuning:
+    """Fit FiLM to what was measured on a target, and to all but one of it in turn.
+
+    Args:
+        target: what was measured.
+        measured: at least three graphs.
+        progress: told after each fit.
+        cancel: ends the child within a tenth of a second.
+
+    Raises:
+        InputError: torch is not installed, the engine has no FiLM, or there are too few graphs.
+        HostError: the child fails.
+        CancelledError: it was cancelled.
+    """
+    engine = _tunable(measured)
+    graphs = [graph.fingerprint for graph in measured.graphs]
+    with tempfile.TemporaryDirectory(prefix="ctm-film-") as folder:
+        inputs = Path(folder) / "inputs.npz"
+        arrays: dict[str, Any] = {
+            f"{name}/{place}": array
+            for place, each in enumerate(engine.head_inputs(measured.graphs, target))
+            for name, array in each.items()
+        }
+        np.savez(inputs, **arrays)
+        request = {
+            "head": str(engine.head),
+            "latency_ms": measured.latency_ms.tolist(),
+            "inputs": str(inputs),
+        }
+        fitted = _fitted(request, progress, cancel or CancelToken())
+    whole, *apart = [FilmBiases.from_json(each) for each in fitted]
+    return FilmTuning(engine.network, whole, dict(zip(graphs, apart, strict=True)))
+
+
+def _tunable(measured: TargetMeasurements) -> CloserToMeEngine:
+    if (found := obstacle(len(measured.graphs))) is not None:
+        raise found
+    engine = open_engine()
+    if not isinstance(engine, CloserToMeEngine):
+        raise InputError(_WHAT, "the learned engine is not in use", "install the program again")
+    return engine
+
+
+def _fitted(
+    request: dict[str, object], progress: ProgressCallback | None, cancel: CancelToken
+) -> Sequence[dict[str, Any]]:
+    child = ChildProcess([sys.executable, "-P", "-X", "utf8", "-m", _MODULE], _WHAT)
+    try:
+        child.send(request)
+        while True:
+            cancel.check()
+            try:
+                answer = child.answers.get(timeout=_POLL_S)
+            except Empty:
+                continue
+            if answer is None:
+                raise HostError(_WHAT, child.describe_end(), "try again, or keep the posterior")
+            payload = answer["payload"]
+            if answer["kind"] == "result":
+                return list(payload["fitted"])
+            if progress is not None:
+                progress(Progress(payload["done"], payload["total"], "Fine-tuning FiLM"))
+    finally:
+        child.kill()

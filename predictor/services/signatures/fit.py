@@ -1,0 +1,93 @@
+"""How well a signature's networks foretell one another: each predicted from all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.core.progress import CancelToken
+from predictor.core.records import Measurement, Prediction, Target
+from predictor.core.wording import percent
+from predictor.cost.engine import TargetMeasurements
+from predictor.graph.model import Model
+from predictor.services.prediction.predict import predict
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A measured network, predicted from all the others of its signature.
+
+    Attributes:
+        measurement_id: of what was measured.
+        measured_ms: its latency.
+        predicted_ms: from the others.
+        low95_ms, high95_ms: interval of the prediction; None for engines that give none.
+    """
+
+    measurement_id: str
+    measured_ms: float
+    predicted_ms: float
+    low95_ms: float | None
+    high95_ms: float | None
+
+    @property
+    def error(self) -> float:
+        """The prediction's error as a part of the measured latency: 0.1 is 10 % too slow."""
+        return self.predicted_ms / self.measured_ms - 1.0
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the measured latency lies outside the 95 % interval."""
+        if self.low95_ms is None or self.high95_ms is None:
+            return False
+        return not self.low95_ms <= self.measured_ms <= self.high95_ms
+
+
+def left_out(
+    target: Target,
+    measurements: Sequence[Measurement],
+    measured: TargetMeasurements,
+    cancel: CancelToken | None = None,
+) -> tuple[LeftOut, ...]:
+    """Predict each network of a signature from all the others.
+
+    Args:
+        target: of the signature.
+        measurements: of the signature, those of which the graph is known.
+        measured: the same as engines take them.
+        cancel: looked at before each network.
+
+    Returns:
+        One entry for each measurement that has a prediction; none for a single one, of which
+        nothing else tells.
+
+    Raises:
+        CancelledError: it was cancelled.
+    """
+    if len(measurements) < 2:
+        return ()
+    token = cancel or CancelToken()
+    predictions: list[Prediction] = []
+    for graph, m in zip(measured.graphs, measurements, strict=True):
+        token.check()
+        model = Model(m.fingerprint, 0, 0, 0, {}, "", (), (), (), (), graph)
+        # A prediction leaves out what was measured of its own graph.
+        predictions += predict([model], [target], signatures={target.key: measured})
+    return tuple(
+        LeftOut(m.id, m.value_ms, p.predicted_ms or p.latency_ms, p.low95_ms, p.high95_ms)
+        for m, p in zip(measurements, predictions, strict=True)
+        if p.latency_ms is not None
+    )
+
+
+def errors_in_words(found: Sequence[LeftOut]) -> str:
+    """Say the errors in a sentence; empty where there are none."""
+    if not found:
+        return ""
+    errors = np.abs([each.error for each in found])
+    return (
+        "Each network predicted from the others: median error "
+        f"{percent(float(np.median(errors)))}, largest {percent(float(errors.max()))}."
+    )

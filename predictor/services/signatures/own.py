@@ -1,0 +1,220 @@
+"""What the user measured on targets, as engines take it.
+
+A target is known by its active signature and by what was measured there outside of signatures and
+probe sessions: the user's own models, the newest measurement of each graph. Signatures that are not
+active, say of an older driver, and measurements that were excluded from one have no part in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from predictor.core.records import Configuration, Measurement, Target
+from predictor.cost.cores import threads_in_use
+from predictor.cost.engine import OperatorTimes, TargetMeasurements
+from predictor.cost.film import FilmTuning
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.networks.graphs import pool_graph
+from predictor.probing.operator_times import operator_times
+from predictor.services.signatures.timed_operators import times_of_operators
+from predictor.store import measurements as measurement_records
+from predictor.store import models as model_records
+from predictor.store import signatures as signature_records
+from predictor.store.database import Database, has_store, open_database
+
+LEAST_NOISE: Final = 0.01
+"""Of ln(latency): medians of one machine differ by as much from one minute to the next."""
+UNTOLD_NOISE: Final = 0.03
+"""Of ln(latency) where one number is all that is known."""
+FILM: Final = "film"
+"""The fact of a signature that FiLM was fine-tuned to it."""
+
+TargetName = tuple[str, str, str, int]
+"""Device, runtime, precision, threads as a count; the batch is in each graph's shapes."""
+
+KnownTargets = Mapping[str, TargetMeasurements]
+"""What was measured on targets, by target key."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSignatures:
+    """What the user measured, by target; equal where the same measurements are in it.
+
+    Attributes:
+        ids: of each target's signature (empty for none) and measurements.
+        measured: as engines take it.
+    """
+
+    ids: Mapping[TargetName, tuple[str, ...]] = field(default_factory=dict)
+    measured: Mapping[TargetName, TargetMeasurements] = field(default_factory=dict, compare=False)
+
+    def of(self, targets: Sequence[Target]) -> dict[str, TargetMeasurements]:
+        """Return what was measured on targets by their keys; targets without any are left out."""
+        names = {target.key: target_name(target) for target in targets}
+        return {key: self.measured[name] for key, name in names.items() if name in self.measured}
+
+    def has_device(self, device_id: str) -> bool:
+        """Return whether something was measured on a device in any configuration."""
+        return any(name[0] == device_id for name in self.measured)
+
+
+NOTHING_MEASURED: Final = OwnSignatures()
+
+
+def target_name(target: Target) -> TargetName:
+    """Return what a target's measurements are found by."""
+    threads = threads_in_use(target.device, target.configuration.threads)
+    return _name(target.device.id, target.configuration, threads)
+
+
+def read_own_signatures(database: Database) -> OwnSignatures:
+    """Read what the user measured on all targets.
+
+    Raises:
+        HostError: the store cannot be read.
+    """
+    ids: dict[TargetName, str] = {}
+    found: dict[TargetName, list[Measurement]] = {}
+    for signature in signature_records.every(database):
+        if signature.active:
+            name = _name(signature.device_id, signature.configuration)
+            ids[name] = signature.id
+            found[name] = measurement_records.of_signature(database, signature.id)
+    for measurement in measurement_records.of_no_signature(database):
+        found.setdefault(_name(measurement.device_id, measurement.configuration), []).append(
+            measurement
+        )
+    measured = {
+        name: known
+        for name, each in found.items()
+        if (known := _measurements(database, ids.get(name, ""), each)) is not None
+    }
+    return OwnSignatures(
+        {name: (ids.get(name, ""), *(m.id for m in found[name])) for name in measured}, measured
+    )
+
+
+def stored_signatures(path: Path | None = None) -> OwnSignatures:
+    """Return what the user measured as the store at ``path`` has it; a store is not made for it.
+
+    Args:
+        path: the store's file; None for what CTM_STORE names, else the one in the user's folder.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: the store cannot be read.
+    """
+    if not has_store(path):
+        return NOTHING_MEASURED
+    with closing(open_database(path)) as database:
+        return read_own_signatures(database)
+
+
+def without(known: KnownTargets, fingerprint: str) -> KnownTargets:
+    """Return what was measured but for one graph: what is to be predicted must not be in it."""
+    return {key: _without(measured, fingerprint) for key, measured in known.items()}
+
+
+def noise_of(measurement: Measurement) -> float:
+    """Return the standard deviation of ln(value) as far as the samples tell it."""
+    samples = np.array(measurement.samples_ns, np.float64)
+    if samples.size < 2 or samples.min() <= 0:
+        return UNTOLD_NOISE
+    return max(LEAST_NOISE, float(np.log(samples).std()) / math.sqrt(samples.size))
+
+
+def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasurements:
+    keep = [i for i, graph in enumerate(measured.graphs) if graph.fingerprint != fingerprint]
+    if len(keep) == len(measured.graphs):
+        return measured
+    film = measured.film and measured.film.unseen(fingerprint)
+    return replace(taken(measured, keep), film=film)
+
+
+def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
+    """Return some of a target's measurements, without what was fine-tuned to all of them."""
+    return TargetMeasurements(
+        measured.signature_id,
+        tuple(measured.graphs[i] for i in keep),
+        measured.latency_ms[keep],
+        measured.noise[keep],
+        operators=tuple(measured.operators[i] for i in keep) if measured.operators else (),
+    )
+
+
+def measurements_of(
+    database: Database, signature_id: str, measurements: Iterable[Measurement]
+) -> tuple[TargetMeasurements, tuple[Measurement, ...]]:
+    """Return measurements as engines take them, and those of which the graph is known.
+
+    Args:
+        database: where graphs that are not of the pool are looked up.
+        signature_id: that they are of, empty for none.
+        measurements: the oldest first; the newest of a graph counts.
+    """
+    newest = {m.fingerprint: m for m in measurements if m.value_ms > 0}
+    pairs = [(graph, m) for m in newest.values() if (graph := _graph(database, m.fingerprint))]
+    known = TargetMeasurements(
+        signature_id,
+        tuple(graph for graph, _ in pairs),
+        np.array([m.value_ms for _, m in pairs], np.float64),
+        np.array([noise_of(m) for _, m in pairs], np.float64),
+        film_of(json.loads(signature_records.facts_of(database, signature_id))),
+        _operators(pairs),
+    )
+    return known, tuple(m for _, m in pairs)
+
+
+def _operators(
+    pairs: Sequence[tuple[OperatorGraph, Measurement]],
+) -> tuple[OperatorTimes | None, ...]:
+    """Return how long the operators of each graph took; nothing where that is known of none."""
+    found = tuple(
+        times_of_operators(graph, operator_times(m.provenance), m.value_ms) for graph, m in pairs
+    )
+    return found if any(found) else ()
+
+
+def film_of(facts: Mapping[str, Any]) -> FilmTuning | None:
+    """Return FiLM as it was fine-tuned to a signature; None where the network stays as it ships."""
+    try:
+        return FilmTuning.from_json(facts[FILM])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None  # there is none, or another program wrote something else
+
+
+def _measurements(
+    database: Database, signature_id: str, measurements: Iterable[Measurement]
+) -> TargetMeasurements | None:
+    known, used = measurements_of(database, signature_id, measurements)
+    return known if used else None
+
+
+def _graph(database: Database, fingerprint: str) -> OperatorGraph | None:
+    found = pool_graph(fingerprint)
+    if found is not None:
+        return found
+    data = model_records.graph_of(database, fingerprint)
+    return _parsed(data) if data else None
+
+
+@lru_cache(maxsize=64)
+def _parsed(data: bytes) -> OperatorGraph | None:
+    try:
+        return OperatorGraph.from_bytes(data)
+    except (ValueError, KeyError):
+        return None  # of an older program
+
+
+def _name(device_id: str, configuration: Configuration, threads: int | None = None) -> TargetName:
+    c = configuration
+    return device_id, c.runtime, str(c.precision), c.threads if threads is None else threads

@@ -1,1 +1,0 @@
-"""What engines learn from: published measurements and their operator graphs."""

@@ -1,0 +1,107 @@
+"""Operator graphs of a data folder: archives, damage, and other batches than the file's."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.scaling import at_batch
+from predictor.research.sources.graph_files import GraphReader
+from predictor.research.sources.samples import GraphFile
+from tests.networks.builder import Builder
+from tests.networks.ingesting import ingest_proto
+from tests.networks.vision import mobilenet_v2
+from tests.unit.research.data_folder import MACS, convolution, write_graph
+
+# What belongs to the file and not to the batch.
+_OF_THE_FILE = {"shape_dims", "fingerprint", "attributes"}
+
+
+def attention(batch: int) -> onnx.ModelProto:
+    """Products of activations, and the batch written into a Reshape as exporters do."""
+    b = Builder()
+    data = b.input("tokens", [batch, 16, 32])
+    heads = [
+        b.node(
+            "Transpose",
+            [b.node("Reshape", [b.linear(data, 32, 32), b.constant([batch, 16, 4, 8])])],
+            perm=perm,
+        )
+        for perm in ([0, 2, 1, 3], [0, 2, 3, 1])
+    ]
+    scores = b.node("Softmax", [b.node("MatMul", heads)], axis=-1)
+    b.nodes.append(onnx.helper.make_node("Identity", [scores], ["out"]))
+    b.output("out", [batch, 4, 16, 16])
+    return b.model()
+
+
+def columns(graph: OperatorGraph) -> dict[str, object]:
+    values = {f.name: getattr(graph, f.name) for f in fields(graph) if f.name not in _OF_THE_FILE}
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
+    }
+
+
+@pytest.mark.parametrize("network", [attention, mobilenet_v2])
+def test_a_scaled_batch_counts_what_the_network_exported_at_that_batch_counts(network) -> None:
+    single = ingest_proto(network(1)).graph
+
+    assert columns(at_batch(single, 6)) == columns(ingest_proto(network(6)).graph)
+
+
+def test_the_batch_of_the_file_is_the_graph_itself() -> None:
+    graph = ingest_proto(convolution()).graph
+
+    assert at_batch(graph, 1) is graph
+
+
+def test_a_file_and_a_member_of_an_archive_give_one_graph(tmp_path: Path) -> None:
+    file, archive = tmp_path / "one.onnx", tmp_path / "graphs.zip"
+    write_graph(file)
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.write(file, "graphs/one.onnx")
+
+    with GraphReader() as reader:
+        graphs = [reader.read(GraphFile(file)), reader.read(GraphFile(archive, "graphs/one.onnx"))]
+
+    assert [graph.macs.sum() for graph in graphs] == [MACS, MACS]
+    assert graphs[0].fingerprint == graphs[1].fingerprint
+
+
+def test_what_was_unpacked_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive, scratch = tmp_path / "graphs.zip", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("one.onnx", convolution().SerializeToString())
+
+    with GraphReader() as reader:
+        reader.read(GraphFile(archive, "one.onnx"))
+        assert list(scratch.iterdir())
+
+    assert not list(scratch.iterdir())
+
+
+def test_what_cannot_be_unpacked_is_named(tmp_path: Path) -> None:
+    archive = tmp_path / "graphs.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("bad.onnx", b"no network")
+    (tmp_path / "broken.zip").write_bytes(b"no archive")
+
+    with GraphReader() as reader:
+        for file, words in (
+            (GraphFile(archive, "missing.onnx"), "missing.onnx cannot be unpacked"),
+            (GraphFile(tmp_path / "nowhere.zip", "a.onnx"), "a.onnx cannot be unpacked"),
+            (GraphFile(tmp_path / "broken.zip", "a.onnx"), "a.onnx cannot be unpacked"),
+            (GraphFile(archive, "bad.onnx"), "graphs.zip, bad.onnx"),
+        ):
+            with pytest.raises(InputError, match=words):
+                reader.read(file)

@@ -1,0 +1,155 @@
+"""Real processes on one store: killed in the middle of writing, and several at once."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from predictor.services.history.history import open_history
+
+# Waits for a path on each line of its input, and answers each commit with the ids in it.
+WRITER = """
+import pathlib, sys
+import numpy as np
+from predictor.core.records import Basis, Configuration, Prediction
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import ARRAYS, OperatorGraph
+from predictor.services.history.history import open_history
+
+name, rounds = sys.argv[1], int(sys.argv[2])
+
+def model(fingerprint):
+    arrays = {a: np.zeros((0,), np.int64) for a in ARRAYS}
+    graph = OperatorGraph(**arrays, names=(), op_types=(), attributes=(), parameters=0,
+        weights_total_bytes=0, input_bytes=0, output_bytes=0, peak_activation_bytes=0,
+        fingerprint=fingerprint)
+    return Model(f"/m/{name}", 1, 1, 8, {}, "", (), (), (), (), graph)
+
+print("ready", flush=True)
+for line in sys.stdin:
+    with open_history(pathlib.Path(line.rstrip("\\n"))) as history:
+        for round_ in range(rounds):
+            digest = f"{name}{round_:08d}".rjust(64, "0")
+            made = [
+                Prediction(name, digest, f"device{i}", Configuration(), "roofline/1",
+                           Basis.ANALYTIC, 1.0 + i)
+                for i in range(3)
+            ]
+            print(*history.record([model(digest)], made), flush=True)
+    print("closed", flush=True)
+"""
+
+
+Start = Callable[[str, int], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start a writer, by name and number of commits to a store; none outlives its test."""
+    with ExitStack() as children:
+
+        def started(name: str, rounds: int) -> subprocess.Popen[str]:
+            child = children.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", WRITER, name, str(rounds)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            children.callback(child.kill)
+            assert answer(child) == "ready"
+            return child
+
+        yield started
+
+
+def tell(child: subprocess.Popen[str], line: str) -> None:
+    assert child.stdin is not None
+    child.stdin.write(f"{line}\n")
+    child.stdin.flush()
+
+
+def answer(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().rstrip("\n")
+
+
+def stored_rounds(path: Path) -> tuple[set[str], Counter[str]]:
+    """The ids in a store, and how many predictions there are of each round."""
+    with open_history(path) as history:
+        assert history.check() == []
+        stored = history.recent_predictions(10**6)
+    return {s.id for s in stored}, Counter(s.prediction.fingerprint for s in stored)
+
+
+def test_a_killed_writer_loses_no_acknowledged_record_and_leaves_no_half(
+    tmp_path: Path, start: Start
+) -> None:
+    path = tmp_path / "store.sqlite"
+    chance = random.Random(20261120)  # noqa: S311 - when to kill
+    acknowledged: set[str] = set()
+    for kill in range(12):
+        child = start(f"kill{kill}", 10**6)
+        tell(child, str(path))
+        for _ in range(chance.randrange(1, 60)):
+            acknowledged.update(answer(child).split())
+        child.kill()
+        rest, _ = child.communicate()
+        # The last line may be cut: only what ends with its newline was acknowledged.
+        acknowledged.update(word for line in rest.split("\n")[:-1] for word in line.split())
+
+        ids, rounds = stored_rounds(path)
+
+        assert acknowledged <= ids
+        assert set(rounds.values()) == {3}
+    assert len(acknowledged) >= 3 * 12
+
+
+def test_a_writer_killed_while_it_makes_the_store_leaves_one_that_opens(
+    tmp_path: Path, start: Start
+) -> None:
+    chance = random.Random(7)  # noqa: S311 - when to kill
+    for kill in range(6):
+        path = tmp_path / f"store{kill}.sqlite"
+        child = start(f"kill{kill}", 10**6)
+        tell(child, str(path))
+        while not path.exists() and child.poll() is None:
+            pass
+        # A different moment each time, counted in work and not in time.
+        sum(range(chance.randrange(1, 3_000_000)))
+        child.kill()
+        child.communicate()
+        _, rounds = stored_rounds(path)
+        assert set(rounds.values()) <= {3}
+
+
+def test_processes_that_share_a_store_lose_nothing(tmp_path: Path, start: Start) -> None:
+    """Each store is new: the processes also race to make it."""
+    rounds = 25
+    writers = [start(f"writer{i}", rounds) for i in range(3)]
+    for number in range(4):
+        path = tmp_path / f"store{number}.sqlite"
+        acknowledged: set[str] = set()
+        for writer in writers:
+            tell(writer, str(path))
+        for writer in writers:
+            while (line := answer(writer)) not in ("closed", ""):
+                acknowledged.update(line.split())
+            assert line == "closed"
+
+        ids, counts = stored_rounds(path)
+
+        assert ids == acknowledged
+        assert len(ids) == 3 * rounds * len(writers)
+        assert set(counts.values()) == {3}
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0

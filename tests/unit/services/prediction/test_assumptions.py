@@ -1,0 +1,66 @@
+"""What an INT8 number takes for granted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.graph.model import Model
+from predictor.services.prediction.assumptions import (
+    assumptions,
+    assumptions_of_each,
+    quantised_share,
+)
+from tests.unit.cost.graphs import QUANTISED
+from tests.unit.graph.operator_graphs import Named
+from tests.unit.services.prediction.test_operator_difference import model_of
+
+INT8 = Prediction(
+    "net.onnx",
+    "0",
+    "rpi5",
+    Configuration("ncnn", Precision.INT8),
+    "roofline/1",
+    Basis.ANALYTIC,
+    2.0,
+)
+
+
+def partly_quantised(flags: list[int]) -> Model:
+    model = model_of([Named(macs=1000)] * len(flags))
+    return replace(model, graph=replace(model.graph, flags=np.array(flags, np.uint16)))
+
+
+def test_a_float_file_is_said_to_be_taken_as_quantised() -> None:
+    (note,) = assumptions(partly_quantised([0, 0]), INT8)
+    assert "assumes that the whole model is quantised" in note
+    assert "floating point" in note
+
+
+def test_a_part_is_told_in_percent() -> None:
+    (note,) = assumptions(partly_quantised([QUANTISED, 0, 0, 0]), INT8)
+    assert "25 % of the multiplications" in note
+
+
+@pytest.mark.parametrize(
+    "prediction",
+    [
+        replace(INT8, configuration=Configuration("ncnn", Precision.FP16)),
+        replace(INT8, latency_ms=None, basis=None),
+        replace(INT8, basis=Basis.MEASURED),
+    ],
+)
+def test_other_numbers_assume_nothing(prediction: Prediction) -> None:
+    alone, beside = assumptions_of_each(partly_quantised([0, 0]), [prediction, INT8])
+    assert alone == ()
+    assert len(beside) == 1
+    assert assumptions(partly_quantised([0, 0]), prediction) == ()
+
+
+def test_a_quantised_file_and_one_without_products_assume_nothing() -> None:
+    assert assumptions(partly_quantised([QUANTISED, QUANTISED]), INT8) == ()
+    assert assumptions(model_of([Named("Relu", macs=0)]), INT8) == ()
+    assert quantised_share(model_of([])) is None

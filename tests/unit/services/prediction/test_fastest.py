@@ -1,0 +1,45 @@
+"""The fastest model that meets a budget, and the sentence about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from predictor.services.prediction.fastest import fastest_sentence, fastest_within
+from tests.unit.services.prediction.test_differences import prediction
+
+SLOW, FAST, NONE = prediction(30.0), prediction(20.0, name="b"), prediction(None, name="c")
+NAMES = ["slow.onnx", "fast.onnx", "none.onnx"]
+
+
+def test_the_fastest_that_meets_a_budget() -> None:
+    assert fastest_within([SLOW, FAST, NONE], 25.0) == 1
+    assert fastest_within([SLOW, FAST, NONE], 20.0) == 1
+    assert fastest_within([SLOW, FAST, NONE], 19.0) is None
+    assert fastest_within([SLOW, NONE], None) == 0
+    assert fastest_within([NONE], None) is None
+
+
+def test_the_sentence_names_model_and_latency() -> None:
+    assert fastest_sentence([SLOW, FAST, NONE], NAMES, 25.0) == (
+        "fast.onnx is the fastest that meets 25 ms: 20 ms (1 of 3 models meet it)"
+    )
+    assert fastest_sentence([SLOW, FAST], NAMES, None) == "fast.onnx is the fastest: 20 ms"
+
+
+def test_where_none_meets_it_the_nearest_is_named() -> None:
+    assert fastest_sentence([SLOW, FAST, NONE], NAMES, 10.0) == (
+        "none of 3 models meets 10 ms; fast.onnx comes nearest with 20 ms"
+    )
+    problem = replace(NONE, problem="not supported")
+    assert fastest_sentence([problem], NAMES, 10.0) == "no model has a number: not supported"
+
+
+def test_an_interval_over_the_budget_is_a_doubt_and_one_under_it_a_hope() -> None:
+    wide = [replace(FAST, low80_ms=15.0, high80_ms=27.0)]
+    assert "though its 80 % interval reaches 27 ms" in fastest_sentence(wide, NAMES, 25.0)
+    assert "begins at 15 ms" in fastest_sentence(wide, NAMES, 18.0)
+    assert "interval" not in fastest_sentence(wide, NAMES, 28.0)
+
+
+def test_a_name_from_a_file_is_escaped() -> None:
+    assert "\\x1b" in fastest_sentence([FAST], ["\x1b[31m"], None)

@@ -1,0 +1,71 @@
+"""How long each node of a real network takes: measured here, kept, told in JSON, exported."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from predictor.cli.probe_json import session_document
+from predictor.cli.probe_text import session_text
+from predictor.core.records import Signature
+from predictor.probing.networks.pool import load_pool
+from predictor.probing.operator_times import operator_times
+from predictor.probing.planning import SENTINEL
+from predictor.probing.runner.settings import MOST_OPERATORS
+from predictor.services.history.history import open_history
+from predictor.services.probing.plan import PlannedProbe
+from predictor.services.probing.sessions import LocalRunner, open_probing
+from predictor.services.project.file import read_project
+from predictor.store import measurements, signatures
+from tests.unit.services.probing.test_sessions import small_plan
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one real measurement."""
+    path = tmp_path_factory.mktemp("store") / "store.sqlite"
+    real = next(network for network in load_pool() if network.name == SENTINEL)
+    with open_probing(path) as probing:
+        plan = replace(small_plan(1), probes=(PlannedProbe(real, "real", None),))
+        for _ in probing.run(probing.start(plan).id, LocalRunner()):
+            pass
+    return path
+
+
+def test_each_node_has_its_time(store: Path) -> None:
+    with open_probing(store) as probing:
+        (session,) = probing.sessions()
+        (measurement,) = probing.measurements(session.id).values()
+    times = operator_times(measurement.provenance)
+    assert sum(entry.op_type == "Conv" for entry in times) > 40
+    total_ms = sum(entry.time_ms for entry in times)
+    assert measurement.value_ms / 3 < total_ms < measurement.value_ms * 3
+
+
+def test_json_tells_the_nodes_and_text_does_not(store: Path) -> None:
+    with open_probing(store) as probing:
+        (session,) = probing.sessions()
+        known = probing.measurements(session.id)
+    (measurement,) = known.values()
+    (probe,) = session_document(session, known, None)["probes"]
+    assert probe["operators"] == json.loads(measurement.provenance)["operators"]
+    assert len(session_text(session, known, None).splitlines()) < 20
+
+
+def test_a_project_carries_the_nodes_of_a_large_network(store: Path, tmp_path: Path) -> None:
+    """20 000 nodes with names of 500 characters, more than a document may have otherwise."""
+    with open_probing(store) as probing:
+        (session,) = probing.sessions()
+        (measurement,) = probing.measurements(session.id).values()
+    large = json.dumps({"operators": [["\u1234" * 500, "Conv", 1]] * MOST_OPERATORS})
+    with open_history(tmp_path / "store.sqlite") as history:
+        kept = replace(measurement, provenance=large)
+        measurements.add(history._database, kept)
+        signature = Signature("2" * 32, kept.device_id, kept.configuration, (kept.id,), active=True)
+        signatures.add(history._database, signature)
+        history.projects.export(tmp_path / "team.ctmproject")
+    (read,) = read_project(tmp_path / "team.ctmproject").measurements
+    assert read.measurement.provenance == large

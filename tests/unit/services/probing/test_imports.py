@@ -1,0 +1,73 @@
+"""Latencies from other tools' files become measurements, and signatures that hold them too."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.core.records import Configuration, Precision
+from predictor.graph.ingest import ingest
+from predictor.probing.networks.pool import load_pool
+from predictor.services.probing.imports import import_typed, take_over
+from predictor.services.probing.sessions import open_probing
+from predictor.store import models
+from predictor.store.database import open_database
+from tests.unit.probing.plans import relu_network
+
+BOARD = Configuration("ncnn", Precision.FP32, 4, 1)
+FIRST, SECOND = load_pool()[:2]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store.sqlite"
+
+
+def test_probes_are_known_by_their_names(store: Path) -> None:
+    file = import_typed(f"{FIRST.name} 23.4 ms\n{SECOND.name} 7100 us")
+    taken = take_over(file, "board", BOARD, store=store)
+    assert [m.fingerprint for m in taken.measurements] == [FIRST.fingerprint, SECOND.fingerprint]
+    assert [m.value_ms for m in taken.measurements] == [23.4, 7.1]
+    with open_probing(store) as probing:
+        (signature,) = probing.signatures.every()
+        assert (signature.signature.id,) == taken.signatures
+        assert signature.signature.active
+        assert signature.signature.configuration == BOARD
+        assert probing.signatures.measurements(signature.signature.id) == list(taken.measurements)
+
+
+def test_a_second_import_extends_the_signature_and_keeps_the_old_one(store: Path) -> None:
+    for network in (FIRST, SECOND):
+        take_over(import_typed(f"{network.name} 5 ms"), "board", BOARD, store=store)
+    with open_probing(store) as probing:
+        old, new = probing.signatures.every()
+        assert (old.signature.active, new.signature.active) == (False, True)
+        assert new.signature.measurement_ids[:1] == old.signature.measurement_ids
+        assert len(new.signature.measurement_ids) == 2
+
+
+def test_a_users_model_is_stored_with_its_latency(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.onnx").write_bytes(relu_network())
+    model = ingest(tmp_path / "mine.onnx")
+    file = import_typed("the network 5 ms")
+    taken = take_over(file, "board", BOARD, [model], {"the network": "mine"}, store)
+    assert taken.measurements[0].fingerprint == model.graph.fingerprint
+    with closing(open_database(store)) as database:
+        assert [name for name, _ in models.graphs(database)] == [model.graph.fingerprint]
+
+
+def test_a_name_that_is_not_clear_is_refused_and_nothing_stored(store: Path) -> None:
+    with pytest.raises(InputError, match="no model or probe is called"):
+        take_over(import_typed(f"{FIRST.name} 5 ms\nunknown 3 ms"), "board", BOARD, store=store)
+    assert not store.exists()
+
+
+def test_what_is_left_out_is_not_stored(store: Path) -> None:
+    file = import_typed(f"{FIRST.name} 5 ms\nunknown 3 ms")
+    taken = take_over(file, "board", BOARD, confirmed={"unknown": None}, store=store)
+    assert len(taken.measurements) == 1
+    with pytest.raises(InputError, match="every network in it was left out"):
+        take_over(import_typed("unknown 3 ms"), "board", BOARD, (), {"unknown": None}, store)

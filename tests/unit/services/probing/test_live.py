@@ -1,0 +1,91 @@
+"""Sessions that choose by what was measured, and what a plan is expected to bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from predictor.probing.measuring.interface import Drift, Failure
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.probing.events import ProbesChosen
+from predictor.services.probing.expectation import expected_interval
+from predictor.services.probing.live import probes_to_come
+from predictor.services.probing.plan import Wish, plan_probes, probe_target
+from predictor.services.probing.sessions import Probing, SessionState, open_probing
+from tests.unit.services.probing.test_sessions import Script
+
+PI = probe_target(load_catalogue().find("rpi5"), 1)
+NS = 2_000_000
+
+
+@pytest.fixture
+def probing(tmp_path: Path) -> Iterator[Probing]:
+    with open_probing(tmp_path / "store.sqlite") as opened:
+        yield opened
+
+
+def outcomes(count: int) -> list[list[int]]:
+    return [[NS + number, NS + number] for number in range(count)]
+
+
+def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -> None:
+    plan = plan_probes(Wish(PI, 6, live=True))
+    assert (len(plan.probes), plan.to_come) == (3, 3)
+    session = probing.start(plan)
+    assert probes_to_come(session.plan) == 3
+    script = Script(*outcomes(6))
+
+    events = list(probing.run(session.id, script))
+
+    (chosen,) = [event for event in events if isinstance(event, ProbesChosen)]
+    done = probing.session(session.id)
+    assert done.state is SessionState.FINISHED
+    assert [probe.name for probe in done.probes[3:]] == list(chosen.names)
+    assert len({probe.name for probe in done.probes}) == 6
+    assert [len(plan.networks) for plan in script.plans] == [3, 3]
+    # Two runs of 1.0 and 1.1 ms each are one row of medians.
+    assert [e.medians_ms for e in events if isinstance(e, Drift)] == [(1.0, 1.1), (1.0, 1.1) * 2]
+    (signature,) = probing.signatures.every()
+    assert len(signature.signature.measurement_ids) == 6
+
+
+def test_a_session_that_was_stopped_before_the_choice_goes_on_with_it(probing: Probing) -> None:
+    session = probing.start(plan_probes(Wish(PI, 6, live=True)))
+    begun = probing.run(session.id, Script(*outcomes(3)))
+    while not isinstance(next(begun), Drift):
+        pass
+    begun.close()  # all three are measured, and nothing was chosen yet
+
+    again = Script(*outcomes(3))
+    for _ in probing.run(session.id, again):
+        pass
+
+    assert len(again.plans) == 1
+    assert len(probing.session(session.id).probes) == 6
+
+
+def test_the_adaptive_session_stops_at_the_width_that_is_wished(probing: Probing) -> None:
+    wide = probing.start(plan_probes(Wish(PI, 4, "adaptive", live=True, within=5.0)))
+    for _ in probing.run(wide.id, Script(*outcomes(3))):
+        pass
+    assert len(probing.session(wide.id).probes) == 3
+
+    none = probing.start(plan_probes(Wish(PI, 4, "adaptive", live=True, within=1e-9)))
+    for _ in probing.run(none.id, Script(Failure.CRASHED, *outcomes(3))):
+        pass
+    done = probing.session(none.id)
+    assert len({probe.name for probe in done.probes}) == 4
+    assert done.state is SessionState.FINISHED
+
+
+def test_more_networks_are_expected_to_narrow_the_interval_further() -> None:
+    few, many = (
+        expected_interval(PI, [probe.network.fingerprint for probe in plan.probes])
+        for plan in (plan_probes(Wish(PI, k, "iopt")) for k in (2, 12))
+    )
+    assert few is not None
+    assert many is not None
+    assert few.now == pytest.approx(many.now, rel=0.2)
+    assert many.after < few.after < few.now

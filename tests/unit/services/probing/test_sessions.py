@@ -1,0 +1,481 @@
+"""Probe sessions: committed at once, paused, skipped, repeated, killed and resumed; kits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from predictor.core.errors import CancelledError, InputError
+from predictor.core.metrics import Family
+from predictor.core.progress import CancelToken
+from predictor.core.records import Device
+from predictor.probing.measuring.interface import (
+    Command,
+    Drift,
+    Failure,
+    MeasuringPlan,
+    NetworkDone,
+    NetworkFailed,
+    ProbeEvent,
+    RunFinished,
+    RunStarted,
+)
+from predictor.probing.networks.pool import load_pool
+from predictor.probing.runner.medians import percentile, summary
+from predictor.probing.runner.results import digest
+from predictor.services.probing.events import ProbesChosen
+from predictor.services.probing.plan import (
+    PlannedProbe,
+    ProbePlan,
+    Wish,
+    plan_probes,
+    probe_target,
+)
+from predictor.services.probing.sessions import (
+    ProbeState,
+    Probing,
+    SessionState,
+    StoredSession,
+    open_probing,
+)
+from predictor.services.signatures.stored import (
+    excluded_reasons,
+    excluded_words,
+    included_again_words,
+)
+from tests.unit.probing.plans import QUICK
+
+BOARD = Device(
+    "board",
+    "Board",
+    "maker",
+    Family.CPU,
+    {"fp32_tflops": 0.1, "dram_bw_gbps": 10, "core_count": 4},
+)
+
+
+def small_plan(probes: int = 3) -> ProbePlan:
+    """A plan of the smallest networks of the pool, measured in no time."""
+    plan = plan_probes(Wish(probe_target(BOARD, 1), probes, "random", budget_s=60.0 * probes))
+    smallest = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)
+    chosen = [PlannedProbe(network, "small", 1.0) for network in smallest[: probes + 1]]
+    return replace(plan, probes=tuple(chosen[1:]), sentinel=chosen[0], settings=QUICK)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "store.sqlite"
+
+
+@pytest.fixture
+def probing(path: Path) -> Iterator[Probing]:
+    with open_probing(path) as opened:
+        yield opened
+
+
+def block(*samples_ns: int) -> dict[str, Any]:
+    median_ns = percentile(sorted(samples_ns), 0.5)
+    return {"samples_ns": list(samples_ns), "median_ns": median_ns, "contended": False}
+
+
+class Script:
+    """A runner that tells of each network what it is given, in the order of the plan.
+
+    Args:
+        outcomes: for each network its blocks' medians, or why it fails; None raises.
+    """
+
+    def __init__(self, *outcomes: Sequence[int] | Failure | None) -> None:
+        self._outcomes = iter(outcomes)
+        self.plans: list[MeasuringPlan] = []
+
+    def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
+        assert cancel is None
+        self.plans.append(plan)
+        yield RunStarted({"processor": "A76", "temperature_c": None})
+        for network in plan.networks:
+            assert network.path.stat().st_size > 100
+            outcome = next(self._outcomes)
+            if outcome is None:
+                raise CancelledError
+            if isinstance(outcome, Failure):
+                yield NetworkFailed(network.name, outcome, "the reason")
+                continue
+            blocks = [block(median, median, median) for median in outcome]
+            identity = {"fingerprint": network.fingerprint, "sha256": network.sha256}
+            entry = {"name": network.name, **identity, **summary(blocks, plan.settings)}
+            yield NetworkDone(network.name, {**entry, "blocks": blocks})
+        yield Drift((1.0, 1.1), 0.1)
+        yield RunFinished()
+
+    def send(self, command: Command) -> None:
+        raise AssertionError(f"nobody sends {command}")
+
+
+def states(session: StoredSession) -> list[ProbeState]:
+    return [probe.state for probe in session.probes]
+
+
+def run(probing: Probing, session: StoredSession, *outcomes: Any) -> Script:
+    script = Script(*outcomes)
+    for _ in probing.run(session.id, script):
+        pass
+    return script
+
+
+def test_a_session_becomes_the_active_signature_of_its_target(probing: Probing) -> None:
+    session = probing.start(small_plan())
+    run(probing, session, (1000, 1000), (2000, 2000), (3000, 3000))
+
+    done = probing.session(session.id)
+    (stored,) = probing.signatures.every()
+    assert (done.state, states(done)) == (SessionState.FINISHED, [ProbeState.MEASURED] * 3)
+    assert stored.session_id == session.id
+    assert stored.signature.active
+    assert (stored.signature.device_id, stored.signature.configuration) == (
+        "board",
+        session.configuration,
+    )
+    measurements = probing.signatures.measurements(stored.signature.id)
+    assert [measurement.value_ms for measurement in measurements] == [0.001, 0.002, 0.003]
+    assert [m.fingerprint for m in measurements] == [p.fingerprint for p in done.probes]
+    facts = json.loads(stored.facts)
+    assert facts["host"] == {"processor": "A76"}
+    assert (facts["drift"], facts["protocol"]) == (0.1, "ctm-probe/1")
+    provenance = json.loads(measurements[0].provenance)
+    assert provenance["host"]["processor"] == "A76"
+    assert (provenance["provider"], provenance["threads"]) == ("CPUExecutionProvider", 1)
+    assert provenance["source"] == "local"
+
+
+def test_each_measurement_is_on_the_disk_when_its_event_is_told(
+    probing: Probing, path: Path
+) -> None:
+    session = probing.start(small_plan())
+    seen = 0
+    for event in probing.run(session.id, Script((1000, 1000), (2000, 2000), (3000, 3000))):
+        if isinstance(event, NetworkDone):
+            seen += 1
+            with open_probing(path) as other:
+                assert len(other.measurements(session.id)) == seen
+    assert seen == 3
+
+
+def test_a_network_that_fails_is_kept_with_its_reason(probing: Probing) -> None:
+    session = probing.start(small_plan())
+    run(probing, session, (1000, 1000), Failure.MISSING_OPERATOR, Failure.SKIPPED)
+    done = probing.session(session.id)
+    assert states(done) == [ProbeState.MEASURED, ProbeState.FAILED, ProbeState.SKIPPED]
+    assert done.probes[1].reason == "missing-operator: the reason"
+    assert done.state is SessionState.FINISHED
+    assert len(probing.signatures.every()[0].signature.measurement_ids) == 1
+
+
+def test_an_inconclusive_network_is_no_measurement_and_loses_no_sample(probing: Probing) -> None:
+    plan = replace(small_plan(1), settings=replace(QUICK, agreement=0.03))
+    session = probing.start(plan)
+    run(probing, session, *[(1000, 2000, 4000)] * 3)
+    (probe,) = probing.session(session.id).probes
+    assert probe.state is ProbeState.INCONCLUSIVE
+    assert probe.reason == "inconclusive: its 3 blocks differ, the nearest two by 100 %"
+    kept = json.loads(probe.outcome)["blocks"]
+    assert [part["samples_ns"] for part in kept] == [[1000] * 3, [2000] * 3, [4000] * 3]
+    assert probing.measurements(session.id) == {}
+
+
+def test_an_inconclusive_network_is_measured_again_while_there_is_time(probing: Probing) -> None:
+    plan = replace(small_plan(2), settings=replace(QUICK, agreement=0.03))
+    session = probing.start(plan)
+    events = list(probing.run(session.id, Script((1000, 2000, 4000), (3000, 3000), (1000, 1000))))
+
+    first = probing.session(session.id).probes[0].name
+    assert ProbesChosen((first,), again=True) in events
+    assert states(probing.session(session.id)) == [ProbeState.MEASURED] * 2
+    (stored,) = probing.signatures.every()
+    assert len(stored.signature.measurement_ids) == 2
+
+
+def test_a_session_without_any_number_has_failed_and_gives_no_signature(probing: Probing) -> None:
+    session = probing.start(small_plan(2))
+    run(probing, session, Failure.CRASHED, Failure.TIME_OUT)
+    assert probing.session(session.id).state is SessionState.FAILED
+    assert probing.signatures.every() == []
+
+
+def test_a_cancelled_session_goes_on_with_what_is_left(probing: Probing) -> None:
+    session = probing.start(small_plan())
+    with pytest.raises(CancelledError):
+        run(probing, session, (1000, 1000), None)
+    paused = probing.session(session.id)
+    assert paused.state is SessionState.RUNNING
+    assert states(paused) == [ProbeState.MEASURED, ProbeState.WAITING, ProbeState.WAITING]
+
+    script = run(probing, session, (2000, 2000), (3000, 3000))
+
+    assert [n.name for n in script.plans[0].networks] == [p.name for p in paused.probes[1:]]
+    assert len(probing.signatures.every()[0].signature.measurement_ids) == 3
+
+
+def test_what_a_board_tells_of_networks_that_are_not_awaited_is_not_stored(
+    probing: Probing,
+) -> None:
+    session = probing.start(small_plan(2))
+    with pytest.raises(CancelledError):
+        run(probing, session, (1000, 1000), None)
+
+    class Retelling(Script):
+        """A board that was left alone: it tells of the first network again, and of another."""
+
+        def run(
+            self, plan: MeasuringPlan, cancel: CancelToken | None = None
+        ) -> Iterator[ProbeEvent]:
+            for name in (session.probes[0].name, "another"):
+                yield NetworkDone(name, {"name": name})
+                yield NetworkFailed(name, Failure.CRASHED, "the reason")
+            yield from super().run(plan, cancel)
+
+    told = list(probing.run(session.id, Retelling((2000, 2000))))
+
+    assert [event.name for event in told if isinstance(event, NetworkDone)] == [
+        session.probes[1].name
+    ]
+    assert not any(isinstance(event, NetworkFailed) for event in told)
+    assert states(probing.session(session.id)) == [ProbeState.MEASURED] * 2
+    assert len(probing.measurements(session.id)) == 2
+
+
+def test_nothing_is_left_of_the_networks_that_were_built(probing: Probing, path: Path) -> None:
+    session = probing.start(small_plan())
+    with pytest.raises(CancelledError):
+        run(probing, session, (1000, 1000), None)
+    assert {file.name for file in path.parent.iterdir()} <= {
+        path.name,
+        f"{path.name}-wal",
+        f"{path.name}-shm",
+    }
+
+
+def test_a_session_that_is_given_up_keeps_what_it_has(probing: Probing) -> None:
+    session = probing.start(small_plan())
+    with pytest.raises(CancelledError):
+        run(probing, session, (1000, 1000), None)
+    probing.give_up(session.id)
+    assert probing.session(session.id).state is SessionState.CANCELLED
+    assert len(probing.signatures.every()[0].signature.measurement_ids) == 1
+    with pytest.raises(InputError, match="it is cancelled; start another one"):
+        run(probing, session)
+
+
+def test_a_repeated_network_gives_a_new_signature_beside_the_old_one(probing: Probing) -> None:
+    session = probing.start(small_plan(2))
+    run(probing, session, (1000, 1000), (2000, 2000))
+    name = session.probes[1].name
+
+    probing.repeat(session.id, [name])
+    run(probing, session, (2500, 2500))
+
+    old, new = probing.signatures.every()
+    assert (old.signature.active, new.signature.active) == (False, True)
+    values = [m.value_ms for m in probing.signatures.measurements(new.signature.id)]
+    assert values == [0.001, 0.0025]
+    assert len(probing.measurements(session.id)) == 3
+    with pytest.raises(InputError, match=r"session .* has none"):
+        probing.repeat(session.id, ["no such network"])
+
+
+def test_a_session_is_found_by_the_beginning_of_its_id(probing: Probing) -> None:
+    session = probing.start(small_plan(1))
+    assert probing.session(session.id[:6]) == session
+    with pytest.raises(InputError, match="there is none of this id"):
+        probing.session("z")
+    probing.start(small_plan(1))
+    with pytest.raises(InputError, match="2 sessions begin so"):
+        probing.session("")
+
+
+def test_signatures_are_chosen_deleted_and_brought_back(probing: Probing) -> None:
+    for _ in range(2):
+        run(probing, probing.start(small_plan(1)), (1000, 1000))
+    first, second = (stored.signature.id for stored in probing.signatures.every())
+    probing.signatures.activate(first)
+    assert [stored.signature.active for stored in probing.signatures.every()] == [True, False]
+    was_active = probing.signatures.delete(first)
+    assert [stored.signature.id for stored in probing.signatures.every()] == [second]
+    assert [stored.signature.id for stored in probing.signatures.deleted()] == [first]
+    probing.signatures.restore(first, active=was_active)
+    assert [stored.signature.active for stored in probing.signatures.every()] == [True, False]
+
+
+def test_a_measurement_is_excluded_with_a_reason_that_is_kept(probing: Probing) -> None:
+    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    (old,) = probing.signatures.every()
+    odd, kept = old.signature.measurement_ids
+
+    made = probing.signatures.exclude(old.signature.id, odd, "the fan had stopped")
+
+    before, after = probing.signatures.every()
+    assert before.signature.measurement_ids == (odd, kept)
+    assert (after.signature.id, after.signature.measurement_ids) == (made, (kept,))
+    assert [s.signature.active for s in (before, after)] == [False, True]
+    assert json.loads(after.facts)["excluded"] == {odd: "the fan had stopped"}
+    assert json.loads(after.facts)["host"] == {"processor": "A76"}
+    for name, words in ((kept, "its only measurement"), (odd, "it has none of this id")):
+        with pytest.raises(InputError, match=words):
+            probing.signatures.exclude(made, name, "no reason")
+
+
+def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Probing) -> None:
+    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    (first,) = probing.signatures.every()
+    odd, kept = first.signature.measurement_ids
+    without = probing.signatures.exclude(first.signature.id, odd, "the fan had stopped")
+    assert [m.id for m in probing.signatures.excluded(without)] == [odd]
+
+    again = probing.signatures.include(without, odd)
+
+    *_, before, after = probing.signatures.every()
+    assert (after.signature.id, set(after.signature.measurement_ids)) == (again, {odd, kept})
+    assert [s.signature.active for s in (before, after)] == [False, True]
+    assert json.loads(before.facts)["excluded"] == {odd: "the fan had stopped"}
+    assert after.session_id == first.session_id
+    facts = json.loads(after.facts)
+    assert facts["excluded"] == {}
+    (once,) = included_again_words(facts)
+    assert once.endswith("(was left out: the fan had stopped)")
+    assert probing.signatures.excluded(again) == []
+    for name in (odd, kept, "unknown"):
+        with pytest.raises(InputError, match="was left out of it"):
+            probing.signatures.include(again, name)
+
+    third = probing.signatures.exclude(again, odd, "a backup ran")
+    facts = json.loads(probing.signatures.every()[-1].facts)
+    assert (excluded_reasons(facts), included_again_words(facts)) == ({odd: "a backup ran"}, [once])
+    assert probing.signatures.include(third, odd)
+    facts = json.loads(probing.signatures.every()[-1].facts)
+    assert len(included_again_words(facts)) == 2
+
+
+def test_a_signature_that_took_a_place_gives_it_back_or_nothing_changes(probing: Probing) -> None:
+    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    (old,) = probing.signatures.every()
+    made = probing.signatures.exclude(old.signature.id, old.signature.measurement_ids[0], "odd")
+    assert probing.signatures.give_back(made, old.signature.id)
+    assert probing.signatures.every() == [old]
+    probing.signatures.restore(made, active=True)
+
+    probing.signatures.delete(old.signature.id)
+    with pytest.raises(InputError, match="there is none of this id"):
+        probing.signatures.give_back(made, old.signature.id)
+    (left,) = probing.signatures.every()
+    assert (left.signature.id, left.signature.active) == (made, True)
+
+
+@pytest.mark.parametrize("odd", [[], "text", 3, None, {"a": None}, [None, 3, {}]])
+def test_facts_that_another_program_wrote_are_words_too(odd: object) -> None:
+    facts = {"excluded": odd, "excluded_names": odd, "included_again": odd}
+    words = [*excluded_words(facts), *included_again_words(facts)]
+    assert all(isinstance(word, str) for word in words)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A store that made a kit, and the folder in which the kit was run."""
+    folder = tmp_path_factory.mktemp("bench")
+    store = folder / "store.sqlite"
+    with open_probing(store) as probing:
+        probing.make_kit(small_plan(2), folder / "kit.zip")
+    with zipfile.ZipFile(folder / "kit.zip") as archive:
+        archive.extractall(folder / "kit")
+    command = [sys.executable, "-I", str(folder / "kit" / "ctm_runner.pyz")]
+    subprocess.run(command, check=True, capture_output=True)
+    return store, folder / "kit" / "results.json"
+
+
+def copied(bench: tuple[Path, Path], folder: Path) -> tuple[Probing, Path]:
+    """The store and the results, free to be changed."""
+    store, results = bench
+    (folder / "store.sqlite").write_bytes(store.read_bytes())
+    (folder / "results.json").write_bytes(results.read_bytes())
+    return open_probing(folder / "store.sqlite"), folder / "results.json"
+
+
+def test_a_kit_comes_back_as_a_signature_once(bench: tuple[Path, Path], tmp_path: Path) -> None:
+    probing, results = copied(bench, tmp_path)
+    with probing:
+        session = probing.import_results(results)
+        assert session.state is SessionState.FINISHED
+        assert states(session) == [ProbeState.MEASURED] * 2
+        (stored,) = probing.signatures.every()
+        (first, *_) = probing.signatures.measurements(stored.signature.id)
+        provenance = json.loads(first.provenance)
+        assert provenance["source"] == "kit"
+        assert provenance["host"]["python"].startswith("3.")
+        assert len(first.samples_ns) == sum(part["runs"] for part in provenance["blocks"])
+        with pytest.raises(InputError, match="its results were taken over before"):
+            probing.import_results(results)
+        assert len(probing.signatures.every()) == 1
+
+
+def test_results_of_another_kit_are_refused(bench: tuple[Path, Path], tmp_path: Path) -> None:
+    with (
+        open_probing(tmp_path / "other.sqlite") as probing,
+        pytest.raises(InputError, match="which this store did not make"),
+    ):
+        probing.import_results(bench[1])
+
+
+def test_results_of_a_session_that_is_no_kit_are_refused(
+    bench: tuple[Path, Path], tmp_path: Path, probing: Probing
+) -> None:
+    session = probing.start(small_plan(2))
+    results = tmp_path / "results.json"
+    edit(bench[1], results, plan=session.id)
+    with pytest.raises(InputError, match="which this store did not make"):
+        probing.import_results(results)
+
+
+def edit(source: Path, path: Path, **changes: object) -> None:
+    """Write results with changes and a digest that fits them."""
+    document = {**json.loads(source.read_text()), **changes}
+    path.write_text(json.dumps({**document, "digest": digest(document)}))
+
+
+def test_results_that_do_not_fit_the_kit_are_refused(
+    bench: tuple[Path, Path], tmp_path: Path
+) -> None:
+    probing, results = copied(bench, tmp_path)
+    document = json.loads(results.read_text())
+    renamed = [{**document["networks"][0], "name": "another"}]
+    settings = {**document["settings"], "least_runs": 1}
+    with probing:
+        for changes, words in (
+            ({"plan_sha256": "0" * 64}, "the plan in the kit was changed after it was made"),
+            ({"networks": renamed}, "network another is not what the kit was to measure"),
+            ({"settings": settings}, "its protocol is not what the kit was to measure"),
+        ):
+            edit(bench[1], results, **changes)
+            with pytest.raises(InputError, match=words):
+                probing.import_results(results)
+        assert probing.signatures.every() == []
+
+
+def test_the_results_of_a_kit_that_was_stopped_leave_the_session_open(
+    bench: tuple[Path, Path], tmp_path: Path
+) -> None:
+    probing, results = copied(bench, tmp_path)
+    networks = json.loads(results.read_text())["networks"]
+    with probing:
+        edit(bench[1], results, networks=networks[:1], finished=False)
+        assert probing.import_results(results).state is SessionState.RUNNING
+        assert probing.signatures.every() == []
+        done = probing.import_results(bench[1])
+        assert done.state is SessionState.FINISHED
+        assert len(probing.measurements(done.id)) == 2
