@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QKeySequence
 
 from ctm_gui.theme import ThemeChoice
-from ctm_gui.translation import tr
 
 
 class Assistance(Protocol):
@@ -195,18 +194,18 @@ def build_actions(commands: Commands, owner: QObject) -> dict[str, QAction]:
 
 
 def _build(spec: ActionSpec, commands: Commands, owner: QObject) -> QAction:
-    action = QAction(tr(spec.text), owner)
+    action = QAction(spec.text, owner)
     action.setObjectName(spec.id)
     action.setCheckable(spec.checkable)
     if spec.shortcut:
         keys = QKeySequence(spec.shortcut)
         if spec.own_keys:
             shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
-            action.setText(f"{tr(spec.text)}\t{shown}")
+            action.setText(f"{spec.text}\t{shown}")
         else:
             action.setShortcut(keys)
     if spec.tip:
-        action.setStatusTip(tr(spec.tip))
-        action.setToolTip(tr(spec.tip))
+        action.setStatusTip(spec.tip)
+        action.setToolTip(spec.tip)
     action.triggered.connect(lambda _checked: spec.callback(commands))
     return action

@@ -9,7 +9,6 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
-from ctm_gui.translation import tr
 from predictor.core.text import printable
 from predictor.core.units import format_count
 
@@ -54,15 +53,15 @@ def facts(entry: ModelEntry) -> str:
     if entry.state is ModelState.FAILED and entry.error is not None:
         return printable(entry.error.reason)
     if entry.model is None:
-        return tr("reading…") if entry.state is ModelState.READING else tr("waiting…")
+        return "reading…" if entry.state is ModelState.READING else "waiting…"
     graph = entry.model.graph
     parts = [
-        tr("{parameters} params").format(parameters=format_count(graph.parameters)),
-        tr("{sum} MACs").format(sum=format_count(int(graph.macs.sum()))),
-        tr("{graph} ops").format(graph=format_count(len(graph))),
+        f"{format_count(graph.parameters)} params",
+        f"{format_count(int(graph.macs.sum()))} MACs",
+        f"{format_count(len(graph))} ops",
     ]
     if entry.pending:
-        parts.append(tr("reading again…"))
+        parts.append("reading again…")
     return " · ".join(parts)
 
 

@@ -17,10 +17,10 @@ from PySide6.QtCore import (
 )
 
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
+from predictor.core.text import plural
 from predictor.core.wording import configuration_text
 
 # Height of a row; the width follows the column.
@@ -29,18 +29,18 @@ _ROW_SIZE = QSize(0, 22)
 Index = QModelIndex | QPersistentModelIndex
 
 FAMILY_NAMES = {
-    Family.GPU: QT_TR_NOOP("GPUs"),
-    Family.CPU: QT_TR_NOOP("CPUs"),
-    Family.MOBILE_CPU: QT_TR_NOOP("Mobile CPUs"),
-    Family.MOBILE_GPU: QT_TR_NOOP("Mobile GPUs"),
-    Family.NPU: QT_TR_NOOP("NPUs and DSPs"),
-    Family.FPGA: QT_TR_NOOP("FPGAs"),
-    Family.ASIC: QT_TR_NOOP("Accelerators"),
-    Family.MCU: QT_TR_NOOP("Microcontrollers"),
+    Family.GPU: "GPUs",
+    Family.CPU: "CPUs",
+    Family.MOBILE_CPU: "Mobile CPUs",
+    Family.MOBILE_GPU: "Mobile GPUs",
+    Family.NPU: "NPUs and DSPs",
+    Family.FPGA: "FPGAs",
+    Family.ASIC: "Accelerators",
+    Family.MCU: "Microcontrollers",
 }
 
 
-FAVOURITES = QT_TR_NOOP("Favourites")
+FAVOURITES = "Favourites"
 
 
 class Column(IntEnum):
@@ -173,12 +173,8 @@ class TargetsTreeModel(QAbstractItemModel):
         words = {
             Qt.ItemDataRole.DisplayRole: "★" if favourite else "☆",
             Qt.ItemDataRole.TextAlignmentRole: Qt.AlignmentFlag.AlignCenter,
-            Qt.ItemDataRole.ToolTipRole: tr("No favourite any more")
-            if favourite
-            else tr("Favourite"),
-            Qt.ItemDataRole.AccessibleTextRole: tr("favourite")
-            if favourite
-            else tr("no favourite"),
+            Qt.ItemDataRole.ToolTipRole: "No favourite any more" if favourite else "Favourite",
+            Qt.ItemDataRole.AccessibleTextRole: "favourite" if favourite else "no favourite",
         }
         return words.get(Qt.ItemDataRole(role))
 
@@ -197,11 +193,11 @@ class TargetsTreeModel(QAbstractItemModel):
 
     def _build(self) -> _Node:
         root = _Node("", None)
-        favourites = root.child(tr(FAVOURITES)) if self._selection.favourites else None
+        favourites = root.child(FAVOURITES) if self._selection.favourites else None
         for device in sorted(self._selection.search(self._search), key=_order):
             if self._checked_only and not self._selection.is_selected(device.id):
                 continue
-            vendor = root.child(tr(FAMILY_NAMES[device.family])).child(device.vendor)
+            vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
             name = device.name.removeprefix(f"{device.vendor} ") + self._chosen_words(device)
             vendor.children.append(_Node(name, vendor, device))
             if favourites is not None and device.id in self._selection.favourites:
@@ -248,13 +244,11 @@ def describe(device: Device) -> str:
     """Return what hovering over a device shows: its usual configuration and what is known of it."""
     usual = device.configurations[0]
     facts = len(device.metrics)
-    threads = tr(", {threads} threads").format(threads=usual.threads) if usual.threads else ""
+    threads = f", {usual.threads} threads" if usual.threads else ""
     lines = [
         f"{device.name} ({device.id})",
-        tr("Usual configuration: {runtime}, {precision}{threads}").format(
-            runtime=usual.runtime, precision=usual.precision, threads=threads
-        ),
-        tr("%n hardware facts known", "%n hardware fact known", facts),
+        f"Usual configuration: {usual.runtime}, {usual.precision}{threads}",
+        f"{plural(facts, 'hardware fact')} known",
     ]
     if device.notes:
         lines.append(device.notes)

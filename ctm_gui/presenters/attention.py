@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_texts
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.translation import tr
 from predictor.core.records import Device
+from predictor.core.text import plural
 from predictor.core.wording import NOTHING, percent, shown
 from predictor.services.prediction.attention import (
     AttentionMaps,
@@ -66,9 +66,11 @@ class AttentionRows:
         if self.types[row]:
             return f"{shown(self.types[row])} {shown(self.names[row])}"
         count = int(self.counts[row])
-        return tr("{names} (%n operators)", "{names} (%n operator)", count).format(
-            names=shown(self.names[row])
-        )
+        return f"{shown(self.names[row])} ({plural(count, 'operator')})"
+
+    def is_plural(self, row: int) -> bool:
+        """Whether ``label`` stands for several operators: those of a type together."""
+        return not self.types[row] and self.counts[row] != 1
 
 
 def _by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows:
@@ -113,7 +115,7 @@ def looked_at(found: Gaze, row: int, labels: Sequence[str]) -> str:
     """Return what a row looks at most, where it looks at anything more than at the rest."""
     if not found.share[row]:
         return NOTHING
-    return tr("all alike") if found.even[row] else labels[int(found.at[row])]
+    return "all alike" if found.even[row] else labels[int(found.at[row])]
 
 
 class AttentionSummary:
@@ -146,42 +148,35 @@ class AttentionSummary:
     def blend_sentence(self) -> str:
         """Say what lambda is and means."""
         blend = self.attention.blend
-        return tr(
-            "Blend λ = {blend:.2f}: the prediction is made {from_operators} from operators that "
-            "looked at metrics and {from_metrics} from metrics that looked at operators."
-        ).format(blend=blend, from_operators=percent(blend), from_metrics=percent(1 - blend))
+        return (
+            f"Blend λ = {blend:.2f}: the prediction is made {percent(blend)} from operators "
+            f"that looked at metrics and {percent(1 - blend)} from metrics that looked at "
+            "operators."
+        )
 
     def residual_sentence(self) -> str:
         """Say what the residual weight is and means."""
-        return tr(
-            "Residual weight α = {residual:.2f}: what an operator takes from the metrics "
-            "is added to its own state with this weight."
-        ).format(residual=self.attention.residual)
+        return (
+            f"Residual weight α = {self.attention.residual:.2f}: what an operator takes from "
+            "the metrics is added to its own state with this weight."
+        )
 
     def pairs(self, rows: AttentionRows) -> str:
         """Say what the rows with most of the time look mostly at, the slowest first."""
         seen = gaze(rows.to_metrics)
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
         if slowest.size > 1 and (seen.share[slowest] < _EVEN / len(self.labels)).all():
-            return tr("{pair}; so do the next slowest").format(
-                pair=self._pair(rows, int(slowest[0]), seen)
-            )
+            return f"{self._pair(rows, int(slowest[0]), seen)}; so do the next slowest"
         return "; ".join(self._pair(rows, row, seen) for row in slowest.tolist())
 
     def _pair(self, rows: AttentionRows, row: int, seen: Gaze) -> str:
         """Write ``Conv conv1 looks mostly at DRAM bandwidth (41 %)``."""
-        looking = _lookers(rows, row)
+        looks = "look" if rows.is_plural(row) else "looks"
         share, count = float(seen.share[row]), len(self.labels)
         most = f"{self.labels[int(seen.at[row])]} ({percent(share)})"
         if count > 1 and share < _EVEN / count:
-            return tr(
-                "{row} look about evenly at all {count} metrics, most at {most}",
-                "{row} looks about evenly at all {count} metrics, most at {most}",
-                looking,
-            ).format(row=rows.label(row), count=count, most=most)
-        return tr("{row} look mostly at {most}", "{row} looks mostly at {most}", looking).format(
-            row=rows.label(row), most=most
-        )
+            return f"{rows.label(row)} {looks} about evenly at all {count} metrics, most at {most}"
+        return f"{rows.label(row)} {looks} mostly at {most}"
 
     def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
         """Say one cell of a map: operator, metric with its value, share of the attention."""
@@ -189,17 +184,7 @@ class AttentionSummary:
         name = name if value == NOTHING else f"{name} ({value})"
         if backward:
             share = percent(float(rows.from_metrics[row, metric]))
-            return tr("{name} gives {share} of its attention to {row}").format(
-                name=name, share=share, row=rows.label(row)
-            )
+            return f"{name} gives {share} of its attention to {rows.label(row)}"
         share = percent(float(rows.to_metrics[row, metric]))
-        return tr(
-            "{row} give {share} of attention to {name}",
-            "{row} gives {share} of attention to {name}",
-            _lookers(rows, row),
-        ).format(row=rows.label(row), share=share, name=name)
-
-
-def _lookers(rows: AttentionRows, row: int) -> int:
-    """Return how many operators a row is: one, or all of a type together."""
-    return 1 if rows.types[row] else rows.counts[row]
+        gives = "give" if rows.is_plural(row) else "gives"
+        return f"{rows.label(row)} {gives} {share} of attention to {name}"

@@ -9,7 +9,6 @@ import numpy as np
 from ctm_gui.presenters.attention import AttentionRows, AttentionSummary, Map, looked_at
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from ctm_gui.translation import tr
 from predictor.core.text import printable
 from predictor.core.wording import percent, plain_number, shown
 from predictor.services.prediction.attention import Gaze, gaze
@@ -36,7 +35,7 @@ class AttentionGrid(Grid):
         by_type = not any(rows.types)
         second = Column(
             "count",
-            tr("Operators"),
+            "Operators",
             numeric=True,
             text=lambda row: str(rows.counts[row]),
             sort_keys=lambda: rows.counts.astype(np.float64),
@@ -48,30 +47,22 @@ class AttentionGrid(Grid):
                 numeric=True,
                 text=lambda row: str(row + 1),
                 sort_keys=lambda: np.arange(self.count, dtype=np.float64),
-                help=tr("Place in the model, from its inputs to its outputs."),
+                help="Place in the model, from its inputs to its outputs.",
             ),
-            _text("name", tr("Type") if by_type else tr("Operator"), rows.names),
-            second if by_type else _text("type", tr("Type"), rows.types),
-            _share(LATENCY, tr("Latency share"), lambda: rows.latency_share),
-            _metric("looks", tr("Looks mostly at"), looks, labels),
-            _share(
-                "attention", tr("Attention"), lambda: looks.share, tr("Of the row's attention.")
-            ),
-            _metric("seen", tr("Seen most by"), seen, labels),
-            _share("seen_share", tr("Attention of it"), lambda: seen.share, tr("Of the metric's.")),
+            _text("name", "Type" if by_type else "Operator", rows.names),
+            second if by_type else _text("type", "Type", rows.types),
+            _share(LATENCY, "Latency share", lambda: rows.latency_share),
+            _metric("looks", "Looks mostly at", looks, labels),
+            _share("attention", "Attention", lambda: looks.share, "Of the row's attention."),
+            _metric("seen", "Seen most by", seen, labels),
+            _share("seen_share", "Attention of it", lambda: seen.share, "Of the metric's."),
         ]
 
     def _maps(self) -> list[Column]:
         rows, labels = self.rows, self.summary.labels
         return [
-            *(
-                _cell(tr("to {label}").format(label=label), rows.to_metrics, k)
-                for k, label in enumerate(labels)
-            ),
-            *(
-                _cell(tr("from {label}").format(label=label), rows.from_metrics, k)
-                for k, label in enumerate(labels)
-            ),
+            *(_cell(f"to {label}", rows.to_metrics, k) for k, label in enumerate(labels)),
+            *(_cell(f"from {label}", rows.from_metrics, k) for k, label in enumerate(labels)),
         ]
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
 from ctm_gui.presenters.past_rows import PastRow
-from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -43,23 +42,23 @@ class ChangeGrid(Grid):
         now = [None if e.now is None else engine_ms(e.now) for e in entries]
         changes = [e.change for e in entries]
         columns = [
-            _text("model", tr("Model"), [shown(p.model) for p in then]),
-            _text("device", tr("Device"), [shown(row.device_name) for row in rows]),
-            self._latency("then", tr("Then"), [engine_ms(p) for p in then]),
-            self._latency("now", tr("Now"), now),
+            _text("model", "Model", [shown(p.model) for p in then]),
+            _text("device", "Device", [shown(row.device_name) for row in rows]),
+            self._latency("then", "Then", [engine_ms(p) for p in then]),
+            self._latency("now", "Now", now),
             Column(
                 "change",
-                tr("Change"),
+                "Change",
                 numeric=True,
                 text=lambda row: percent(changes[row], signed=True),
                 sort_keys=lambda: np.abs(number_keys(changes)),
                 copied=lambda picked: [plain_number(changes[row]) for row in picked],
             ),
-            self._latency("measured", tr("Measured"), [row.measured_ms for row in rows]),
-            _text("why", tr("Why"), [_why(e) for e in entries]),
-            _text("how", tr("Configuration"), [configuration_text(p.configuration) for p in then]),
-            _text("when", tr("Made"), [local_time(e.then.created_ns) for e in entries]),
-            _text("engine", tr("Engine now"), [_engine(e) for e in entries]),
+            self._latency("measured", "Measured", [row.measured_ms for row in rows]),
+            _text("why", "Why", [_why(e) for e in entries]),
+            _text("how", "Configuration", [configuration_text(p.configuration) for p in then]),
+            _text("when", "Made", [local_time(e.then.created_ns) for e in entries]),
+            _text("engine", "Engine now", [_engine(e) for e in entries]),
         ]
         super().__init__(len(self.entries), columns)
 
@@ -85,7 +84,7 @@ def _engine(entry: ThenAndNow) -> str:
 def _why(entry: ThenAndNow) -> str:
     if entry.problem:
         return shown(entry.problem)
-    return shown("; ".join(entry.reasons)) or (tr("the same") if entry.change == 0 else NOTHING)
+    return shown("; ".join(entry.reasons)) or ("the same" if entry.change == 0 else NOTHING)
 
 
 def _text(key: str, title: str, words: Sequence[str]) -> Column:

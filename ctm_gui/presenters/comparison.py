@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctm_gui.translation import tr
 from predictor.core.records import Prediction
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import verdict_text
@@ -49,75 +48,39 @@ def details(row: ComparisonRow, unit: LatencyUnit, budget_ms: float | None) -> s
     """Return the lines that hovering over a bar or a row shows, as plain text."""
     prediction = row.prediction
     batch = batch_of(prediction.configuration)
-    lines = [
-        tr("{model_label} on {device_name}").format(
-            model_label=shown(row.model_label), device_name=shown(row.device_name)
-        )
-    ]
+    lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
     if prediction.latency_ms is None:
-        lines.append(tr("No number: {problem}").format(problem=shown(prediction.problem)))
+        lines.append(f"No number: {shown(prediction.problem)}")
     else:
-        lines.append(
-            tr("Latency: {latency} (P50)").format(
-                latency=latency_text(prediction.latency_ms, unit, batch)
-            )
-        )
+        lines.append(f"Latency: {latency_text(prediction.latency_ms, unit, batch)} (P50)")
     if prediction.low80_ms is not None:
-        lines.append(
-            tr("80 % interval: {interval} {unit}").format(
-                interval=interval_text(prediction, unit), unit=unit
-            )
-        )
+        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if prediction.bound_ms is not None:
-        lines.append(
-            tr("Bound: {latency}").format(latency=latency_text(prediction.bound_ms, unit, batch))
-        )
+        lines.append(f"Bound: {latency_text(prediction.bound_ms, unit, batch)}")
     lines += _standing(prediction, budget_ms)
     lines += row.notes
-    lines.append(
-        tr("Configuration: {configuration}").format(
-            configuration=configuration_text(prediction.configuration)
-        )
-    )
-    lines.append(
-        tr("Basis: {basis}, engine {engine}").format(
-            basis=basis_text(prediction), engine=shown(prediction.engine)
-        )
-    )
+    lines.append(f"Configuration: {configuration_text(prediction.configuration)}")
+    lines.append(f"Basis: {basis_text(prediction)}, engine {shown(prediction.engine)}")
     if adaptation := adaptation_text(prediction):
-        lines.append(tr("Adapted by: {adaptation}").format(adaptation=adaptation))
+        lines.append(f"Adapted by: {adaptation}")
     if prediction.provenance:
-        lines.append(
-            tr("Measured by: {provenance}").format(provenance=shown(prediction.provenance))
-        )
+        lines.append(f"Measured by: {shown(prediction.provenance)}")
     if prediction.predicted_ms is not None:
         own = latency_text(prediction.predicted_ms, unit, batch)
-        lines.append(tr("The engine alone predicts: {own}").format(own=own))
+        lines.append(f"The engine alone predicts: {own}")
     return "\n".join(lines)
 
 
 def _standing(prediction: Prediction, budget_ms: float | None) -> list[str]:
     lines = []
     if budget_ms is not None and prediction.latency_ms is not None:
-        lines.append(
-            tr("Budget {budget_ms} ms: {verdict}").format(
-                budget_ms=number(budget_ms), verdict=verdict_text(prediction, budget_ms)
-            )
-        )
-    lines.append(tr("Memory: {memory}").format(memory=memory_text(prediction.fits_memory)))
+        lines.append(f"Budget {number(budget_ms)} ms: {verdict_text(prediction, budget_ms)}")
+    lines.append(f"Memory: {memory_text(prediction.fits_memory)}")
     if prediction.out_of_distribution:
-        lines.append(
-            tr("Outside what the engine knows: {out_of_distribution}").format(
-                out_of_distribution=shown(prediction.out_of_distribution)
-            )
-        )
+        lines.append(f"Outside what the engine knows: {shown(prediction.out_of_distribution)}")
     if prediction.flagged_operators:
         first = ", ".join(shown(name) for name in prediction.flagged_operators[:3])
         more = len(prediction.flagged_operators) - 3
-        flagged = (
-            tr("Flagged operators: {first} and {more} more")
-            if more > 0
-            else tr("Flagged operators: {first}")
-        )
-        lines.append(flagged.format(first=first, more=more))
+        rest = f" and {more} more" if more > 0 else ""
+        lines.append(f"Flagged operators: {first}{rest}")
     return lines

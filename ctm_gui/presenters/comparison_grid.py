@@ -9,8 +9,8 @@ from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
-from ctm_gui.translation import tr
 from predictor.core.records import Prediction
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import verdict_text
 from predictor.core.wording import (
@@ -53,37 +53,35 @@ class _Columns:
 
     def all(self) -> list[Column]:
         budget, unit = self._budget_ms, self._unit
-        rate = tr("FPS") if unit is not LatencyUnit.FPS else tr("Latency (ms)")
+        rate = "FPS" if unit is not LatencyUnit.FPS else "Latency (ms)"
         other = LatencyUnit.FPS if unit is not LatencyUnit.FPS else LatencyUnit.MS
         return [
-            self._text("model", tr("Model"), lambda row: shown(row.model_label)),
-            self._text("device", tr("Device"), lambda row: shown(row.device_name)),
-            self._text("runtime", tr("Runtime"), lambda row: row.prediction.configuration.runtime),
-            self._text("precision", tr("Precision"), lambda row: _precision(row.prediction)),
-            self._count("threads", tr("Threads"), lambda p: p.configuration.threads, threads_text),
-            self._count("batch", tr("Batch"), lambda p: p.configuration.batch, batch_text),
+            self._text("model", "Model", lambda row: shown(row.model_label)),
+            self._text("device", "Device", lambda row: shown(row.device_name)),
+            self._text("runtime", "Runtime", lambda row: row.prediction.configuration.runtime),
+            self._text("precision", "Precision", lambda row: _precision(row.prediction)),
+            self._count("threads", "Threads", lambda p: p.configuration.threads, threads_text),
+            self._count("batch", "Batch", lambda p: p.configuration.batch, batch_text),
             self._time(
                 "latency",
-                self._titled(tr("Latency"), rate=tr("FPS")),
+                self._titled("Latency", rate="FPS"),
                 lambda: self._data.latency_ms,
                 unit,
             ),
             self._interval(),
             self._time(
                 "predicted",
-                self._titled(tr("Predicted")),
+                self._titled("Predicted"),
                 lambda: self._data.predicted_ms,
                 unit,
-                tr("What the engine predicts where the latency was measured."),
+                "What the engine predicts where the latency was measured.",
             ),
             self._time("rate", rate, lambda: self._data.latency_ms, other),
-            self._time("bound", self._titled(tr("Bound")), lambda: self._data.bound_ms, unit),
-            self._text(
-                "memory", tr("Memory fit"), lambda row: memory_text(row.prediction.fits_memory)
-            ),
-            self._text("basis", tr("Basis"), lambda row: basis_text(row.prediction)),
-            self._text("verdict", tr("Budget"), lambda row: verdict_text(row.prediction, budget)),
-            self._text("remarks", tr("Remarks"), _remarks),
+            self._time("bound", self._titled("Bound"), lambda: self._data.bound_ms, unit),
+            self._text("memory", "Memory fit", lambda row: memory_text(row.prediction.fits_memory)),
+            self._text("basis", "Basis", lambda row: basis_text(row.prediction)),
+            self._text("verdict", "Budget", lambda row: verdict_text(row.prediction, budget)),
+            self._text("remarks", "Remarks", _remarks),
         ]
 
     def _titled(self, word: str, rate: str | None = None) -> str:
@@ -142,11 +140,11 @@ class _Columns:
     def _interval(self) -> Column:
         return Column(
             "interval",
-            tr("80 % interval ({unit})").format(unit=self._unit),
+            f"80 % interval ({self._unit})",
             numeric=True,
             text=lambda row: interval_text(self._rows[row].prediction, self._unit),
             sort_keys=lambda: self._data.high80_ms - self._data.low80_ms,
-            help=tr("Sorted by its width in milliseconds."),
+            help="Sorted by its width in milliseconds.",
         )
 
 
@@ -159,12 +157,8 @@ def _remarks(row: ComparisonRow) -> str:
     prediction = row.prediction
     facts = [prediction.problem, *row.notes]
     if prediction.out_of_distribution:
-        facts.append(
-            tr("outside what the engine knows: {out_of_distribution}").format(
-                out_of_distribution=prediction.out_of_distribution
-            )
-        )
+        facts.append(f"outside what the engine knows: {prediction.out_of_distribution}")
     if prediction.flagged_operators:
         count = len(prediction.flagged_operators)
-        facts.append(tr("%n flagged operators", "%n flagged operator", count))
+        facts.append(plural(count, "flagged operator"))
     return shown("; ".join(fact for fact in facts if fact))

@@ -10,16 +10,15 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.ordering import IndexArray, text_ranks
-from ctm_gui.translation import QT_TR_NOOP
 from predictor.core.wording import shown
 
 
 class GroupOrder(StrEnum):
     """How the targets of the chart are ordered."""
 
-    LATENCY = QT_TR_NOOP("Latency")
-    NAME = QT_TR_NOOP("Name")
-    FAMILY = QT_TR_NOOP("Family")
+    LATENCY = "Latency"
+    NAME = "Name"
+    FAMILY = "Family"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import target_groups
-from ctm_gui.translation import tr
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import batch_of, latency_text, number, shown
 
@@ -31,33 +31,23 @@ def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUn
 def _counts(columns: ComparisonColumns, budget_ms: float | None) -> str:
     targets, models = len(target_groups(columns)), columns.models
     if budget_ms is None:
-        of_models = [tr("%n models", "%n model", len(models))] if len(models) > 1 else []
+        of_models = [plural(len(models), "model")] if len(models) > 1 else []
         return ", ".join([_targets(targets), *of_models])
     meets = columns.latency_ms <= budget_ms
     count = int(meets.sum())
-    budget = tr("{budget_ms} ms").format(budget_ms=number(budget_ms))
+    budget = f"{number(budget_ms)} ms"
     if len(models) == 1:
-        return tr(
-            "{count} of %n targets meet {budget}", "{count} of %n target meets {budget}", targets
-        ).format(count=count, budget=budget)
+        return f"{count} of {plural(targets, 'target meets', 'targets meet')} {budget}"
     if len(models) > _MODELS_NAMED:
-        return tr(
-            "{count} of {columns} predictions meet {budget} ({models} models on {targets})"
-        ).format(
-            count=count,
-            columns=len(columns),
-            budget=budget,
-            models=len(models),
-            targets=_targets(targets),
+        return (
+            f"{count} of {len(columns)} predictions meet {budget} ({len(models)} models on "
+            f"{_targets(targets)})"
         )
     of_model = np.bincount(columns.model[meets], minlength=len(models)).tolist()
     each = ", ".join(
-        tr("{model} on {met}").format(model=shown(model), met=met)
-        for model, met in zip(models, of_model, strict=True)
+        f"{shown(model)} on {met}" for model, met in zip(models, of_model, strict=True)
     )
-    return tr("{budget} met by {each} of {targets}").format(
-        budget=budget, each=each, targets=_targets(targets)
-    )
+    return f"{budget} met by {each} of {_targets(targets)}"
 
 
 def _fastest(columns: ComparisonColumns, unit: LatencyUnit) -> str:
@@ -68,16 +58,14 @@ def _fastest(columns: ComparisonColumns, unit: LatencyUnit) -> str:
     text = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
     device = shown(best.device_name)
     if len(columns.models) == 1:
-        return tr("fastest: {device} ({text})").format(device=device, text=text)
-    return tr("fastest: {model} on {device} ({text})").format(
-        model=shown(best.model_label), device=device, text=text
-    )
+        return f"fastest: {device} ({text})"
+    return f"fastest: {shown(best.model_label)} on {device} ({text})"
 
 
 def _without_number(columns: ComparisonColumns) -> str:
     missing = int(np.isnan(columns.latency_ms).sum())
-    return tr("{missing} without a number").format(missing=missing) if missing else ""
+    return f"{missing} without a number" if missing else ""
 
 
 def _targets(count: int) -> str:
-    return tr("%n targets", "%n target", count)
+    return plural(count, "target")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.translation import tr
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRICS, Family, Metric
 from predictor.core.records import Device
-from predictor.core.text import shortened
+from predictor.core.text import plural, shortened
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, plain_number, shown
 
@@ -31,12 +30,12 @@ class DeviceComparisonGrid(Grid):
         names = [_title(metric, left.family) for metric in self.metrics]
         ratios = [self.ratio(metric) for metric in self.metrics]
         columns = [
-            _text_column("metric", tr("Metric"), names),
+            _text_column("metric", "Metric", names),
             self._value_column("left", shortened(left.name, _TITLE), left),
             self._value_column("right", shortened(right.name, _TITLE), right),
             Column(
                 "ratio",
-                tr("Ratio"),
+                "Ratio",
                 numeric=True,
                 text=lambda row: _ratio_text(ratios[row]),
                 sort_keys=lambda: number_keys(ratios),
@@ -67,12 +66,8 @@ def comparison_summary(left: Device, right: Device) -> str:
     """Say how many metrics both have, and how many only one of them."""
     both = len(left.metrics.keys() & right.metrics.keys())
     lonely = len(left.metrics.keys() ^ right.metrics.keys())
-    words = tr("%n metrics known of both", "%n metric known of both", both)
-    return (
-        tr("{words}, {lonely} of one of them only.").format(words=words, lonely=lonely)
-        if lonely
-        else f"{words}."
-    )
+    words = f"{plural(both, 'metric')} known of both"
+    return f"{words}, {lonely} of one of them only." if lonely else f"{words}."
 
 
 def _title(metric: Metric, family: Family) -> str:

@@ -10,7 +10,6 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.presenters.device_wording import in_words
 from ctm_gui.presenters.devices import DeviceEntry, DeviceLibrary
-from ctm_gui.translation import tr
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
@@ -123,7 +122,7 @@ class DeviceForm(QObject):
         lines = [in_words(found.sentence, family) for found in self._check.findings]
         unsourced = [metric_label(name, family) for name in self._check.unsourced]
         if unsourced:
-            lines.append(tr("Without a source: {listed}.").format(listed=", ".join(unsourced)))
+            lines.append(f"Without a source: {', '.join(unsourced)}.")
         return lines
 
     def missing_line(self) -> str:
@@ -133,7 +132,7 @@ class DeviceForm(QObject):
         if not name:
             return ""
         label = metric_label(name, self._fields.family)
-        return tr("Needed for a prediction without measurements: {label}.").format(label=label)
+        return f"Needed for a prediction without measurements: {label}."
 
     def show(self, key: str) -> None:
         """Show a device, with what was typed for it before."""
@@ -147,11 +146,11 @@ class DeviceForm(QObject):
         if name not in TEXTS:
             raise ValueError(f"{name} is no text of the form")
         after = replace(self._fields, **{name: text})  # type: ignore[arg-type]
-        self._edit(name, tr("Edit {name}").format(name=name), after)
+        self._edit(name, f"Edit {name}", after)
 
     def set_family(self, family: Family) -> None:
         """Choose the kind of compute unit."""
-        self._edit("family", tr("Edit family"), replace(self._fields, family=family), merge=False)
+        self._edit("family", "Edit family", replace(self._fields, family=family), merge=False)
 
     def set_value(self, metric: str, text: str) -> None:
         """Type a metric's value."""
@@ -167,13 +166,13 @@ class DeviceForm(QObject):
     def set_source(self, metric: str, text: str) -> None:
         """Type where a metric's value comes from."""
         sources = {**self._fields.sources, metric: text}
-        words = tr("{metric}, source").format(metric=self._words(metric))
+        words = f"{self._words(metric)}, source"
         self._edit(f"sources.{metric}", words, replace(self._fields, sources=sources))
 
     def set_configurations(self, configurations: tuple[Configuration, ...]) -> None:
         """Say what the device can run, the usual configuration first."""
         after = replace(self._fields, configurations=configurations)
-        self._edit(CONFIGURATIONS, tr("Edit configurations"), after, merge=False)
+        self._edit(CONFIGURATIONS, "Edit configurations", after, merge=False)
 
     def set_clusters(self, clusters: tuple[ClusterFields, ...], *, typed: str = "") -> None:
         """Say which kinds of cores there are, the fastest first.
@@ -183,7 +182,7 @@ class DeviceForm(QObject):
             typed: the cell that is typed into, so that its letters are one step of undo.
         """
         after = replace(self._fields, clusters=clusters)
-        self._edit(f"clusters.{typed}", tr("Edit clusters"), after, merge=bool(typed))
+        self._edit(f"clusters.{typed}", "Edit clusters", after, merge=bool(typed))
 
     def save(self) -> None:
         """Store the device as the form has it."""
@@ -194,7 +193,7 @@ class DeviceForm(QObject):
         """Go back to what was saved; undo brings back what was typed."""
         entry = self.entry
         if entry is not None:
-            self._edit("revert", tr("Revert"), fields_of(entry.file), merge=False)
+            self._edit("revert", "Revert", fields_of(entry.file), merge=False)
 
     def put(self, key: str, fields: FormFields) -> None:
         """Fill a device's form, and show it; a deleted one is left alone."""
@@ -208,11 +207,11 @@ class DeviceForm(QObject):
         self.changed.emit()
 
     def _words(self, metric: str) -> str:
-        return tr("Edit {metric}").format(metric=metric_label(metric, self._fields.family))
+        return f"Edit {metric_label(metric, self._fields.family)}"
 
     def _edit(self, field: str, words: str, after: FormFields, *, merge: bool = True) -> None:
         if self.editable and after != self._fields:
-            of = tr("{words} of {name}").format(words=words, name=shown(self._fields.name))
+            of = f"{words} of {shown(self._fields.name)}"
             field_key = f"{self._key}/{field}" if merge else ""
             self._undo_stack.push(_Edit(self, of, self._key, self._fields, after, field_key))
 
@@ -237,7 +236,7 @@ class DeviceForm(QObject):
             key: in_words(sentence, family) for key, sentence in self._check.problems.items()
         }
         if "id" not in problems and self._fields.id in self._library.taken_ids(self._key):
-            problems["id"] = tr("Id {id} is taken by another device.").format(id=self._fields.id)
+            problems["id"] = f"Id {self._fields.id} is taken by another device."
         self._problems = problems
 
     def _on_library(self) -> None:

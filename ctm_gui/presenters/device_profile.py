@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ctm_gui.presenters.device_wording import applies
-from ctm_gui.translation import tr
 from predictor.core.metric_labels import metric_label, metric_text
 from predictor.core.metrics import METRICS
 from predictor.core.records import Device
@@ -90,8 +89,4 @@ def _range_text(known: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) 
     low, middle, high = (
         significant(float(value), 4) for value in (ordered[0], middle, ordered[-1])
     )
-    return (
-        tr("{low} to {high}, median {middle} {unit}")
-        .format(low=low, high=high, middle=middle, unit=unit)
-        .rstrip()
-    )
+    return f"{low} to {high}, median {middle} {unit}".rstrip()

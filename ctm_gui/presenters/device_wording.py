@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ctm_gui.translation import tr
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRICS, Family, Metric
 from predictor.services.devices.form import range_text
@@ -15,11 +14,11 @@ _NAMES = re.compile(r"\b(?:" + "|".join(metric.name for metric in METRICS) + r")
 def metric_help(metric: Metric, family: Family) -> str:
     """Return what a metric means, its unit and its range, a sentence each."""
     label = metric_label(metric.name, family)
-    unit = tr("In {unit}, ").format(unit=metric.unit) if metric.unit else tr("A count, ")
-    return tr(
-        "{label} ({name})\n{help}\n{unit}{metric}.\nLeave it unticked where it is "
-        "not known: absent is not zero."
-    ).format(label=label, name=metric.name, help=metric.help, unit=unit, metric=range_text(metric))
+    unit = f"In {metric.unit}, " if metric.unit else "A count, "
+    return (
+        f"{label} ({metric.name})\n{metric.help}\n{unit}{range_text(metric)}.\n"
+        "Leave it unticked where it is not known: absent is not zero."
+    )
 
 
 def applies(name: str, family: Family) -> bool:

@@ -12,7 +12,6 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.presenters.ordering import natural_key
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.wording import shown
@@ -179,11 +178,7 @@ class DeviceLibrary(QObject):
         if entry is not None:
             self._submit(
                 lambda _: export_device(entry.file, path),
-                lambda _: self.told.emit(
-                    tr("Wrote {name} to {path}").format(
-                        name=shown(entry.device.name), path=shown(path)
-                    )
-                ),
+                lambda _: self.told.emit(f"Wrote {shown(entry.device.name)} to {shown(path)}"),
             )
 
     def put(self, entry: DeviceEntry) -> None:
@@ -242,14 +237,12 @@ class DeviceLibrary(QObject):
         if before != file.device.id:
             self.renamed.emit(before, file.device.id)
         self._tell()
-        self.told.emit(tr("Saved {name}").format(name=shown(file.device.name)))
+        self.told.emit(f"Saved {shown(file.device.name)}")
 
     def _on_taken(self, entry: DeviceEntry) -> None:
         self._own.pop(entry.key, None)
         self._tell()
-        self.told.emit(
-            tr("Deleted {name}; undo brings it back").format(name=shown(entry.device.name))
-        )
+        self.told.emit(f"Deleted {shown(entry.device.name)}; undo brings it back")
 
     def _tell(self) -> None:
         self.changed.emit()
@@ -266,7 +259,7 @@ class _Addition(QUndoCommand):
     """Makes a device, and takes it away again."""
 
     def __init__(self, library: DeviceLibrary, entry: DeviceEntry) -> None:
-        super().__init__(tr("Add {name}").format(name=shown(entry.device.name)))
+        super().__init__(f"Add {shown(entry.device.name)}")
         self._library = library
         self._entry = entry
 
@@ -281,7 +274,7 @@ class _Deletion(QUndoCommand):
     """Deletes a device, and brings it back."""
 
     def __init__(self, library: DeviceLibrary, entry: DeviceEntry) -> None:
-        super().__init__(tr("Delete {name}").format(name=shown(entry.device.name)))
+        super().__init__(f"Delete {shown(entry.device.name)}")
         self._library = library
         self._entry = entry
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.translation import tr
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.wording import shown
 
@@ -28,19 +27,19 @@ class DevicesGrid(Grid):
         columns = [
             Column(
                 "name",
-                tr("Device"),
+                "Device",
                 numeric=False,
                 text=lambda row: names[row],
                 sort_keys=lambda: text_ranks(names),
-                help=tr("Devices of your own stand first; edited: not saved yet."),
+                help="Devices of your own stand first; edited: not saved yet.",
             ),
             Column(
                 "facts",
-                tr("Facts"),
+                "Facts",
                 numeric=True,
                 text=lambda row: f"{facts[row]:.0f}",
                 sort_keys=lambda: number_keys(facts),
-                help=tr("How many hardware metrics are known."),
+                help="How many hardware metrics are known.",
             ),
         ]
         super().__init__(len(self.entries), columns)
@@ -55,7 +54,7 @@ def _name(entry: DeviceEntry, modified: bool) -> str:
     name = shown(entry.device.name)
     if not entry.own:
         return name
-    state = tr("edited") if modified else tr("own")
+    state = "edited" if modified else "own"
     return f"{name} · {state}"
 
 

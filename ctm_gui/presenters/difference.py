@@ -12,7 +12,6 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import Prediction, Target
 from predictor.services.prediction.operator_difference import (
     OperatorDifference,
@@ -23,7 +22,7 @@ from predictor.services.prediction.operator_difference import (
 from predictor.services.signatures.own import KnownTargets
 
 _PART_S = 0.2  # how long a part of the targets may take before what is there is shown
-NOTHING_YET = QT_TR_NOOP("Open two models to see which of their operators differ.")
+NOTHING_YET = "Open two models to see which of their operators differ."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +86,7 @@ class DifferenceDesk(QObject):
         self._active = False
         self._stale = True
         self.difference: ModelDifference | None = None
-        self.message = tr(NOTHING_YET)
+        self.message = NOTHING_YET
 
     @property
     def settled(self) -> bool:
@@ -144,7 +143,7 @@ class DifferenceDesk(QObject):
             return
         self._stale = False
         if len(self.models) < 2:
-            self._show(None, tr(NOTHING_YET))
+            self._show(None, NOTHING_YET)
             return
         self._submit(partial(_find, self._comparison, self.choice, self._matched))
 

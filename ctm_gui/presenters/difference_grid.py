@@ -12,7 +12,6 @@ from ctm_gui.presenters.difference import ModelDifference
 from ctm_gui.presenters.grid import Column, Grid, search_mask, search_texts
 from ctm_gui.presenters.operators import operator_unit
 from ctm_gui.presenters.ordering import FloatArray
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import NOTHING, change_text, shown, signed
 from predictor.services.prediction.operator_difference import Change
@@ -37,9 +36,7 @@ class TargetsGrid(Grid):
                 change.value,
                 f"{change.value.capitalize()} ({shown_in})",
                 np.array([t.moved_by(change) for t in times]) * scale,
-                tr("Time that the {meaning} add; the four sum to the difference.").format(
-                    meaning=tr(_MEANING[change])
-                ),
+                f"Time that the {_MEANING[change]} add; the four sum to the difference.",
                 signed,
             )
             for change in Change
@@ -47,26 +44,26 @@ class TargetsGrid(Grid):
         super().__init__(
             len(found.targets),
             [
-                text_column("device", tr("Device"), [shown(t.device.name) for t in found.targets]),
-                number_column("before", tr("First ({shown_in})").format(shown_in=shown_in), before),
-                number_column("after", tr("Second ({shown_in})").format(shown_in=shown_in), after),
+                text_column("device", "Device", [shown(t.device.name) for t in found.targets]),
+                number_column("before", f"First ({shown_in})", before),
+                number_column("after", f"Second ({shown_in})", after),
                 number_column(
                     "difference",
-                    tr("Difference ({shown_in})").format(shown_in=shown_in),
+                    f"Difference ({shown_in})",
                     after - before,
                     write=signed,
                 ),
-                number_column("change", tr("Change"), ratio, write=change_text),
+                number_column("change", "Change", ratio, write=change_text),
                 *moved,
             ],
         )
 
 
 _MEANING = {
-    Change.ADDED: QT_TR_NOOP("operators of the second model alone"),
-    Change.REMOVED: QT_TR_NOOP("operators of the first model alone"),
-    Change.CHANGED: QT_TR_NOOP("operators that changed"),
-    Change.SAME: QT_TR_NOOP("operators that are the same"),
+    Change.ADDED: "operators of the second model alone",
+    Change.REMOVED: "operators of the first model alone",
+    Change.CHANGED: "operators that changed",
+    Change.SAME: "operators that are the same",
 }
 
 
@@ -86,24 +83,14 @@ class DifferenceGrid(Grid):
         super().__init__(
             len(difference),
             [
-                text_column("change", tr("Change"), [change.value for change in difference.change]),
-                text_column("what", tr("What"), [what or NOTHING for what in difference.what]),
-                text_column("name", tr("Operator"), self._names),
-                text_column("type", tr("Type"), self._types),
-                text_column("shape", tr("Output shape"), shapes),
-                _time(
-                    "before",
-                    tr("First ({shown_in})").format(shown_in=shown_in),
-                    times.before_ms * scale,
-                    absent[0],
-                ),
-                _time(
-                    "after",
-                    tr("Second ({shown_in})").format(shown_in=shown_in),
-                    times.after_ms * scale,
-                    absent[1],
-                ),
-                _moved(tr("Moved ({shown_in})").format(shown_in=shown_in), times.moved_ms * scale),
+                text_column("change", "Change", [change.value for change in difference.change]),
+                text_column("what", "What", [what or NOTHING for what in difference.what]),
+                text_column("name", "Operator", self._names),
+                text_column("type", "Type", self._types),
+                text_column("shape", "Output shape", shapes),
+                _time("before", f"First ({shown_in})", times.before_ms * scale, absent[0]),
+                _time("after", f"Second ({shown_in})", times.after_ms * scale, absent[1]),
+                _moved(f"Moved ({shown_in})", times.moved_ms * scale),
             ],
         )
 
@@ -123,14 +110,12 @@ def difference_summary(found: ModelDifference) -> str:
     """Say in one line how many operators were added, removed and changed."""
     counts = {change: len(found.difference.rows_of(change)) for change in Change}
     words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
-    return tr("From {label} to {other}: {words}").format(
-        label=shown(found.first.label), other=shown(found.second.label), words=words
-    )
+    return f"From {shown(found.first.label)} to {shown(found.second.label)}: {words}"
 
 
 def _moved(title: str, moved: FloatArray) -> Column:
     written = number_column(MOVED, title, moved, write=signed)
-    help_text = tr("Time in the second model less time in the first. Sorted by its size.")
+    help_text = "Time in the second model less time in the first. Sorted by its size."
     return replace(written, sort_keys=lambda: np.abs(moved), help=help_text)
 
 

@@ -11,15 +11,14 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import Comparison
 from ctm_gui.tasks.serial import SerialWorker, Task
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import OperatorTable, explain
 
-NOTHING_YET = QT_TR_NOOP("Add a model and check a target to see where the time goes.")
-WORKING = QT_TR_NOOP("Working out where the time goes…")
+NOTHING_YET = "Add a model and check a target to see where the time goes."
+WORKING = "Working out where the time goes…"
 
 
 class ExplanationPresenter(QObject):
@@ -49,7 +48,7 @@ class ExplanationPresenter(QObject):
         self._stale = True
         self.table: OperatorTable | None = None
         self.device: Device | None = None
-        self.message = tr(NOTHING_YET)
+        self.message = NOTHING_YET
         self.selected: IndexArray = np.zeros(0, dtype=np.intp)
         self.current: int | None = None
 
@@ -115,9 +114,7 @@ class ExplanationPresenter(QObject):
         self._worker.submit(
             lambda _: write_node_data(table, path),
             on_result=lambda files: self.told.emit(
-                tr("Wrote {listed}").format(
-                    listed=tr(" and ").join(shown(str(file)) for file in files)
-                )
+                "Wrote " + " and ".join(shown(str(file)) for file in files)
             ),
             on_error=self.failed.emit,
         )
@@ -144,13 +141,13 @@ class ExplanationPresenter(QObject):
         self._stale = False
         choice = self.choice
         if choice is None:
-            self._show(None, tr(NOTHING_YET))
+            self._show(None, NOTHING_YET)
             return
         compared, target = self._comparison.models[choice[0]], self._comparison.targets[choice[1]]
         if compared.problem:
             self._show(None, compared.problem)
             return
-        self.message = tr(WORKING)
+        self.message = WORKING
         device, known = target.device, self._comparison.known
         self._task = self._worker.submit(
             lambda _: explain(compared.model, target, signatures=known),

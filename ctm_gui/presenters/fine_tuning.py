@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.presenters.probing_results import Result
 from ctm_gui.presenters.probing_shelf import SignatureShelf
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device
@@ -56,14 +55,14 @@ class FineTuning(QObject):
     def obstacle(self, result: Result | None) -> str:
         """Return what is in the way of fine-tuning to what is shown; empty where nothing is."""
         if result is None or result.signature is None:
-            return tr("Select a signature")
+            return "Select a signature"
         if adaptation_of(result.signature) == "film":
-            return tr(
+            return (
                 "It is fine-tuned already. Undo, or Activate with the signature of before, "
                 "goes back to how it was"
             )
         if self._shelf.device(result.device_id) is None:
-            return tr("Its device is no longer there")
+            return "Its device is no longer there"
         found = obstacle(len(result.used))
         if found is None:
             return ""
@@ -111,9 +110,7 @@ class FineTuning(QObject):
     def _keep(self, stored: StoredSignature, found: Adaptations) -> None:
         self.found = found
         if found.film_is_better:
-            self._shelf.adapt(
-                stored, found.film, tr("Fine-tuned: {found}").format(found=errors_words(found))
-            )
+            self._shelf.adapt(stored, found.film, f"Fine-tuned: {errors_words(found)}")
         self.changed.emit()
 
     def _on_error(self, error: CtmError) -> None:
@@ -130,35 +127,31 @@ def state_words(tuning: FineTuning) -> str:
     if tuning.active:
         return _progress_words(tuning.progress)
     if tuning.cancelled:
-        return tr("Cancelled. Nothing was changed.")
+        return "Cancelled. Nothing was changed."
     if tuning.error is not None:
-        return tr("{error} Nothing was changed.").format(error=tuning.error)
+        return f"{tuning.error} Nothing was changed."
     if tuning.found is None:
         return ""
     errors = errors_words(tuning.found)
     if tuning.found.film_is_better:
-        return tr(
-            "Kept: {errors}. A new signature takes the place of this one; undo (Ctrl+Z) goes back."
-        ).format(errors=errors)
-    return tr("Not kept, as it is no better: {errors}. Nothing was changed.").format(errors=errors)
+        return (
+            f"Kept: {errors}. A new signature takes the place of this one; undo (Ctrl+Z) goes back."
+        )
+    return f"Not kept, as it is no better: {errors}. Nothing was changed."
 
 
 def errors_words(found: Adaptations) -> str:
     """Say the median errors of both ways."""
     before, after = (percent(median_error(each)) for each in (found.by_posterior, found.by_film))
-    return tr(
-        "each network predicted from the others, median error {before} before, {after} after"
-    ).format(before=before, after=after)
+    return f"each network predicted from the others, median error {before} before, {after} after"
 
 
 def _progress_words(progress: Progress | None) -> str:
     if progress is None:
-        return tr("Loading torch…")
+        return "Loading torch…"
     if progress.done < (progress.total or 0):
-        return tr("{done} of {total} fits are done…").format(
-            done=progress.done, total=progress.total
-        )
-    return tr("Predicting each network from the others, both ways…")
+        return f"{progress.done} of {progress.total} fits are done…"
+    return "Predicting each network from the others, both ways…"
 
 
 def _adaptations(

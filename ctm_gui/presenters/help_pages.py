@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ctm_gui.translation import tr
 from predictor.core.resources import help_dir
 
 INDEX = "index"
@@ -32,7 +31,7 @@ def has_page(name: str) -> bool:
 def contents() -> list[tuple[str, str]]:
     """Return the pages that the index links to, in its order: name and title."""
     links = ((name, title) for title, name in _LINK.findall(page_text(INDEX)))
-    return [(INDEX, tr("Begin")), *dict.fromkeys(links)]
+    return [(INDEX, "Begin"), *dict.fromkeys(links)]
 
 
 def view_name(class_name: str) -> str:

@@ -15,7 +15,6 @@ from ctm_gui.presenters.devices import StoreRunner
 from ctm_gui.presenters.history_undo import Deletion, Marking, NewTruthCommand
 from ctm_gui.presenters.past_rows import PastRow, PastRows, past_rows
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, Prediction
 from predictor.core.wording import shown
@@ -155,8 +154,8 @@ class HistoryDesk(QObject):
 
         def told(stored: StoredPrediction | None) -> None:
             if stored is None:
-                reason = tr("it is not in the store")
-                action = tr("wait until it is stored, and see the messages")
+                reason = "it is not in the store"
+                action = "wait until it is stored, and see the messages"
                 self.failed.emit(InputError(prediction.model, reason, action))
             else:
                 self.found.emit(stored, device_name)
@@ -172,11 +171,7 @@ class HistoryDesk(QObject):
         """Predict again what was predicted, with the present engine."""
         stored = [self.data.rows[row].stored for row in rows[:MOST_COMPARED]]
         if len(rows) > MOST_COMPARED:
-            self.told.emit(
-                tr("The first {most} of {rows} are compared").format(
-                    most=MOST_COMPARED, rows=len(rows)
-                )
-            )
+            self.told.emit(f"The first {MOST_COMPARED} of {len(rows)} are compared")
         names = [s.prediction.fingerprint for s in stored]
         self.submit(
             lambda history: (history.past.graphs(names), history.own_signatures()),
@@ -222,7 +217,7 @@ class HistoryDesk(QObject):
     def _on_file(self, stored: StoredPrediction) -> None:
         dimensions = json.loads(stored.settings).get("dimensions") or {}
         self.reopened.emit(stored.path, dimensions, stored.prediction.device_id)
-        self.told.emit(tr("Opened {model} again").format(model=shown(stored.prediction.model)))
+        self.told.emit(f"Opened {shown(stored.prediction.model)} again")
 
     def _predict_again(
         self, stored: Sequence[StoredPrediction], known: tuple[Graphs, OwnSignatures]
@@ -256,13 +251,11 @@ def _known_file(stored: StoredPrediction) -> None:
     """
     model = stored.prediction.model
     if not stored.path:
-        reason = tr("where its file is, this store does not know: the prediction was imported")
-        raise InputError(model, reason, tr("open the file itself"))
+        reason = "where its file is, this store does not know: the prediction was imported"
+        raise InputError(model, reason, "open the file itself")
     try:
         there = Path(stored.path).is_file()
     except OSError:
         there = False
     if not there:
-        raise InputError(
-            stored.path, tr("the file is no longer there"), tr("open it from where it is now")
-        )
+        raise InputError(stored.path, "the file is no longer there", "open it from where it is now")

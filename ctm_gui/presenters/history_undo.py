@@ -8,7 +8,7 @@ from typing import Protocol
 
 from PySide6.QtGui import QUndoCommand
 
-from ctm_gui.translation import tr
+from predictor.core.text import plural
 from predictor.core.wording import shown
 from predictor.services.history.history import History
 from predictor.services.history.past_predictions import NewTruth, StoredPrediction
@@ -27,7 +27,7 @@ class Marking(QUndoCommand):
     def __init__(
         self, desk: Desk, stored: StoredPrediction, tags: tuple[str, ...], note: str
     ) -> None:
-        super().__init__(tr("Mark {model}").format(model=shown(stored.prediction.model)))
+        super().__init__(f"Mark {shown(stored.prediction.model)}")
         self._desk, self._stored = desk, stored
         self._tags, self._note = tags, note
 
@@ -41,7 +41,7 @@ class Marking(QUndoCommand):
 
     def _set(self, tags: tuple[str, ...], note: str) -> None:
         identity = self._stored.id
-        said = tr("Marked {model}").format(model=shown(self._stored.prediction.model))
+        said = f"Marked {shown(self._stored.prediction.model)}"
         self._desk.change(lambda history: history.past.mark(identity, tags, note), said)
 
 
@@ -51,20 +51,18 @@ class Deletion(QUndoCommand):
     def __init__(self, desk: Desk, stored: Sequence[StoredPrediction]) -> None:
         self._ids = [s.id for s in stored]
         first = shown(stored[0].prediction.model)
-        self._what = (
-            first if len(stored) == 1 else tr("%n predictions", "%n prediction", len(stored))
-        )
-        super().__init__(tr("Delete {what}").format(what=self._what))
+        self._what = first if len(stored) == 1 else plural(len(stored), "prediction")
+        super().__init__(f"Delete {self._what}")
         self._desk = desk
 
     def redo(self) -> None:
         """Delete them."""
-        said = tr("Deleted {what}; undo brings it back").format(what=self._what)
+        said = f"Deleted {self._what}; undo brings it back"
         self._desk.change(lambda history: history.past.delete(self._ids), said)
 
     def undo(self) -> None:
         """Bring them back."""
-        said = tr("Brought {what} back").format(what=self._what)
+        said = f"Brought {self._what} back"
         self._desk.change(lambda history: history.past.restore(self._ids), said)
 
 
@@ -72,19 +70,15 @@ class NewTruthCommand(QUndoCommand):
     """Records a measured latency, leaves it out, and brings it back."""
 
     def __init__(self, desk: Desk, stored: StoredPrediction, truth: NewTruth) -> None:
-        super().__init__(
-            tr("Record {value} {unit}").format(value=truth.value.strip(), unit=truth.unit)
-        )
+        super().__init__(f"Record {truth.value.strip()} {truth.unit}")
         self._desk, self._stored, self._truth = desk, stored, truth
         self._identity = uuid.uuid4().hex
         self._is_stored = False
-        self._said = tr("{value} {unit} for {model}").format(
-            value=truth.value.strip(), unit=truth.unit, model=shown(stored.prediction.model)
-        )
+        self._said = f"{truth.value.strip()} {truth.unit} for {shown(stored.prediction.model)}"
 
     def redo(self) -> None:
         """Record it."""
-        said = tr("Recorded {said}").format(said=self._said)
+        said = f"Recorded {self._said}"
         if self._is_stored:
             self._desk.change(lambda history: history.past.reinstate_truth(self._identity), said)
         else:
@@ -96,5 +90,5 @@ class NewTruthCommand(QUndoCommand):
 
     def undo(self) -> None:
         """Leave it out."""
-        said = tr("Left out {said}").format(said=self._said)
+        said = f"Left out {self._said}"
         self._desk.change(lambda history: history.past.withdraw_truth(self._identity), said)

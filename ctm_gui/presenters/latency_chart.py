@@ -14,7 +14,6 @@ from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import TargetGroups
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import in_unit, number, shown
 
@@ -252,18 +251,16 @@ def _label(
 ) -> str:
     prediction = row.prediction
     if value is None:
-        return tr("no number: {problem}").format(problem=shown(prediction.problem))
+        return f"no number: {shown(prediction.problem)}"
     words = [f"{number(value)} {unit}"]
     if over:
-        words.append(tr("over"))
+        words.append("over")
     if prediction.fits_memory is False:
-        words.append(tr("exceeds memory"))
+        words.append("exceeds memory")
     if row.notes:
-        words.append(tr("if quantised"))
+        words.append("if quantised")
     if predicted is not None:
-        words.append(
-            tr("predicted {predicted} {unit}").format(predicted=number(predicted), unit=unit)
-        )
+        words.append(f"predicted {number(predicted)} {unit}")
     return " · ".join(words)
 
 

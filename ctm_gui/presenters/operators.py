@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_mask, search_texts
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.translation import tr
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import latency_text, percent, shown
 from predictor.services.prediction.predict import OperatorTable
@@ -139,9 +139,7 @@ class OperatorSummary:
     def _type_time(self, types: Sequence[str], counts: IndexArray, times: FloatArray) -> TypeTime:
         latency_ms = float(times.sum())
         total = float(self.table.latency_ms.sum())
-        label = (
-            shown(types[0]) if len(types) == 1 else tr("%n more types", "%n more type", len(types))
-        )
+        label = shown(types[0]) if len(types) == 1 else plural(len(types), "more type")
         return TypeTime(
             label=label,
             types=frozenset(types),
@@ -179,22 +177,18 @@ def totals(table: OperatorTable, order: IndexArray, unit: LatencyUnit) -> str:
         return line
     share = float(table.share[order].sum())
     chosen = f"{_operators(order.size)}, {_sums(table, order, unit)}"
-    return tr("{line}  |  shown: {chosen} ({share})").format(
-        line=line, chosen=chosen, share=percent(share)
-    )
+    return f"{line}  |  shown: {chosen} ({percent(share)})"
 
 
 def _operators(count: int) -> str:
-    return tr("%n operators", "%n operator", count)
+    return plural(count, "operator")
 
 
 def _sums(table: OperatorTable, rows: IndexArray, unit: LatencyUnit) -> str:
     latency = latency_text(float(table.latency_ms[rows].sum()), operator_unit(unit))
     macs = format_count(int(table.macs[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
     moved = format_bytes(int(table.bytes_moved[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
-    return tr("{latency}, {macs} MACs, {moved} moved").format(
-        latency=latency, macs=macs, moved=moved
-    )
+    return f"{latency}, {macs} MACs, {moved} moved"
 
 
 def type_details(time: TypeTime, unit: LatencyUnit) -> str:
@@ -202,12 +196,10 @@ def type_details(time: TypeTime, unit: LatencyUnit) -> str:
     shown_in = operator_unit(unit)
     lines = [
         f"{time.label}: {_operators(time.count)}",
-        tr("{latency}, {share} of the model").format(
-            latency=latency_text(time.latency_ms, shown_in), share=percent(time.share)
-        ),
+        f"{latency_text(time.latency_ms, shown_in)}, {percent(time.share)} of the model",
     ]
     lines += [
-        tr("bound by {bound}: {latency}").format(bound=bound, latency=latency_text(part, shown_in))
+        f"bound by {bound}: {latency_text(part, shown_in)}"
         for bound, part in zip(BOUND_TYPES, time.by_bound_ms, strict=True)
         if part > 0
     ]

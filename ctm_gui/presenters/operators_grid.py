@@ -13,7 +13,6 @@ from ctm_gui.presenters.attention import looked_at
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.operators import cumulative_share, operator_unit
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
@@ -22,7 +21,7 @@ from predictor.services.prediction.attention import operators_gaze, token_label
 from predictor.services.prediction.predict import OperatorTable
 
 SHARE = "share"
-_CUMULATIVE_HELP = QT_TR_NOOP(
+_CUMULATIVE_HELP = (
     "Shares added up from the top, in the order shown and over the operators shown. "
     "Sorting by it sorts by share."
 )
@@ -72,29 +71,27 @@ class OperatorsGrid(Grid):
                 numeric=True,
                 text=lambda row: str(row + 1),
                 sort_keys=lambda: np.arange(self.count, dtype=np.float64),
-                help=tr("Place in the model, from its inputs to its outputs."),
+                help="Place in the model, from its inputs to its outputs.",
             ),
-            self._text("name", tr("Name"), table.names),
-            self._text("type", tr("Type"), table.op_types),
+            self._text("name", "Name", table.names),
+            self._text("type", "Type", table.op_types),
             self._shape(),
-            self._count("macs", tr("MACs"), table.macs, format_count),
-            self._count("bytes", tr("Bytes"), table.bytes_moved, format_bytes),
-            self._count("weights", tr("Weights"), table.weight_bytes, format_bytes),
+            self._count("macs", "MACs", table.macs, format_count),
+            self._count("bytes", "Bytes", table.bytes_moved, format_bytes),
+            self._count("weights", "Weights", table.weight_bytes, format_bytes),
             Column(
                 "latency",
-                tr("Latency ({unit})").format(unit=self._unit),
+                f"Latency ({self._unit})",
                 numeric=True,
                 text=lambda row: number(float(table.latency_ms[row]) * scale),
                 sort_keys=lambda: table.latency_ms,
                 copied=lambda rows: _numbers(table.latency_ms * scale, rows),
             ),
-            self._share(SHARE, tr("Share"), lambda: table.share),
-            self._share(
-                "cumulative", tr("Cumulative"), lambda: self.cumulative, tr(_CUMULATIVE_HELP)
-            ),
-            self._text("bound", tr("Bound by"), table.bound_type),
+            self._share(SHARE, "Share", lambda: table.share),
+            self._share("cumulative", "Cumulative", lambda: self.cumulative, _CUMULATIVE_HELP),
+            self._text("bound", "Bound by", table.bound_type),
             *self._looks(),
-            self._text("flags", tr("Flags"), table.flags),
+            self._text("flags", "Flags", table.flags),
         ]
 
     def _looks(self) -> list[Column]:
@@ -111,12 +108,12 @@ class OperatorsGrid(Grid):
         return [
             Column(
                 "looks",
-                tr("Looks mostly at"),
+                "Looks mostly at",
                 numeric=False,
                 text=text,
                 # Metric by metric, the strongest first.
                 sort_keys=lambda: ranks[gaze.at] - gaze.share / 2,
-                help=tr("The metric of the device that the operator attends to most."),
+                help="The metric of the device that the operator attends to most.",
             )
         ]
 
@@ -145,11 +142,11 @@ class OperatorsGrid(Grid):
 
         return Column(
             "shape",
-            tr("Output shape"),
+            "Output shape",
             numeric=False,
             text=text,
             sort_keys=elements,
-            help=tr("Of the first output. Sorted by the number of elements."),
+            help="Of the first output. Sorted by the number of elements.",
         )
 
     def _count(

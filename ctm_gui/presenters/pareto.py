@@ -13,7 +13,6 @@ from ctm_gui.presenters.columns import number_column, text_column
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys
 from ctm_gui.presenters.variants import VariantMatrix
-from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -136,24 +135,18 @@ def trade_off_sentence(found: TradeOff) -> str:
     placed = found.is_placed
     missing = int(np.isnan(found.scores).sum())
     if not placed.any():
-        return tr("Type a score for each model in the table: its accuracy, say.")
+        return "Type a score for each model in the table: its accuracy, say."
     dominated = int(placed.sum() - found.front.sum())
-    parts = [
-        tr("{sum} on the front, {dominated} dominated").format(
-            sum=int(found.front.sum()), dominated=dominated
-        )
-    ]
+    parts = [f"{int(found.front.sum())} on the front, {dominated} dominated"]
     if missing:
-        parts.append(tr("{missing} without a score").format(missing=missing))
+        parts.append(f"{missing} without a score")
     best = _best_within(found)
     if found.budget_ms is not None:
-        budget = tr("{budget_ms} ms").format(budget_ms=number(found.budget_ms))
+        budget = f"{number(found.budget_ms)} ms"
         parts.append(
-            tr("none meets {budget}").format(budget=budget)
+            f"none meets {budget}"
             if best is None
-            else tr("best within {budget}: {found}").format(
-                budget=budget, found=_named(found, best)
-            )
+            else f"best within {budget}: {_named(found, best)}"
         )
     return "; ".join(parts)
 
@@ -175,11 +168,7 @@ def _named(found: TradeOff, model: int) -> str:
 
 def point_details(found: TradeOff, model: int) -> str:
     """Return the lines that hovering over a point shows, as plain text."""
-    place = (
-        tr("on the front")
-        if found.front[model]
-        else tr("dominated: another is as fast and as good")
-    )
+    place = "on the front" if found.front[model] else "dominated: another is as fast and as good"
     return "\n".join(
         [
             found.labels[model],
@@ -195,22 +184,16 @@ class ScoresGrid(Grid):
 
     def __init__(self, found: TradeOff) -> None:
         self.found = found
-        title = (
-            tr("FPS")
-            if found.unit is LatencyUnit.FPS
-            else tr("Latency ({unit})").format(unit=found.unit)
-        )
+        title = "FPS" if found.unit is LatencyUnit.FPS else f"Latency ({found.unit})"
         super().__init__(
             len(found.labels),
             [
-                text_column("model", tr("Model"), found.labels),
+                text_column("model", "Model", found.labels),
                 number_column(
-                    SCORE, found.score_name, found.scores, tr("Type a number; empty for none.")
+                    SCORE, found.score_name, found.scores, "Type a number; empty for none."
                 ),
                 number_column("latency", title, found.values),
-                text_column(
-                    "front", tr("Front"), [_place(found, m) for m in range(len(found.labels))]
-                ),
+                text_column("front", "Front", [_place(found, m) for m in range(len(found.labels))]),
             ],
         )
 
@@ -218,4 +201,4 @@ class ScoresGrid(Grid):
 def _place(found: TradeOff, model: int) -> str:
     if not found.is_placed[model]:
         return NOTHING
-    return tr("on the front") if found.front[model] else tr("dominated")
+    return "on the front" if found.front[model] else "dominated"

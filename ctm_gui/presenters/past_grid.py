@@ -9,7 +9,6 @@ import numpy as np
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, number_keys, text_ranks
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import Basis, Configuration
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
@@ -48,29 +47,29 @@ class ErrorsGrid(Grid):
         self.errors = data.errors
         rows = self.errors
         columns = [
-            _words("target", tr("Target"), [_target(e, data) for e in rows]),
-            _count("count", tr("Measured"), [e.count for e in rows]),
-            _percents("error", tr("Median error"), [e.median_error for e in rows], signed=False),
-            _percents("bias", tr("Bias"), [e.bias for e in rows], signed=True, tip=tr(_BIAS)),
+            _words("target", "Target", [_target(e, data) for e in rows]),
+            _count("count", "Measured", [e.count for e in rows]),
+            _percents("error", "Median error", [e.median_error for e in rows], signed=False),
+            _percents("bias", "Bias", [e.bias for e in rows], signed=True, tip=_BIAS),
             _words(
                 "inside80",
-                tr("In 80 % interval"),
+                "In 80 % interval",
                 [_inside(e.inside80, e.with_interval) for e in rows],
-                tr(_COVERAGE),
+                _COVERAGE,
             ),
             _words(
                 "inside95",
-                tr("In 95 % interval"),
+                "In 95 % interval",
                 [_inside(e.inside95, e.with_interval) for e in rows],
             ),
-            _words("basis", tr("Basis"), [e.basis.value for e in rows]),
-            _words("engine", tr("Engine"), [shown(e.engine) for e in rows]),
+            _words("basis", "Basis", [e.basis.value for e in rows]),
+            _words("engine", "Engine", [shown(e.engine) for e in rows]),
         ]
         super().__init__(len(rows), columns)
 
 
-_BIAS = QT_TR_NOOP("The middle error with its sign: over zero where predictions are too slow.")
-_COVERAGE = QT_TR_NOOP("How many measured latencies lie in their interval; of five, four should.")
+_BIAS = "The middle error with its sign: over zero where predictions are too slow."
+_COVERAGE = "How many measured latencies lie in their interval; of five, four should."
 
 
 class _Columns:
@@ -83,51 +82,47 @@ class _Columns:
         return [
             Column(
                 "created",
-                tr("When"),
+                "When",
                 numeric=False,
                 text=lambda row: local_time(self._rows[row].stored.created_ns),
                 sort_keys=lambda: self._data.created_ns.astype(np.float64),
             ),
-            self._text("model", tr("Model"), lambda row: shown(row.stored.prediction.model)),
-            self._text("device", tr("Device"), lambda row: shown(row.device_name)),
-            self._latency("latency", tr("Predicted"), lambda row: row.predicted_ms),
+            self._text("model", "Model", lambda row: shown(row.stored.prediction.model)),
+            self._text("device", "Device", lambda row: shown(row.device_name)),
+            self._latency("latency", "Predicted", lambda row: row.predicted_ms),
             self._text(
                 "interval",
-                tr("80 % interval ({unit})").format(unit=self._unit),
+                f"80 % interval ({self._unit})",
                 lambda row: _interval(row, self._unit),
-                tr("Of what was predicted; a measured latency has its own."),
+                "Of what was predicted; a measured latency has its own.",
             ),
-            self._latency("measured", tr("Measured"), lambda row: row.measured_ms),
+            self._latency("measured", "Measured", lambda row: row.measured_ms),
             Column(
                 "error",
-                tr("Error"),
+                "Error",
                 numeric=True,
                 text=lambda row: percent(self._rows[row].error, signed=True),
                 sort_keys=lambda: np.abs(self._data.error),
                 copied=lambda rows: [plain_number(v) for v in self._data.error[rows].tolist()],
-                help=tr("Predicted against measured; over zero where the prediction is too slow."),
+                help="Predicted against measured; over zero where the prediction is too slow.",
             ),
-            self._text(TAGS, tr("Tags"), lambda row: labels(row.stored.tags), tr(_EDIT)),
-            self._text(NOTE, tr("Note"), lambda row: shown(row.stored.note), tr(_EDIT)),
-            self._text("basis", tr("Basis"), lambda row: basis_text(row.stored.prediction)),
+            self._text(TAGS, "Tags", lambda row: labels(row.stored.tags), _EDIT),
+            self._text(NOTE, "Note", lambda row: shown(row.stored.note), _EDIT),
+            self._text("basis", "Basis", lambda row: basis_text(row.stored.prediction)),
             self._text(
                 "adaptation",
-                tr("Adapted by"),
+                "Adapted by",
                 lambda row: adaptation_name(row.stored.prediction.adaptation),
-                tr(
-                    "What took the number to its target: the times of operators there, FiLM of "
-                    "the network fine-tuned to it, or a Bayesian posterior alone."
-                ),
+                "What took the number to its target: the times of operators there, FiLM of "
+                "the network fine-tuned to it, or a Bayesian posterior alone.",
             ),
-            self._text("engine", tr("Engine"), lambda row: shown(row.stored.prediction.engine)),
-            self._text("runtime", tr("Runtime"), lambda row: _configuration(row).runtime),
-            self._text(
-                "precision", tr("Precision"), lambda row: _configuration(row).precision.value
-            ),
+            self._text("engine", "Engine", lambda row: shown(row.stored.prediction.engine)),
+            self._text("runtime", "Runtime", lambda row: _configuration(row).runtime),
+            self._text("precision", "Precision", lambda row: _configuration(row).precision.value),
             self._whole(
-                "threads", tr("Threads"), lambda row: _configuration(row).threads, threads_text
+                "threads", "Threads", lambda row: _configuration(row).threads, threads_text
             ),
-            self._whole("batch", tr("Batch"), lambda row: _configuration(row).batch, batch_text),
+            self._whole("batch", "Batch", lambda row: _configuration(row).batch, batch_text),
         ]
 
     def _text(self, key: str, title: str, fact: Callable[[PastRow], str], tip: str = "") -> Column:
@@ -170,7 +165,7 @@ class _Columns:
         )
 
 
-_EDIT = QT_TR_NOOP("F2 or a double click edits it.")
+_EDIT = "F2 or a double click edits it."
 
 
 def _configuration(row: PastRow) -> Configuration:
@@ -187,7 +182,7 @@ def _target(errors: TargetErrors, data: PastRows) -> str:
 
 
 def _inside(inside: int, of: int) -> str:
-    return tr("{inside} of {of}").format(inside=inside, of=of) if of else NOTHING
+    return f"{inside} of {of}" if of else NOTHING
 
 
 def _words(key: str, title: str, words: Sequence[str], tip: str = "") -> Column:

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from ctm_gui.presenters.grid import search_mask
 from ctm_gui.presenters.ordering import FloatArray, natural_key
-from ctm_gui.translation import QT_TR_NOOP
 from predictor.core.records import Basis, Device
 from predictor.core.wording import adaptation_name, basis_text, shown
 from predictor.services.history.past_predictions import PastContent, StoredPrediction
@@ -28,11 +27,11 @@ from predictor.services.history.truth import (
 _DAY_NS = 24 * 3600 * 10**9
 # What the filter offers: days back from now, None for all.
 PERIODS: tuple[tuple[str, int | None], ...] = (
-    (QT_TR_NOOP("Any time"), None),
-    (QT_TR_NOOP("Today"), 1),
-    (QT_TR_NOOP("Last 7 days"), 7),
-    (QT_TR_NOOP("Last 30 days"), 30),
-    (QT_TR_NOOP("Last year"), 365),
+    ("Any time", None),
+    ("Today", 1),
+    ("Last 7 days", 7),
+    ("Last 30 days", 30),
+    ("Last year", 365),
 )
 
 

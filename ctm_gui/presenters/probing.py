@@ -16,7 +16,6 @@ from ctm_gui.presenters.probing_run import ProbeRun
 from ctm_gui.presenters.probing_shelf import Known, SignatureShelf
 from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.translation import tr
 from predictor.core.records import Device
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
@@ -58,7 +57,7 @@ class ProbingDesk(QObject):
         for failing in (self.shelf.failed, self.taking.failed):
             failing.connect(workspace.messages.error)
         self.shelf.told.connect(workspace.messages.info)
-        self.run.ended.connect(lambda _: workspace.messages.info(tr("Probing has ended")))
+        self.run.ended.connect(lambda _: workspace.messages.info("Probing has ended"))
         # What is measured, activated or deleted is predicted with at once.
         for changing in (self.run.ended, self.taking.imported, self.shelf.sessions_changed):
             changing.connect(workspace.own.read)
@@ -96,7 +95,7 @@ class ProbingDesk(QObject):
         """Write the kit of a plan; the shelf shows its session, which waits for results."""
 
         def work_done(session: StoredSession) -> None:
-            self._workspace.messages.info(tr("Wrote the kit {path}").format(path=path))
+            self._workspace.messages.info(f"Wrote the kit {path}")
             self.shelf.show_session(session.id)
 
         self._store.run(

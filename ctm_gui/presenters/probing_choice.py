@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import Configuration, Device, Measurement
 from predictor.services.probing.plan import plan_facts
 from predictor.services.probing.sessions import SessionState, StoredSession
@@ -16,10 +15,10 @@ from predictor.services.probing.sessions import SessionState, StoredSession
 class Way(StrEnum):
     """How latencies of the target come here."""
 
-    THIS = QT_TR_NOOP("this machine")
-    SSH = QT_TR_NOOP("a board over SSH")
-    KIT = QT_TR_NOOP("a kit")
-    IMPORT = QT_TR_NOOP("an import")
+    THIS = "this machine"
+    SSH = "a board over SSH"
+    KIT = "a kit"
+    IMPORT = "an import"
 
 
 class Source(StrEnum):
@@ -69,13 +68,13 @@ class TargetChoice:
     def problem(self) -> str:
         """What is missing, in one sentence; empty when the next page can come."""
         if self.needs_device and self.device is None:
-            return tr("Choose the device; one that is not listed is described on the Devices tab.")
+            return "Choose the device; one that is not listed is described on the Devices tab."
         if self.way is Way.SSH and not self.address.strip():
-            return tr("Give the address of the board, as user@host.")
+            return "Give the address of the board, as user@host."
         if self.way is Way.IMPORT and self.source is Source.TYPED and not self.typed.strip():
-            return tr("Type one network a line, as: resnet50 23.4 ms")
+            return "Type one network a line, as: resnet50 23.4 ms"
         if self.way is Way.IMPORT and self.source is not Source.TYPED and not self.path.strip():
-            return tr("Choose the file.")
+            return "Choose the file."
         return ""
 
 

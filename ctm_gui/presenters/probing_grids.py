@@ -11,7 +11,6 @@ from ctm_gui.presenters.probing_import import ReadFile
 from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
 from ctm_gui.presenters.probing_results import ResultRow
 from ctm_gui.presenters.probing_wording import ratio_text
-from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit, format_count
 from predictor.core.wording import (
     NOTHING,
@@ -36,16 +35,16 @@ def plan_grid(plan: ProbePlan | None) -> Grid:
     return Grid(
         len(probes),
         [
-            _words("network", tr("Network"), [probe.network.name for probe in probes]),
-            _numbers("macs", tr("MACs"), [float(p.network.macs) for p in probes], format_count),
+            _words("network", "Network", [probe.network.name for probe in probes]),
+            _numbers("macs", "MACs", [float(p.network.macs) for p in probes], format_count),
             _numbers(
                 "expected",
-                tr("Expected (ms)"),
+                "Expected (ms)",
                 [probe.expected_ms for probe in probes],
                 milliseconds,
-                tr("Roofline estimate, before anything is measured."),
+                "Roofline estimate, before anything is measured.",
             ),
-            _words("why", tr("Why this one"), [probe.reason for probe in probes]),
+            _words("why", "Why this one", [probe.reason for probe in probes]),
         ],
     )
 
@@ -61,22 +60,16 @@ def progress_grid(rows: Sequence[NetworkRow], current: str, again: Sequence[str]
 
     def state(row: NetworkRow) -> str:
         if row.name == current and row.state is ProbeState.WAITING:
-            return tr("measuring…")
-        return (
-            tr("{words} (to be repeated)").format(words=row.words)
-            if row.name in again
-            else row.words
-        )
+            return "measuring…"
+        return f"{row.words} (to be repeated)" if row.name in again else row.words
 
     return Grid(
         len(rows),
         [
-            _words("network", tr("Network"), [row.name for row in rows]),
-            _numbers(
-                "expected", tr("Expected (ms)"), [row.expected_ms for row in rows], milliseconds
-            ),
-            _numbers("median", tr("Median (ms)"), [row.median_ms for row in rows], milliseconds),
-            _words("state", tr("State"), [state(row) for row in rows]),
+            _words("network", "Network", [row.name for row in rows]),
+            _numbers("expected", "Expected (ms)", [row.expected_ms for row in rows], milliseconds),
+            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
+            _words("state", "State", [state(row) for row in rows]),
         ],
     )
 
@@ -89,88 +82,74 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
         other: when the signature was measured that it is compared with; empty for none.
     """
     columns = [
-        _words("network", tr("Network"), [row.name for row in rows]),
-        _numbers("median", tr("Median (ms)"), [row.median_ms for row in rows], milliseconds),
-        _numbers("least", tr("Least (ms)"), [row.least_ms for row in rows], milliseconds),
+        _words("network", "Network", [row.name for row in rows]),
+        _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
+        _numbers("least", "Least (ms)", [row.least_ms for row in rows], milliseconds),
         _numbers(
             "variation",
-            tr("CV"),
+            "CV",
             [row.variation for row in rows],
             percent,
-            tr("Standard deviation of the single runs over their mean."),
+            "Standard deviation of the single runs over their mean.",
         ),
         _numbers(
             "runs",
-            tr("Runs"),
+            "Runs",
             [float(row.runs) if row.runs else None for row in rows],
             lambda count: NOTHING if count is None else f"{count:.0f}",
         ),
     ]
     if other:
         columns += [
-            _numbers(
-                "other",
-                tr("{other} (ms)").format(other=other),
-                [row.other_ms for row in rows],
-                milliseconds,
-            ),
+            _numbers("other", f"{other} (ms)", [row.other_ms for row in rows], milliseconds),
             _numbers(
                 "ratio",
-                tr("Change"),
+                "Change",
                 [row.ratio for row in rows],
                 ratio_text,
-                tr("From the signature that it is compared with to this one."),
+                "From the signature that it is compared with to this one.",
             ),
         ]
     fits = [row.fit for row in rows]
     columns += [
         _numbers(
             "others",
-            tr("From the others (ms)"),
+            "From the others (ms)",
             [fit.predicted_ms if fit else None for fit in fits],
             milliseconds,
-            tr("What the other networks of the signature tell of this one."),
+            "What the other networks of the signature tell of this one.",
         ),
         _numbers(
             "error",
-            tr("Error"),
+            "Error",
             [fit.error if fit else None for fit in fits],
             ratio_text,
-            tr("Of what the others tell: the honest estimate for networks that are not measured."),
+            "Of what the others tell: the honest estimate for networks that are not measured.",
         ),
     ]
-    columns.append(_words("verdict", tr("Verdict"), [_verdict(row) for row in rows]))
+    columns.append(_words("verdict", "Verdict", [_verdict(row) for row in rows]))
     return Grid(len(rows), columns)
 
 
 def _verdict(row: ResultRow) -> str:
     if row.excluded:
-        return tr("left out: {excluded}").format(excluded=row.excluded)
-    return (
-        tr("disagrees with the others; {words}").format(words=row.words)
-        if row.disagrees
-        else row.words
-    )
+        return f"left out: {row.excluded}"
+    return f"disagrees with the others; {row.words}" if row.disagrees else row.words
 
 
 def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
     """Return a row for each open model: predicted without the signature and with it."""
     before, after = [c.before for c in changes], [c.after for c in changes]
-    columns = [_words("model", tr("Model"), [shown(p.model) for p in after])]
+    columns = [_words("model", "Model", [shown(p.model) for p in after])]
     for key, title, predictions in (
-        ("before", tr("Before"), before),
-        ("after", tr("After"), after),
+        ("before", "Before", before),
+        ("after", "After", after),
     ):
         columns += [
-            _numbers(
-                key,
-                tr("{title} (ms)").format(title=title),
-                [p.latency_ms for p in predictions],
-                number,
-            ),
+            _numbers(key, f"{title} (ms)", [p.latency_ms for p in predictions], number),
             _words(
                 f"{key}80",
-                tr("{title}, 80 % interval (ms)").format(title=title),
+                f"{title}, 80 % interval (ms)",
                 [interval_text(p, LatencyUnit.MS) for p in predictions],
             ),
         ]
@@ -183,21 +162,18 @@ def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str])
     return Grid(
         len(records),
         [
-            _words("begun", tr("Begun"), [local_time(record.created_ns) for record in records]),
-            _words("device", tr("Device"), [name_of(record.device_id) for record in records]),
-            _words("how", tr("How"), [_how(left) for left in sessions]),
+            _words("begun", "Begun", [local_time(record.created_ns) for record in records]),
+            _words("device", "Device", [name_of(record.device_id) for record in records]),
+            _words("how", "How", [_how(left) for left in sessions]),
             _words(
                 "configuration",
-                tr("Configuration"),
+                "Configuration",
                 [configuration_text(record.configuration) for record in records],
             ),
             _words(
                 "done",
-                tr("Done"),
-                [
-                    tr("{done} of {probes}").format(done=left.done, probes=len(left.session.probes))
-                    for left in sessions
-                ],
+                "Done",
+                [f"{left.done} of {len(left.session.probes)}" for left in sessions],
             ),
         ],
     )
@@ -209,28 +185,26 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
     return Grid(
         len(records),
         [
-            _words("measured", tr("Measured"), [local_time(s.created_ns) for s in signatures]),
-            _words("device", tr("Device"), [name_of(record.device_id) for record in records]),
+            _words("measured", "Measured", [local_time(s.created_ns) for s in signatures]),
+            _words("device", "Device", [name_of(record.device_id) for record in records]),
             _words(
                 "configuration",
-                tr("Configuration"),
+                "Configuration",
                 [configuration_text(record.configuration) for record in records],
             ),
             _numbers(
                 "networks",
-                tr("Networks"),
+                "Networks",
                 [float(len(record.measurement_ids)) for record in records],
                 lambda count: NOTHING if count is None else f"{count:.0f}",
             ),
-            _words("active", tr("Active"), [tr("active") if r.active else "" for r in records]),
+            _words("active", "Active", ["active" if r.active else "" for r in records]),
             _words(
                 "adaptation",
-                tr("Adapted by"),
+                "Adapted by",
                 [adaptation_name(adaptation_of(stored)) for stored in signatures],
-                tr(
-                    "How predictions are adapted to it: by the times of its networks' operators, "
-                    "by FiLM of the network fine-tuned to it, or by a Bayesian posterior alone."
-                ),
+                "How predictions are adapted to it: by the times of its networks' operators, "
+                "by FiLM of the network fine-tuned to it, or by a Bayesian posterior alone.",
             ),
         ],
     )
@@ -249,23 +223,23 @@ def tuning_grid(rows: Sequence[ResultRow], found: Adaptations | None) -> Grid:
     return Grid(
         len(rows),
         [
-            _words("network", tr("Network"), [row.name for row in rows]),
-            _numbers("median", tr("Median (ms)"), [row.median_ms for row in rows], milliseconds),
+            _words("network", "Network", [row.name for row in rows]),
+            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
             _numbers(
                 "before",
-                tr("Error before"),
+                "Error before",
                 before,
                 ratio_text,
-                tr("Predicted from the other networks, without fine-tuning."),
+                "Predicted from the other networks, without fine-tuning.",
             ),
             _numbers(
                 "after",
-                tr("Error after"),
+                "Error after",
                 after,
                 ratio_text,
-                tr("Predicted from the other networks, FiLM fine-tuned to those alone."),
+                "Predicted from the other networks, FiLM fine-tuned to those alone.",
             ),
-            _words("nearer", tr("Nearer"), list(map(_nearer, before, after))),
+            _words("nearer", "Nearer", list(map(_nearer, before, after))),
         ],
     )
 
@@ -275,8 +249,8 @@ def _nearer(before: float | None, after: float | None) -> str:
     if before is None or after is None:
         return NOTHING
     if ratio_text(abs(after)) == ratio_text(abs(before)):
-        return tr("alike")
-    return tr("after") if abs(after) < abs(before) else tr("before")
+        return "alike"
+    return "after" if abs(after) < abs(before) else "before"
 
 
 def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -> Grid:
@@ -296,20 +270,16 @@ def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -
     return Grid(
         len(read.names),
         [
-            _words(
-                "name",
-                tr("Name in the file"),
-                [shown(m.name) or tr("(no name)") for m in read.names],
-            ),
-            _numbers("value", tr("Latency (ms)"), values_ms, milliseconds),
-            _words("means", tr("Means"), [shown(meant[m.name] or left_out) for m in read.names]),
-            _words("alike", tr("Alike"), alike),
+            _words("name", "Name in the file", [shown(m.name) or "(no name)" for m in read.names]),
+            _numbers("value", "Latency (ms)", values_ms, milliseconds),
+            _words("means", "Means", [shown(meant[m.name] or left_out) for m in read.names]),
+            _words("alike", "Alike", alike),
         ],
     )
 
 
 def _how(left: Unfinished) -> str:
-    return tr("not begun") if left.way is None else tr(left.way.value)
+    return "not begun" if left.way is None else left.way.value
 
 
 def _words(key: str, title: str, texts: Sequence[str], tip: str = "") -> Column:

@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.probing_choice import Source, TargetChoice
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError, InputError
 from predictor.services.models.ingestion import Model
 from predictor.services.probing.imports import (
@@ -146,8 +145,6 @@ def _take(
     _: TaskContext,
 ) -> Imported:
     if choice.device is None:
-        raise InputError(
-            file.name, tr("no device is chosen"), tr("choose the one it was measured on")
-        )
+        raise InputError(file.name, "no device is chosen", "choose the one it was measured on")
     taken: Taken = take_over(file, choice.device.id, choice.configuration, models, meant, store)
     return Imported(signature_id=taken.signatures[0], notes=taken.notes)

@@ -12,10 +12,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from ctm_gui.presenters.probing_choice import TargetChoice, Way
 from ctm_gui.presenters.probing_progress import duration
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Device
+from predictor.core.text import plural
 from predictor.core.wording import shown
 from predictor.services.devices.this_machine import (
     THIS_MACHINE_ID,
@@ -42,11 +42,11 @@ from predictor.services.probing.plan import (
 from predictor.services.probing.ssh import board_runner
 
 SELECTORS = {
-    "dbsel": QT_TR_NOOP("DBSel: where known devices differ"),
-    "dopt": QT_TR_NOOP("D-optimal: what is known least about"),
-    "iopt": QT_TR_NOOP("I-optimal: what tells most of the rest"),
-    "random": QT_TR_NOOP("Random"),
-    ADAPTIVE: QT_TR_NOOP("Adaptive: what teaches most next"),
+    "dbsel": "DBSel: where known devices differ",
+    "dopt": "D-optimal: what is known least about",
+    "iopt": "I-optimal: what tells most of the rest",
+    "random": "Random",
+    ADAPTIVE: "Adaptive: what teaches most next",
 }
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
@@ -87,21 +87,11 @@ class Planned:
 def plan_words(planned: Planned) -> str:
     """Say how many networks there are, how long they take, and what they are expected to bring."""
     plan, count = planned.plan, len(planned.plan.probes)
-    first = tr("%n networks", "%n network", count)
+    first = plural(count, "network")
     if plan.to_come:
-        first += tr(" first, and up to {to_come} more that are chosen by what these show").format(
-            to_come=plan.to_come
-        )
-    words = [
-        tr("{first}; expected to take {duration}.").format(
-            first=first, duration=duration(plan.expected_s)
-        )
-    ]
-    words.append(
-        tr("Between them {name} is measured to see drift.").format(
-            name=shown(plan.sentinel.network.name)
-        )
-    )
+        first += f" first, and up to {plan.to_come} more that are chosen by what these show"
+    words = [f"{first}; expected to take {duration(plan.expected_s)}."]
+    words.append(f"Between them {shown(plan.sentinel.network.name)} is measured to see drift.")
     if planned.interval is not None:
         words.append(interval_words(planned.interval, models=planned.models))
     return " ".join(words)
@@ -151,7 +141,7 @@ class ProbePlanner(QObject):
         if (choice, wish) == self._asked and self.error is None:
             return
         self._asked = (choice, wish)
-        self._forget(tr("Planning…"))
+        self._forget("Planning…")
         self._timer.start()
 
     def forget(self) -> None:
@@ -217,7 +207,7 @@ def _plan(
         device, note = choice.device, ""
     else:
         if machine is None:
-            message = tr("Measuring this machine's memory and arithmetic for the estimates…")
+            message = "Measuring this machine's memory and arithmetic for the estimates…"
             context.report(Progress(0, 1, message))
         device, note = machine or _this_machine(context.token)
     context.token.check()
@@ -249,4 +239,4 @@ def _this_machine(token: CancelToken) -> tuple[Device, str]:
     try:
         return with_measured(described, token), ""
     except HostError as error:
-        return described, tr("There are no estimates: {error}").format(error=error)
+        return described, f"There are no estimates: {error}"

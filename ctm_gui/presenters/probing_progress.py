@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ctm_gui.translation import tr
 from predictor.core.records import Measurement
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, percent, shown
@@ -182,26 +181,22 @@ class RunProgress:
         if not self.current:
             return ""
         if self.sentinel:
-            return tr("{current} once more, to see drift").format(current=shown(self.current))
-        return tr("{current}, block {block}").format(current=shown(self.current), block=self.block)
+            return f"{shown(self.current)} once more, to see drift"
+        return f"{shown(self.current)}, block {self.block}"
 
     def drift_words(self) -> str:
         """Say what the sentinel tells."""
         if self.drift is None or len(self.drift.medians_ms) < 2:
-            return tr(
-                "Drift is not known yet: the sentinel is measured first, in the middle and last."
-            )
+            return "Drift is not known yet: the sentinel is measured first, in the middle and last."
         drifted = self.drift.drift
         drift, limit = percent(drifted), percent(DRIFT_LIMIT)
         medians = ", ".join(significant(value) for value in self.drift.medians_ms)
         if drifted <= DRIFT_LIMIT:
-            return tr("No drift: the sentinel took {medians} ms, within {drift}.").format(
-                medians=medians, drift=drift
-            )
-        return tr(
-            "The sentinel took {medians} ms: a drift of {drift}, over {limit}. The "
-            "machine gets warm or other programs are at work. Pause to let it cool down."
-        ).format(medians=medians, drift=drift, limit=limit)
+            return f"No drift: the sentinel took {medians} ms, within {drift}."
+        return (
+            f"The sentinel took {medians} ms: a drift of {drift}, over {limit}. The machine "
+            "gets warm or other programs are at work. Pause to let it cool down."
+        )
 
     @property
     def drifted(self) -> bool:
@@ -252,11 +247,7 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     if not minutes:
         return f"{rest} s"
-    return (
-        tr("{minutes} min {rest} s").format(minutes=minutes, rest=rest)
-        if rest
-        else tr("{minutes} min").format(minutes=minutes)
-    )
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
 def milliseconds(value_ms: float | None) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ctm_gui.presenters.probing_choice import Way, way_of
-from ctm_gui.translation import tr
 from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
@@ -205,11 +204,7 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
     """
     found = [s for s in probing.signatures.every() if s.signature.id == signature_id]
     if not found:
-        raise InputError(
-            tr("signature {signature_id}").format(signature_id=signature_id),
-            tr("it was deleted"),
-            tr("choose another one"),
-        )
+        raise InputError(f"signature {signature_id}", "it was deleted", "choose another one")
     stored = found[0]
     session = probing.session(stored.session_id) if stored.session_id else None
     probes = session.probes if session else ()
@@ -245,9 +240,7 @@ def after_deletion(deleted: StoredSignature, probing: Probing) -> Result:
 def _row(measurement: Measurement) -> ResultRow:
     provenance = json.loads(measurement.provenance)
     samples_ns = measurement.samples_ns
-    words = provenance.get("words") or tr("imported: {statistic}").format(
-        statistic=measurement.statistic
-    )
+    words = provenance.get("words") or f"imported: {measurement.statistic}"
     return ResultRow(
         shown(str(provenance.get("network") or measurement.fingerprint[:12])),
         measurement.fingerprint,

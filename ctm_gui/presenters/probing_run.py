@@ -18,7 +18,6 @@ from ctm_gui.presenters.probing_choice import TargetChoice, Way
 from ctm_gui.presenters.probing_progress import RunProgress, Told
 from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
 from predictor.services.models.ingestion import Model
@@ -230,7 +229,7 @@ class ProbeRun(QObject):
     def _begin(self, choice: TargetChoice, find: Any) -> None:
         if self.active:
             return
-        self.choice, self.error, self.state = choice, None, tr("Preparing…")
+        self.choice, self.error, self.state = choice, None, "Preparing…"
         self._again = []
         self._active_s, self._since_s = 0.0, time.monotonic()
         self._timer.start()

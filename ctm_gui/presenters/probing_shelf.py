@@ -21,7 +21,6 @@ from ctm_gui.presenters.probing_results import (
 )
 from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.presenters.probing_undo import Deletion, Replacement
-from ctm_gui.translation import tr
 from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.models.ingestion import Model
@@ -115,28 +114,26 @@ class SignatureShelf(QObject):
     def exclude(self, signature_id: str, row: ResultRow, reason: str) -> None:
         """Leave a network out of a signature; a new one without it takes its place."""
         self._replace(
-            tr("Exclude {name}").format(name=row.name),
+            f"Exclude {row.name}",
             signature_id,
             lambda signatures: signatures.exclude(signature_id, row.measurement_id, reason),
-            tr("Left out {name}: {reason}; undo takes it in again").format(
-                name=row.name, reason=shown(reason)
-            ),
+            f"Left out {row.name}: {shown(reason)}; undo takes it in again",
         )
 
     def include(self, signature_id: str, row: ResultRow) -> None:
         """Take a network in again; a new signature with it takes the place of this one."""
         self._replace(
-            tr("Include {name}").format(name=row.name),
+            f"Include {row.name}",
             signature_id,
             lambda signatures: signatures.include(signature_id, row.measurement_id),
-            tr("Took in {name} again; that it was left out is kept").format(name=row.name),
+            f"Took in {row.name} again; that it was left out is kept",
         )
 
     def adapt(self, stored: StoredSignature, film: FilmTuning, told: str) -> None:
         """Let predictions use FiLM fine-tuned to a signature; a new one takes its place."""
         before = stored.signature.id
         self._replace(
-            tr("Fine-Tune to {device}").format(device=self.device_name(stored.signature.device_id)),
+            f"Fine-Tune to {self.device_name(stored.signature.device_id)}",
             before,
             lambda signatures: signatures.adapt(before, film),
             told,

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from PySide6.QtGui import QUndoCommand
 
-from ctm_gui.translation import tr
 from predictor.core.wording import local_time, shown
 from predictor.services.probing.sessions import StoredSignature
 from predictor.services.signatures.stored import Signatures
@@ -27,23 +26,17 @@ class Deletion(QUndoCommand):
     """Deletes a signature, and restores it."""
 
     def __init__(self, desk: Desk, stored: StoredSignature) -> None:
-        super().__init__(
-            tr("Delete signature of {device_id}").format(
-                device_id=shown(stored.signature.device_id)
-            )
-        )
+        super().__init__(f"Delete signature of {shown(stored.signature.device_id)}")
         self._desk, self._stored = desk, stored
-        self._what = tr("the signature of {time}").format(time=local_time(stored.created_ns))
+        self._what = f"the signature of {local_time(stored.created_ns)}"
 
     def redo(self) -> None:
         """Delete it."""
-        self._desk.put_away(
-            self._stored, tr("Deleted {what}; undo restores it").format(what=self._what)
-        )
+        self._desk.put_away(self._stored, f"Deleted {self._what}; undo restores it")
 
     def undo(self) -> None:
         """Restore it."""
-        self._desk.change(self._restore, tr("Restored {what}").format(what=self._what))
+        self._desk.change(self._restore, f"Restored {self._what}")
 
     def _restore(self, signatures: Signatures) -> str:
         signature = self._stored.signature
@@ -78,7 +71,7 @@ class Replacement(QUndoCommand):
 
     def undo(self) -> None:
         """Give the place back."""
-        self._desk.change(self._give_back, tr("Undone: {what}").format(what=self.text()))
+        self._desk.change(self._give_back, f"Undone: {self.text()}")
 
     def _take_place(self, signatures: Signatures) -> str:
         if self._made:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctm_gui.presenters.probing_choice import Way
 from ctm_gui.presenters.probing_results import Result
-from ctm_gui.translation import tr
+from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing.events import drift_words
@@ -25,7 +25,7 @@ from predictor.services.signatures.stored import (
 
 def signature_title(stored: StoredSignature) -> str:
     """Name a signature among others: when it was made, and whether it is fine-tuned."""
-    tuned = tr(", fine-tuned") if adaptation_of(stored) == "film" else ""
+    tuned = ", fine-tuned" if adaptation_of(stored) == "film" else ""
     return f"{local_time(stored.created_ns)}{tuned}"
 
 
@@ -36,14 +36,14 @@ def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
     configuration: Mapping[str, Any] = facts.get("configuration") or {}
     drift = facts.get("drift")
     found = [
-        (tr("Protocol"), str(facts.get("protocol") or tr("imported"))),
-        (tr("Machine"), _joined(host, ("node", "processor", "system"))),
-        (tr("Runtime"), _runtime(host, configuration)),
-        (tr("Power"), _joined(host, ("power_source", "governor"))),
-        (tr("Drift"), "" if drift is None else percent(drift)),
-        (tr("FiLM"), outdated_film_words(stored)),
-        (tr("Left out"), ", ".join(excluded_words(facts))),
-        (tr("Taken in again"), ", ".join(included_again_words(facts))),
+        ("Protocol", str(facts.get("protocol") or "imported")),
+        ("Machine", _joined(host, ("node", "processor", "system"))),
+        ("Runtime", _runtime(host, configuration)),
+        ("Power", _joined(host, ("power_source", "governor"))),
+        ("Drift", "" if drift is None else percent(drift)),
+        ("FiLM", outdated_film_words(stored)),
+        ("Left out", ", ".join(excluded_words(facts))),
+        ("Taken in again", ", ".join(included_again_words(facts))),
     ]
     return [(label, shown(words)) for label, words in found if words]
 
@@ -53,16 +53,13 @@ def fit_words(result: Result) -> str:
     if result.signature is None:
         return ""
     if not result.assessed:
-        return tr("Working out how well the networks tell of one another…")
+        return "Working out how well the networks tell of one another…"
     words, odd = errors_in_words(result.fits), result.odd
     if result.drifted:
         words = f"{drift_words(result.drift)} {words}"
     if odd:
-        words += " " + tr(
-            "%n networks disagree with the others: repeat, or exclude with a reason.",
-            "%n network disagrees with the others: repeat, or exclude with a reason.",
-            odd,
-        )
+        disagreeing = plural(odd, "network disagrees", "networks disagree")
+        words += f" {disagreeing} with the others: repeat, or exclude with a reason."
     return words
 
 
@@ -71,42 +68,30 @@ def result_words(result: Result) -> str:
     session = result.session
     if result.signature is None:
         if session is None:
-            return tr("No signature of this target is left.")
+            return "No signature of this target is left."
         if session.state is SessionState.RUNNING and result.way is Way.KIT:
-            return tr(
+            return (
                 "The kit is written. Unpack it on the machine, run python3 ctm_runner.pyz in "
                 "its folder, and import its results here."
             )
-        return tr("No network could be measured, so there is no signature; the reasons are below.")
+        return "No network could be measured, so there is no signature; the reasons are below."
     active = result.signature.signature.active
-    use = (
-        " "
-        + tr("Predictions for this target use it: {adaptation}.").format(
-            adaptation=ADAPTATIONS[adaptation_of(result.signature)]
-        )
-        if active
-        else ""
-    )
-    return tr("Signature of {time}, {state}: {counted}.{use}").format(
-        time=local_time(result.signature.created_ns),
-        state=tr("active") if active else tr("not active"),
-        counted=_counted(result),
-        use=use,
-    )
+    made = local_time(result.signature.created_ns)
+    words = f"Signature of {made}, {'' if active else 'not '}active: {_counted(result)}."
+    if active:
+        adaptation = ADAPTATIONS[adaptation_of(result.signature)]
+        words += f" Predictions for this target use it: {adaptation}."
+    return words
 
 
 def _counted(result: Result) -> str:
     measured = len(result.used)
     missing = sum(row.median_ms is None for row in result.rows)
     excluded = sum(bool(row.excluded) for row in result.rows)
-    words = tr("%n networks measured", "%n network measured", measured)
+    words = f"{plural(measured, 'network')} measured"
     if missing:
-        words += tr(", %n have no number", ", %n has no number", missing)
-    return (
-        tr("{words}, {excluded} left out").format(words=words, excluded=excluded)
-        if excluded
-        else words
-    )
+        words += f", {plural(missing, 'has', 'have')} no number"
+    return f"{words}, {excluded} left out" if excluded else words
 
 
 def ratio_text(share: float | None) -> str:

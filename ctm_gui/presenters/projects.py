@@ -10,9 +10,9 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.devices import StoreRunner
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import CancelToken
+from predictor.core.text import plural
 from predictor.core.wording import shown
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History
@@ -127,19 +127,14 @@ class ProjectExchange(QObject):
 
     def _on_exported(self, path: str, exported: Exported) -> None:
         count = len(exported.project.predictions)
-        self.told.emit(
-            tr("Wrote %n predictions to {path}", "Wrote %n prediction to {path}", count).format(
-                path=shown(path)
-            )
-        )
+        self.told.emit(f"Wrote {plural(count, 'prediction')} to {shown(path)}")
         if exported.left_out:
-            self.told.emit(
-                tr(
-                    "%n predictions were left out: their graph cannot be read",
-                    "%n prediction was left out: its graph cannot be read",
-                    exported.left_out,
-                )
+            left_out = plural(
+                exported.left_out,
+                "prediction was left out: its graph cannot be read",
+                "predictions were left out: their graph cannot be read",
             )
+            self.told.emit(left_out)
 
     def _on_opened(self, opened: OpenedProject) -> None:
         if opened.plan.open:
@@ -151,10 +146,8 @@ class ProjectExchange(QObject):
         new = sum(counts.new + counts.back for counts in plan.counts.values())
         predictions = plan.counts["predictions"]
         self.told.emit(
-            tr("Imported {path}: {new} new records, {predictions} of them predictions").format(
-                path=shown(path), new=new, predictions=predictions.new
-            )
+            f"Imported {shown(path)}: {new} new records, {predictions.new} of them predictions"
             if new or plan.conflicts
-            else tr("{path} holds nothing that is not here already").format(path=shown(path))
+            else f"{shown(path)} holds nothing that is not here already"
         )
         self.imported.emit()

@@ -9,7 +9,6 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Prediction
 from predictor.services.history.history import History
@@ -83,9 +82,9 @@ class Recorder(QObject):
     def _with_store(self, work: Callable[[History], T], _: TaskContext) -> T:
         if self._history is None:
             raise HostError(
-                tr("the store"),
-                tr("it is not open"),
-                tr("see the messages, and start again with --store"),
+                "the store",
+                "it is not open",
+                "see the messages, and start again with --store",
             )
         return work(self._history)
 

@@ -17,10 +17,10 @@ from ctm_gui.report.compose import compose
 from ctm_gui.report.marks import Pages, PageSize
 from ctm_gui.report.painting import pdf_of
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.report import Report, SectionId
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.services.history.history import History
 from predictor.services.prediction.predict import explain
@@ -143,9 +143,7 @@ class ReportDesk(QObject):
         """Have the pages painted onto paper, off the window's thread."""
         if self.draft is not None:
             pages = self.draft.pages
-            words = tr(
-                "Sent %n pages to the printer.", "Sent %n page to the printer.", len(pages.pages)
-            )
+            words = f"Sent {plural(len(pages.pages), 'page')} to the printer."
             self._run(lambda context: paint(pages, context), lambda _: self.done.emit(words))
 
     def cancel(self) -> None:
@@ -199,7 +197,7 @@ class ReportDesk(QObject):
             self._lay_out(draft.report)
 
     def _on_saved(self, path: Path, title: str, _: None) -> None:
-        self.done.emit(tr("Saved {path}").format(path=path))
+        self.done.emit(f"Saved {path}")
         request = self._request
         if request is not None:
             models = [reported.model for reported in request.models]
@@ -257,4 +255,4 @@ def _titled(report: Report, choice: ReportChoice) -> Report:
 
 def _save(report: Report, pages: Pages, path: Path, context: TaskContext) -> None:
     save_report(report, path, lambda _: pdf_of(pages, context.token, context.report))
-    context.report(Progress(1, 1, tr("Saved")))
+    context.report(Progress(1, 1, "Saved"))

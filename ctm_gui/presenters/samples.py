@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.resources import resources_dir
 
 
@@ -25,15 +24,9 @@ class Sample:
 
 
 _WORDS = {
-    "mobilenetv2-1.0-224": (
-        "MobileNetV2",
-        QT_TR_NOOP("classifies images of 224 × 224; light, for phones"),
-    ),
-    "yolov3-tiny-416": ("YOLOv3-tiny", QT_TR_NOOP("finds objects in images of 416 × 416")),
-    "distilbert-base": (
-        "DistilBERT",
-        QT_TR_NOOP("reads text; batch and length are open and can be set"),
-    ),
+    "mobilenetv2-1.0-224": ("MobileNetV2", "classifies images of 224 × 224; light, for phones"),
+    "yolov3-tiny-416": ("YOLOv3-tiny", "finds objects in images of 416 × 416"),
+    "distilbert-base": ("DistilBERT", "reads text; batch and length are open and can be set"),
 }
 
 
@@ -41,5 +34,5 @@ def samples() -> list[Sample]:
     """Return the shipped models, the lightest first."""
     folder = resources_dir() / "samples"
     return [
-        Sample(folder / f"{name}.onnx", title, tr(words)) for name, (title, words) in _WORDS.items()
+        Sample(folder / f"{name}.onnx", title, words) for name, (title, words) in _WORDS.items()
     ]

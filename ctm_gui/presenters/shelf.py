@@ -14,11 +14,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import DynamicDimension
-from predictor.core.text import printable
+from predictor.core.text import plural, printable
 from predictor.services.models.ingestion import IngestionWorker, Model
 
 
@@ -272,8 +271,8 @@ class _Removal(QUndoCommand):
     """Takes rows out of a shelf and puts them back."""
 
     def __init__(self, shelf: ModelShelf, taken: Sequence[tuple[int, ModelEntry]]) -> None:
-        what = taken[0][1].name if len(taken) == 1 else tr("%n models", "%n model", len(taken))
-        super().__init__(tr("Remove {what}").format(what=what))
+        what = taken[0][1].name if len(taken) == 1 else plural(len(taken), "model")
+        super().__init__(f"Remove {what}")
         self._shelf = shelf
         self._taken = taken
 

@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.tasks.serial import SerialWorker, Task
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.services.devices.this_machine import describe_this_machine, with_measured
@@ -42,7 +41,7 @@ class ThisMachine(QObject):
         """Describe this machine, add it, and measure what its system does not state."""
         if self.busy:
             return
-        self._show(tr("Reading what the system states…"))
+        self._show("Reading what the system states…")
         self._task = self._worker.submit(
             lambda _: describe_this_machine(), on_result=self._on_described, on_error=self._on_error
         )
@@ -53,7 +52,7 @@ class ThisMachine(QObject):
             self._task.cancel()
             self._task = None
             self._show("")
-            self._library.told.emit(tr("Measuring was cancelled; what the system states is kept"))
+            self._library.told.emit("Measuring was cancelled; what the system states is kept")
 
     def close(self) -> None:
         """Stop all work."""
@@ -61,7 +60,7 @@ class ThisMachine(QObject):
 
     def _on_described(self, device: Device) -> None:
         self._key = self._library.add(DeviceFile(device))
-        self._show(tr("Measuring matrix products and copy bandwidth, about three seconds…"))
+        self._show("Measuring matrix products and copy bandwidth, about three seconds…")
         self._task = self._worker.submit(
             lambda context: with_measured(device, context.token),
             on_result=lambda measured: self._on_measured(device, measured),

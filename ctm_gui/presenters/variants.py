@@ -13,7 +13,7 @@ import numpy as np
 
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
-from ctm_gui.translation import tr
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -97,7 +97,7 @@ def cell_lines(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit
     """
     prediction = matrix.prediction(model, target)
     if prediction.latency_ms is None:
-        return [tr("no number")]
+        return ["no number"]
     latency = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
     if model == matrix.baseline:
         return [latency, BASELINE]
@@ -123,27 +123,15 @@ def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUn
     """Return the lines that hovering over a cell shows, as plain text."""
     row = matrix.comparison.rows[matrix.cell(model, target)]
     prediction = row.prediction
-    lines = [
-        tr("{model_label} on {device_name}").format(
-            model_label=shown(row.model_label), device_name=shown(row.device_name)
-        )
-    ]
+    lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
     if prediction.latency_ms is None:
-        return "\n".join(
-            [*lines, tr("No number: {problem}").format(problem=shown(prediction.problem))]
-        )
+        return "\n".join([*lines, f"No number: {shown(prediction.problem)}"])
     lines.append(cell_lines(matrix, model, target, unit)[0])
     if prediction.low80_ms is not None:
-        lines.append(
-            tr("80 % interval: {interval} {unit}").format(
-                interval=interval_text(prediction, unit), unit=unit
-            )
-        )
+        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if model != matrix.baseline:
         name = shown(matrix.models[matrix.baseline].label)
-        lines += [
-            tr("Against {name} (80 % interval of the difference in brackets):").format(name=name)
-        ]
+        lines += [f"Against {name} (80 % interval of the difference in brackets):"]
         lines += _difference_lines(matrix, matrix.cell(model, target), unit) or [NOTHING]
         lines += _other_batch(matrix, model, target)
     return "\n".join([*lines, *row.notes])
@@ -153,11 +141,7 @@ def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
     """Say that runs over different batches are compared."""
     own = matrix.prediction(model, target).configuration.batch
     other = matrix.prediction(matrix.baseline, target).configuration.batch
-    return (
-        [tr("One run of batch {own} against one of batch {other}.").format(own=own, other=other)]
-        if own != other
-        else []
-    )
+    return [f"One run of batch {own} against one of batch {other}."] if own != other else []
 
 
 def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray:
@@ -180,12 +164,9 @@ def matrix_summary(matrix: VariantMatrix) -> str:
         _standing(matrix, model) for model in range(len(matrix.models)) if model != matrix.baseline
     ]
     if not parts or len(parts) > _MODELS_NAMED:
-        return tr("{models} on {targets} against {name}").format(
-            models=tr("%n models", "%n model", len(matrix.models)),
-            targets=tr("%n targets", "%n target", len(matrix.targets)),
-            name=name,
-        )
-    return tr("Against {name}: {listed}").format(name=name, listed="; ".join(parts))
+        models = plural(len(matrix.models), "model")
+        return f"{models} on {plural(len(matrix.targets), 'target')} against {name}"
+    return f"Against {name}: {'; '.join(parts)}"
 
 
 _MODELS_NAMED = 3
@@ -197,12 +178,8 @@ def _standing(matrix: VariantMatrix, model: int) -> str:
     known = ratios[~np.isnan(ratios)]
     name = shown(matrix.models[model].label)
     if not known.size:
-        return tr("{name} has no number").format(name=name)
+        return f"{name} has no number"
     faster = int((known < 1.0).sum())
     ends = [change_text(float(end)) for end in (known.min(), known.max())]
-    span = (
-        ends[0] if ends[0] == ends[1] else tr("{low} to {high}").format(low=ends[0], high=ends[1])
-    )
-    return tr("{name} is faster on {faster} of {size} ({span})").format(
-        name=name, faster=faster, size=known.size, span=span
-    )
+    span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    return f"{name} is faster on {faster} of {known.size} ({span})"

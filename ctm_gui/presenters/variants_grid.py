@@ -11,7 +11,6 @@ from ctm_gui.presenters.columns import count_column, number_column, text_column
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import text_ranks
 from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_on
-from ctm_gui.translation import tr
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import number, shown
 
@@ -46,21 +45,21 @@ class VariantsGrid(Grid):
         return [
             Column(
                 MARK,
-                tr("Base"),
+                "Base",
                 numeric=False,
                 text=lambda row: _CHOSEN if row == baseline else _OTHER,
                 sort_keys=lambda: (np.arange(len(models)) != baseline).astype(np.float64),
-                help=tr("A click makes the model the baseline that the others are compared with."),
+                help="A click makes the model the baseline that the others are compared with.",
             ),
-            text_column(MODEL, tr("Model"), labels),
-            count_column("macs", tr("MACs"), [int(graph.macs.sum()) for graph in sums]),
-            count_column("parameters", tr("Parameters"), [graph.parameters for graph in sums]),
+            text_column(MODEL, "Model", labels),
+            count_column("macs", "MACs", [int(graph.macs.sum()) for graph in sums]),
+            count_column("parameters", "Parameters", [graph.parameters for graph in sums]),
             *(self._of_target(target) for target in range(len(self.matrix.targets))),
         ]
 
     def _of_target(self, target: int) -> Column:
         return Column(
-            tr("target {target}").format(target=target),
+            f"target {target}",
             self.matrix.target_title(target),
             numeric=True,
             text=lambda row: "\n".join(cell_lines(self.matrix, row, target, self._unit)),
@@ -73,13 +72,13 @@ class VariantsGrid(Grid):
         rows = slice(target, None, len(self.matrix.targets))
         device = self.matrix.target_title(target).replace("\n", ", ")
         numbers = {
-            tr("latency ms"): self.matrix.latency_ms[:, target],
-            tr("difference ms"): found.difference_ms[rows],
-            tr("difference ms, low 80 %"): found.low80_ms[rows],
-            tr("difference ms, high 80 %"): found.high80_ms[rows],
-            tr("ratio"): found.ratio[rows],
-            tr("ratio, low 80 %"): found.low80_ratio[rows],
-            tr("ratio, high 80 %"): found.high80_ratio[rows],
+            "latency ms": self.matrix.latency_ms[:, target],
+            "difference ms": found.difference_ms[rows],
+            "difference ms, low 80 %": found.low80_ms[rows],
+            "difference ms, high 80 %": found.high80_ms[rows],
+            "ratio": found.ratio[rows],
+            "ratio, low 80 %": found.low80_ratio[rows],
+            "ratio, high 80 %": found.high80_ratio[rows],
         }
         return [
             number_column(f"{target} {what}", f"{device}: {what}", values)
@@ -97,11 +96,7 @@ class FastestGrid(Grid):
         def sentence(target: int) -> str:
             return fastest_on(matrix, target, budget_ms)
 
-        within = (
-            tr("Fastest")
-            if budget_ms is None
-            else tr("Fastest that meets {budget_ms} ms").format(budget_ms=number(budget_ms))
-        )
+        within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
         fastest = Column(
             "fastest",
             within,
@@ -109,4 +104,4 @@ class FastestGrid(Grid):
             text=sentence,
             sort_keys=lambda: text_ranks([sentence(t) for t in range(len(titles))]),
         )
-        super().__init__(len(titles), [text_column("device", tr("Device"), titles), fastest])
+        super().__init__(len(titles), [text_column("device", "Device", titles), fastest])

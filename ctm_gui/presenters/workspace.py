@@ -20,7 +20,6 @@ from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from ctm_gui.translation import tr
 from predictor.core.errors import CtmError
 from predictor.core.records import Precision
 from predictor.services.devices.catalogue import Catalogue
@@ -154,7 +153,7 @@ class Workspace(QObject):
         """Stop searching and reading."""
         self._finder.cancel_all()
         self.shelf.cancel_all()
-        self.messages.info(tr("Cancelled"))
+        self.messages.info("Cancelled")
         self.activity_changed.emit()
 
     def set_batch(self, batch: int | None) -> None:
@@ -232,7 +231,7 @@ class Workspace(QObject):
         self.activity_changed.emit()
 
     def _on_read(self, entry: ModelEntry) -> None:
-        self.messages.info(tr("Read {name}").format(name=entry.name))
+        self.messages.info(f"Read {entry.name}")
 
     def _on_failed(self, entry: ModelEntry) -> None:
         if entry.error is not None:
@@ -303,7 +302,7 @@ def _tell_part(context: TaskContext, comparison: Comparison) -> None:
 
 def _problem(entry: ModelEntry) -> str:
     if entry.state is ModelState.FAILED and entry.error is not None:
-        return tr("not available: {reason}").format(reason=entry.error.reason)
+        return f"not available: {entry.error.reason}"
     return ""
 
 
@@ -313,10 +312,8 @@ def _badges(comparison: Comparison) -> dict[str, tuple[str, str]]:
     for row in comparison.rows:
         prediction = row.prediction
         if prediction.basis is not None:
-            sentence = tr("The numbers are {basis} ({engine}).").format(
-                basis=prediction.basis, engine=prediction.engine
-            )
+            sentence = f"The numbers are {prediction.basis} ({prediction.engine})."
             badges[prediction.device_id] = (prediction.basis.value, sentence)
         else:
-            badges.setdefault(prediction.device_id, (tr("no number"), prediction.problem))
+            badges.setdefault(prediction.device_id, ("no number", prediction.problem))
     return badges

@@ -6,8 +6,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from ctm_gui.translation import tr
-
 
 def show_about(parent: QWidget) -> QMessageBox:
     """Show the box without blocking the window."""
@@ -16,12 +14,10 @@ def show_about(parent: QWidget) -> QMessageBox:
 
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setWindowTitle(tr("About CloserToMe"))
-    box.setText(
-        tr("Predicts how fast an ONNX model will run on hardware that is not on your desk.")
-    )
+    box.setWindowTitle("About CloserToMe")
+    box.setText("Predicts how fast an ONNX model will run on hardware that is not on your desk.")
     box.setInformativeText(versions())
-    copy = box.addButton(tr("Copy Versions"), QMessageBox.ButtonRole.ActionRole)
+    copy = box.addButton("Copy Versions", QMessageBox.ButtonRole.ActionRole)
     copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(versions()))
     box.setStandardButtons(QMessageBox.StandardButton.Close)
     box.open()

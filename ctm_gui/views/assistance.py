@@ -17,7 +17,6 @@ from ctm_gui.presenters.commands import Command
 from ctm_gui.presenters.help_pages import page_of
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import THEME, Settings
-from ctm_gui.translation import tr
 
 if TYPE_CHECKING:
     from ctm_gui.views.help_window import HelpWindow
@@ -125,7 +124,7 @@ class Assistance(QObject):
 
     def _commands(self) -> list[Command]:
         return [
-            _command(self._actions[spec.id], tr(spec.menu), tr(spec.tip))
+            _command(self._actions[spec.id], spec.menu, spec.tip)
             for spec in ACTIONS
             if spec.id != PALETTE
         ]

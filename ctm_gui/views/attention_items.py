@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.wording import percent, shown
 
 _TITLE_PX = 22
@@ -23,11 +22,8 @@ _BAR_PX = 54
 _SELECTED = 44  # alpha of the stripe behind a selected row's name
 _END = Qt.TextElideMode.ElideRight
 _MIDDLE = Qt.TextElideMode.ElideMiddle
-_TITLES = (QT_TR_NOOP("Operators look at metrics"), QT_TR_NOOP("Metrics look at operators"))
-_UNITS = (
-    QT_TR_NOOP("share of attention, each row 100 %"),
-    QT_TR_NOOP("share of attention, each column 100 %"),
-)
+_TITLES = ("Operators look at metrics", "Metrics look at operators")
+_UNITS = ("share of attention, each row 100 %", "share of attention, each column 100 %")
 _COLOURS = 1024
 _BAR_STEPS = 4
 
@@ -146,7 +142,7 @@ class MetricNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
             room = QRectF(x, rect.top(), layout.metrics * column_px, rect.height())
-            self._title(painter, room, tr(_TITLES[backward]))
+            self._title(painter, room, _TITLES[backward])
             for metric, label in enumerate(self._labels):
                 place = QRectF(x + metric * column_px, room.top(), column_px, room.height())
                 cell = self._state.cell
@@ -204,7 +200,7 @@ class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
             room = QRectF(x, rect.top() + 6, layout.metrics * column_px, rect.height() - 6)
-            self._bar(painter, room, layout.scale(backward=backward), tr(_UNITS[backward]))
+            self._bar(painter, room, layout.scale(backward=backward), _UNITS[backward])
 
     def _bar(self, painter: QPainter, room: QRectF, scale: tuple[float, float], unit: str) -> None:
         theme = self._state.theme

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.attention_items import (
     ColourBars,
     MapState,
@@ -59,7 +58,7 @@ class AttentionMap(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.rows_plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(tr("Maps of attention"))
+        self.setAccessibleName("Maps of attention")
         self.rows_plot.clicked.connect(self._clicked)
         self.rows_plot.double_clicked.connect(self._double_clicked)
         self.set_theme(LIGHT)
@@ -118,7 +117,7 @@ class AttentionMap(QWidget):
         copy.grab()
         copy.resize(copy.width(), copy.rows_plot.frame_height() + layout.height_px + 2)
         copy.grab()
-        save_plot(copy.rows_plot, path, tr("Attention between operators and metrics"))
+        save_plot(copy.rows_plot, path, "Attention between operators and metrics")
         copy.deleteLater()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -155,9 +154,7 @@ class AttentionMap(QWidget):
         self.rows_plot.set_content_height(layout.height_px)
         self._show_images()
         self.setAccessibleDescription(
-            tr("{size} rows, {metrics} metrics; the table below says the same.").format(
-                size=layout.order.size, metrics=layout.metrics
-            )
+            f"{layout.order.size} rows, {layout.metrics} metrics; the table below says the same."
         )
         self._repaint()
 

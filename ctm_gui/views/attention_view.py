@@ -27,7 +27,6 @@ from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.attention_map import AttentionMap
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
@@ -36,8 +35,8 @@ from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.prediction.predict import OperatorTable
 
-_NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick a target to see what its operators look at.")
-_NO_ATTENTION = QT_TR_NOOP(
+_NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."
+_NO_ATTENTION = (
     "This prediction is analytic: it adds up arithmetic and traffic, and nothing attends to "
     "anything. Attention is shown for predictions of the CloserToMe network, whose basis in "
     "Compare is zero-shot, probed or measured."
@@ -61,7 +60,7 @@ class AttentionView(QWidget):
         self._make_controls()
         self.map = AttentionMap()
         self._model = GridModel(Grid(0, ()), self)
-        self.table = GridView(self._model, tr("Attention"))
+        self.table = GridView(self._model, "Attention")
         self._arrange()
         self._connect()
         self.show_table(None)
@@ -78,8 +77,8 @@ class AttentionView(QWidget):
         """
         has_attention = table is not None and table.attention and table.attention.metrics
         if table is None or device is None or not table.names or not has_attention:
-            reason = shown(message) if message else tr(_NOTHING_YET)
-            self._show_nothing(reason if table is None or not table.names else tr(_NO_ATTENTION))
+            reason = shown(message) if message else _NOTHING_YET
+            self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
             return
         self._summary = AttentionSummary(table, device)
         sentences = (self._summary.blend_sentence(), self._summary.residual_sentence())
@@ -120,18 +119,18 @@ class AttentionView(QWidget):
     def _make_controls(self) -> None:
         self.pair = PairChoice()
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
+        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName(tr("Search operators"))
-        self.matches = _muted_label(tr("Matches"))
-        self.group_box = QCheckBox(tr("&Group by type"))
-        self.group_box.setToolTip(tr("One row a type of operator: the mean of what they look at."))
-        self.save_button = QPushButton(tr("S&ave…"))
-        self.save_button.setToolTip(tr("Save the maps as a picture, or their numbers as CSV."))
-        self.pairs = _muted_label(tr("What operators look mostly at"), role="heading")
-        self.weights = _muted_label(tr("Blend and residual weight"))
-        self.cell = _muted_label(tr("Cell under the cursor"))
-        self._message = _muted_label(tr("Message"), role="empty")
+        self.search_box.setAccessibleName("Search operators")
+        self.matches = _muted_label("Matches")
+        self.group_box = QCheckBox("&Group by type")
+        self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
+        self.save_button = QPushButton("S&ave…")
+        self.save_button.setToolTip("Save the maps as a picture, or their numbers as CSV.")
+        self.pairs = _muted_label("What operators look mostly at", role="heading")
+        self.weights = _muted_label("Blend and residual weight")
+        self.cell = _muted_label("Cell under the cursor")
+        self._message = _muted_label("Message", role="empty")
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
 
     def _arrange(self) -> None:
@@ -221,11 +220,7 @@ class AttentionView(QWidget):
             return np.ones(len(rows), dtype=np.bool_)
         mask = search_mask(rows.search_texts, search)
         count = int(mask.sum())
-        self.matches.setText(
-            ""
-            if count == mask.size
-            else tr("{count} of {size}").format(count=count, size=mask.size)
-        )
+        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
         return mask
 
     def _show_map(self, *_: object) -> None:
@@ -251,7 +246,7 @@ class AttentionView(QWidget):
         if isinstance(grid, AttentionGrid) and cell is not None:
             self.cell.setText(MapLayout(grid.summary, grid.rows, grid.order).sentence(cell))
         else:
-            self.cell.setText(tr("Click a cell, or move with the arrow keys, to read it."))
+            self.cell.setText("Click a cell, or move with the arrow keys, to read it.")
 
     def _operator_of(self, row: int | None) -> int | None:
         """Return the operator of a row, the slowest of a type."""

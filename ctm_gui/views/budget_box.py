@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QWidget
 
-from ctm_gui.translation import tr
 from predictor.core.units import significant
 
 _LARGEST_MS = 1e6
@@ -24,11 +23,11 @@ class BudgetBox(QDoubleSpinBox):
         super().__init__(parent)
         self.setRange(0.0, _LARGEST_MS)
         self.setDecimals(4)
-        self.setSuffix(tr(" ms"))
-        self.setSpecialValueText(tr("no budget"))
+        self.setSuffix(" ms")
+        self.setSpecialValueText("no budget")
         self.setKeyboardTracking(False)
         self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
-        self.setAccessibleName(tr("Latency budget in milliseconds; zero for none"))
+        self.setAccessibleName("Latency budget in milliseconds; zero for none")
         self.valueChanged.connect(self._tell)
 
     def set_budget_ms(self, budget_ms: float | None) -> None:

@@ -21,7 +21,6 @@ from ctm_gui.presenters.variants_desk import VariantsDesk
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.compare_tabs import CompareTabs
 from ctm_gui.views.compare_view import CompareView
@@ -173,9 +172,7 @@ class CentralViews(QObject):
         self.compare_tabs.budget_changed.connect(self._on_budget)
         self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))
         self.compare_view.row_activated.connect(self._on_row_activated)
-        self.compare_view.table.add_row_action(
-            tr("Record Measured Latency…"), self._record_measured
-        )
+        self.compare_view.table.add_row_action("Record Measured Latency…", self._record_measured)
         workspace.comparison_changed.connect(self._on_comparison)
         self._tabs.currentChanged.connect(self._show_comparison)
 

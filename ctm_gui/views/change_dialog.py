@@ -11,7 +11,6 @@ from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.change_grid import ChangeGrid
 from ctm_gui.presenters.past_rows import PastRow
 from ctm_gui.presenters.past_wording import change_summary
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
 from predictor.services.history.then_and_now import ThenAndNow
@@ -31,14 +30,14 @@ class ChangeDialog(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Then and now"))
+        self.setWindowTitle("Then and now")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(*_SIZE_PX)
         self.heading = QLabel(change_summary(entries))
         self.heading.setProperty("role", "heading")
         self.heading.setWordWrap(True)
         self._model = GridModel(ChangeGrid(entries, rows, unit), self)
-        self.table = GridView(self._model, tr("Then and now"))
+        self.table = GridView(self._model, "Then and now")
         for key, width_px in _LEAST_PX.items():
             self.table.set_least_width(key, width_px)
         self.table.fit_columns()

@@ -8,17 +8,16 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.metric_field import note_label, show_note
 from predictor.services.devices.form import CLUSTERS, ClusterFields
 
 # Field, title, width.
 _CELLS = (
-    ("name", QT_TR_NOOP("Core"), 180),
-    ("cores", QT_TR_NOOP("Cores"), 70),
-    ("clock_mhz", QT_TR_NOOP("Clock, MHz"), 96),
-    ("fp32_au_per_core", QT_TR_NOOP("FP32 FMA lanes"), 110),
+    ("name", "Core", 180),
+    ("cores", "Cores", 70),
+    ("clock_mhz", "Clock, MHz", 96),
+    ("fp32_au_per_core", "FP32 FMA lanes", 110),
 )
 
 
@@ -42,7 +41,7 @@ class ClustersEditor(QWidget):
         self._grid.setHorizontalSpacing(8)
         self._body = QWidget()
         self._body.setLayout(self._grid)
-        self.add_button = QPushButton(tr("Add a kind of core"))
+        self.add_button = QPushButton("Add a kind of core")
         self.add_button.clicked.connect(lambda: self._emit((*self._rows, ClusterFields()), ""))
         self.problem = note_label("bad")
         self.warning = note_label("warn")
@@ -69,11 +68,7 @@ class ClustersEditor(QWidget):
         for key, sentence in problems.items():
             parts = key.split(".")
             if parts[0] == CLUSTERS:
-                lines.append(
-                    tr("Row {row}: {sentence}").format(row=int(parts[1]) + 1, sentence=sentence)
-                    if len(parts) > 1
-                    else sentence
-                )
+                lines.append(f"Row {int(parts[1]) + 1}: {sentence}" if len(parts) > 1 else sentence)
         show_note(self.problem, lines)
         show_note(self.warning, warnings)
 
@@ -85,7 +80,7 @@ class ClustersEditor(QWidget):
         self.cells = []
         for column, (_name, title, _width) in enumerate(_CELLS):
             if count:
-                label = QLabel(tr(title))
+                label = QLabel(title)
                 label.setProperty("role", "muted")
                 self._grid.addWidget(label, 0, column)
         for row in range(count):
@@ -99,7 +94,7 @@ class ClustersEditor(QWidget):
             cell = FormLineEdit()
             cell.setFixedWidth(width)
             cell.setReadOnly(not editable)
-            cell.setAccessibleName(tr("{title} of row {row}").format(title=tr(title), row=row + 1))
+            cell.setAccessibleName(f"{title} of row {row + 1}")
             cell.setAcceptDrops(False)
             cell.textEdited.connect(
                 lambda text, row=row, name=name: self._on_edited(row, name, text)
@@ -108,8 +103,8 @@ class ClustersEditor(QWidget):
             cells[name] = cell
         self.cells.append(cells)
         if editable:
-            remove = QPushButton(tr("Remove"))
-            remove.setAccessibleName(tr("Remove row {row}").format(row=row + 1))
+            remove = QPushButton("Remove")
+            remove.setAccessibleName(f"Remove row {row + 1}")
             remove.clicked.connect(lambda _=False, row=row: self._remove(row))
             self._grid.addWidget(remove, row + 1, len(_CELLS))
 

@@ -14,7 +14,6 @@ from ctm_gui.presenters.prediction_run import Comparison
 from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants_desk import VariantsDesk
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.difference_view import DifferenceView
 from ctm_gui.views.matrix_view import MatrixView
@@ -62,12 +61,12 @@ class CompareTabs(QWidget):
         self.chart = chart
         self._follow(chart.set_unit, chart.set_theme, chart.set_budget_ms)
         self.bar = QTabBar()
-        self.bar.setAccessibleName(tr("Pages of Compare"))
+        self.bar.setAccessibleName("Pages of Compare")
         self.bar.setDrawBase(False)
         self.bar.setExpanding(False)
         for index, (title, tip) in enumerate(PAGES):
-            self.bar.addTab(tr(title))
-            self.bar.setTabToolTip(index, f"{tr(tip)} ({SHORTCUTS[index]})")
+            self.bar.addTab(title)
+            self.bar.setTabToolTip(index, f"{tip} ({SHORTCUTS[index]})")
         self.pages = QStackedWidget()
         self.pages.addWidget(chart)
         layout = QVBoxLayout(self)

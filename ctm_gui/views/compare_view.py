@@ -30,7 +30,6 @@ from ctm_gui.presenters.comparison_groups import GroupOrder, target_groups
 from ctm_gui.presenters.comparison_summary import summary
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
 from ctm_gui.views.save_plot import ask_and_save
@@ -38,7 +37,7 @@ from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.turns import NextTurn
 from predictor.core.units import LatencyUnit
 
-_NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick targets to compare their latency here.")
+_NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
 
 
 # Names tell the rows apart: they stay readable, and the table scrolls instead.
@@ -67,7 +66,7 @@ class CompareView(QWidget):
         self._make_controls()
         self.chart = LatencyChart()
         self._model = ComparisonModel(self)
-        self.table = GridView(self._model, tr("Predictions"))
+        self.table = GridView(self._model, "Predictions")
         self.table.details_of = self._model.details
         for key, width_px in _NAME_WIDTHS_PX.items():
             self.table.set_least_width(key, width_px)
@@ -135,23 +134,23 @@ class CompareView(QWidget):
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName(tr("Summary"))
+        self.summary.setAccessibleName("Summary")
         self.budget_box = BudgetBox()
         self.order_box = QComboBox()
-        self.order_box.addItems([tr(order.value) for order in GroupOrder])
-        self.order_box.setAccessibleName(tr("Order of the bars"))
-        self.log_box = QCheckBox(tr("Lo&g scale"))
-        self.save_button = QPushButton(tr("Save &plot…"))
+        self.order_box.addItems([order.value for order in GroupOrder])
+        self.order_box.setAccessibleName("Order of the bars")
+        self.log_box = QCheckBox("Lo&g scale")
+        self.save_button = QPushButton("Save &plot…")
         self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText(tr("Filter by model, device, vendor, runtime…"))
+        self.filter_box.setPlaceholderText("Filter by model, device, vendor, runtime…")
         self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setAccessibleName(tr("Filter"))
+        self.filter_box.setAccessibleName("Filter")
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
-        for text, box in ((tr("&Budget"), self.budget_box), (tr("So&rt bars"), self.order_box)):
+        for text, box in (("&Budget", self.budget_box), ("So&rt bars", self.order_box)):
             label = QLabel(text)
             label.setBuddy(box)
             controls.addWidget(label)
@@ -170,7 +169,7 @@ class CompareView(QWidget):
         self._parts.setStretchFactor(0, 3)
         self._parts.setStretchFactor(1, 2)
         self._parts.setSizes([600, 400])
-        self._empty = QLabel(tr(_NOTHING_YET))
+        self._empty = QLabel(_NOTHING_YET)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setProperty("role", "empty")
         self._stack = QStackedWidget()
@@ -229,9 +228,7 @@ class CompareView(QWidget):
 
     def _show_matches(self) -> None:
         shown, count = self._model.rowCount(), len(self._data)
-        self.matches.setText(
-            "" if shown == count else tr("{shown} of {count}").format(shown=shown, count=count)
-        )
+        self.matches.setText("" if shown == count else f"{shown} of {count}")
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._mask())

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.translation import tr
 from ctm_gui.views.metric_field import note_label, show_note
 from ctm_gui.views.what_if_bar import PRECISION_NAMES
 from predictor.core.records import RUNTIMES, Configuration, Precision
@@ -35,19 +34,19 @@ class ConfigurationsEditor(QWidget):
         super().__init__(parent)
         self._configurations: tuple[Configuration, ...] = ()
         self.list = QListWidget()
-        self.list.setAccessibleName(tr("Configurations"))
+        self.list.setAccessibleName("Configurations")
         self.list.setFixedHeight(_LIST_PX)
-        self.runtime = _combo(tr("Runtime"), sorted(RUNTIMES))
-        self.precision = _combo(tr("Precision"), [PRECISION_NAMES[p] for p in Precision])
+        self.runtime = _combo("Runtime", sorted(RUNTIMES))
+        self.precision = _combo("Precision", [PRECISION_NAMES[p] for p in Precision])
         self.threads = QSpinBox(minimum=0, maximum=_MAX_THREADS)
-        self.threads.setSpecialValueText(tr("all threads"))
-        self.threads.setAccessibleName(tr("Threads"))
-        self.add_button = QPushButton(tr("Add"))
-        self.add_button.setAccessibleName(tr("Add configuration"))
-        self.first_button = QPushButton(tr("Make usual"))
-        self.first_button.setToolTip(tr("Predictions use the first configuration"))
-        self.remove_button = QPushButton(tr("Remove"))
-        self.remove_button.setAccessibleName(tr("Remove configuration"))
+        self.threads.setSpecialValueText("all threads")
+        self.threads.setAccessibleName("Threads")
+        self.add_button = QPushButton("Add")
+        self.add_button.setAccessibleName("Add configuration")
+        self.first_button = QPushButton("Make usual")
+        self.first_button.setToolTip("Predictions use the first configuration")
+        self.remove_button = QPushButton("Remove")
+        self.remove_button.setAccessibleName("Remove configuration")
         self.problem = note_label("bad")
         self._arrange()
         self.add_button.clicked.connect(self._add)
@@ -66,8 +65,8 @@ class ConfigurationsEditor(QWidget):
             for number, configuration in enumerate(configurations):
                 text = configuration_text(configuration)
                 if configuration.runtime == "unknown":
-                    text = tr("runtime not known, {text}").format(text=text)
-                self.list.addItem(tr("{text}  (usual)").format(text=text) if number == 0 else text)
+                    text = f"runtime not known, {text}"
+                self.list.addItem(f"{text}  (usual)" if number == 0 else text)
             self.list.setCurrentRow(min(row, len(configurations) - 1))
         for widget in self._controls:
             widget.setVisible(editable)
@@ -108,7 +107,7 @@ class ConfigurationsEditor(QWidget):
             self.threads.value(),
         )
         if new in self._configurations:
-            self.show_problem(tr("This runtime and precision is in the list already."))
+            self.show_problem("This runtime and precision is in the list already.")
         else:
             self.edited.emit((*self._configurations, new))
 

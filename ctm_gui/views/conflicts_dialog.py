@@ -20,24 +20,17 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.projects import OpenedProject
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.wording import shown
 from predictor.services.project.imports import Choice, Conflict, Subject, always
 
 _WORDS = {
-    Choice.KEEP: QT_TR_NOOP("Keep mine"),
-    Choice.TAKE: QT_TR_NOOP("Take theirs"),
-    Choice.BOTH: QT_TR_NOOP("Keep both"),
+    Choice.KEEP: "Keep mine",
+    Choice.TAKE: "Take theirs",
+    Choice.BOTH: "Keep both",
 }
-_MARKS_BOTH = QT_TR_NOOP("Join both")
+_MARKS_BOTH = "Join both"
 _SIZE_PX = (900, 420)
-_TITLES = (
-    QT_TR_NOOP("What"),
-    QT_TR_NOOP("Which"),
-    QT_TR_NOOP("Mine"),
-    QT_TR_NOOP("Theirs"),
-    QT_TR_NOOP("Do"),
-)
+_TITLES = ("What", "Which", "Mine", "Theirs", "Do")
 _ANSWER = len(_TITLES) - 1
 
 
@@ -53,24 +46,20 @@ class ConflictsDialog(QDialog):
     def __init__(self, opened: OpenedProject, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._conflicts = opened.plan.conflicts
-        self.setWindowTitle(tr("Conflicts"))
+        self.setWindowTitle("Conflicts")
         self.resize(*_SIZE_PX)
         self.heading = QLabel(
-            tr(
-                "Things in which {project} and this store differ: {count}. Everything else is new "
-                "or the same. Nothing is written before you choose."
-            ).format(project=shown(Path(opened.path).name), count=len(self._conflicts))
+            f"Things in which {shown(Path(opened.path).name)} and this store differ: "
+            f"{len(self._conflicts)}. Everything else is new or the same. Nothing is "
+            "written before you choose."
         )
         self.heading.setWordWrap(True)
         self.boxes: list[QComboBox] = []
         self.table = self._make_table()
-        self.all_buttons = {
-            choice: QPushButton(tr("{what}: all").format(what=tr(_WORDS[choice])))
-            for choice in Choice
-        }
+        self.all_buttons = {choice: QPushButton(f"{_WORDS[choice]}: all") for choice in Choice}
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
-        self.buttons.button(kinds.Ok).setText(tr("Import"))
+        self.buttons.button(kinds.Ok).setText("Import")
         self._arrange()
         for choice, button in self.all_buttons.items():
             button.clicked.connect(lambda _=False, chosen=choice: self.choose_all(chosen))
@@ -95,8 +84,8 @@ class ConflictsDialog(QDialog):
 
     def _make_table(self) -> QTableWidget:
         table = QTableWidget(len(self._conflicts), len(_TITLES))
-        table.setHorizontalHeaderLabels([tr(title) for title in _TITLES])
-        table.setAccessibleName(tr("Conflicts"))
+        table.setHorizontalHeaderLabels(_TITLES)
+        table.setAccessibleName("Conflicts")
         table.verticalHeader().hide()
         table.horizontalHeader().setStretchLastSection(True)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -127,12 +116,8 @@ class ConflictsDialog(QDialog):
 
 def _answer_box(conflict: Conflict) -> QComboBox:
     box = QComboBox()
-    box.setAccessibleName(
-        tr("What to do about {subject} {name}").format(
-            subject=conflict.subject, name=shown(conflict.name)
-        )
-    )
+    box.setAccessibleName(f"What to do about {conflict.subject} {shown(conflict.name)}")
     for choice in conflict.choices:
         joins = conflict.subject is Subject.MARKS and choice is Choice.BOTH
-        box.addItem(tr(_MARKS_BOTH if joins else _WORDS[choice]))
+        box.addItem(_MARKS_BOTH if joins else _WORDS[choice])
     return box

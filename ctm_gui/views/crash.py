@@ -21,8 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.translation import tr
-
 _MAX_LOG_BYTES = 1_000_000
 
 
@@ -97,24 +95,22 @@ class CrashDialog(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(tr("A defect in CloserToMe"))
+        self.setWindowTitle("A defect in CloserToMe")
         self.resize(720, 420)
         label = QLabel(
-            tr(
-                "Something went wrong that should not. Your models and results are still here. "
-                "Please send this report to the developers; it holds no model data, but it may "
-                "hold names of files."
-            )
+            "Something went wrong that should not. Your models and results are still here. "
+            "Please send this report to the developers; it holds no model data, but it may "
+            "hold names of files."
         )
         label.setWordWrap(True)
         self._text = QPlainTextEdit(readOnly=True)
-        self._text.setAccessibleName(tr("Report"))
+        self._text.setAccessibleName("Report")
         self._text.setMaximumBlockCount(2000)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        copy = buttons.addButton(tr("Copy Report"), QDialogButtonBox.ButtonRole.ActionRole)
+        copy = buttons.addButton("Copy Report", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report))
         buttons.rejected.connect(self.reject)
-        where = QLabel(tr("It is also in {log_path}.").format(log_path=log_path()))
+        where = QLabel(f"It is also in {log_path()}.")
         where.setTextFormat(Qt.TextFormat.PlainText)
         where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         where.setWordWrap(True)

@@ -19,7 +19,6 @@ from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_comparison import DeviceComparisonGrid, comparison_summary
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.records import Device
 from predictor.core.wording import shown
@@ -35,8 +34,8 @@ class DeviceComparisonView(QWidget):
         self._model = GridModel(Grid(0, ()), self)
         self.title = QLabel()
         self.title.setTextFormat(Qt.TextFormat.PlainText)
-        self.other, self._typed = _searchable_box(tr("Compare with"))
-        self.table = GridView(self._model, tr("Metrics of both devices"))
+        self.other, self._typed = _searchable_box("Compare with")
+        self.table = GridView(self._model, "Metrics of both devices")
         self.summary = QLabel()
         self.summary.setProperty("role", "muted")
         self._arrange()
@@ -70,7 +69,7 @@ class DeviceComparisonView(QWidget):
     def _arrange(self) -> None:
         row = QHBoxLayout()
         row.addWidget(self.title)
-        label = QLabel(tr("compared &with"))
+        label = QLabel("compared &with")
         label.setBuddy(self.other)
         row.addWidget(label)
         row.addWidget(self.other, 1)

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.device_wording import applies
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.clusters_editor import ClustersEditor
 from ctm_gui.views.configurations_editor import ConfigurationsEditor
 from ctm_gui.views.fields import FormLineEdit, FormTextEdit
@@ -26,22 +25,22 @@ from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
 from predictor.services.devices.form import CLUSTERS, CONFIGURATIONS
 
 _GROUPS = {
-    MetricGroup.COMPUTE: QT_TR_NOOP("Compute"),
-    MetricGroup.MEMORY: QT_TR_NOOP("Memory"),
-    MetricGroup.POWER: QT_TR_NOOP("Power"),
+    MetricGroup.COMPUTE: "Compute",
+    MetricGroup.MEMORY: "Memory",
+    MetricGroup.POWER: "Power",
 }
 _TEXTS = {
-    "name": QT_TR_NOOP("Name"),
+    "name": "Name",
     "id": "Id",
-    "vendor": QT_TR_NOOP("Vendor"),
-    "system": QT_TR_NOOP("System"),
+    "vendor": "Vendor",
+    "system": "System",
 }
 _TIPS = {
-    "name": QT_TR_NOOP("What people call the device."),
-    "id": QT_TR_NOOP("Short name for --device: lower-case letters and digits joined by -, _ or ."),
-    "vendor": QT_TR_NOOP("Maker of the chip."),
-    "system": QT_TR_NOOP("What joins the units of one chip or board; empty where there is one."),
-    "notes": QT_TR_NOOP("Anything worth knowing."),
+    "name": "What people call the device.",
+    "id": "Short name for --device: lower-case letters and digits joined by -, _ or .",
+    "vendor": "Maker of the chip.",
+    "system": "What joins the units of one chip or board; empty where there is one.",
+    "notes": "Anything worth knowing.",
 }
 _CLUSTER_FAMILIES = {Family.CPU, Family.MOBILE_CPU, Family.MCU}
 _FIELDS_AT_ONCE = 2
@@ -60,7 +59,7 @@ class DeviceFormView(QScrollArea):
     def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._form = form
-        self.setAccessibleName(tr("Form of the device"))
+        self.setAccessibleName("Form of the device")
         self.fields: dict[str, MetricField] = {}
         self._layout = QVBoxLayout()
         self._layout.setContentsMargins(10, 8, 10, 10)
@@ -77,7 +76,7 @@ class DeviceFormView(QScrollArea):
         self._build_texts()
         yield
         for group, title in _GROUPS.items():
-            self._add_heading(tr(title))
+            self._add_heading(title)
             metrics = [metric for metric in METRICS if metric.group is group]
             for start in range(0, len(metrics), _FIELDS_AT_ONCE):
                 self._build_metrics(metrics[start : start + _FIELDS_AT_ONCE])
@@ -157,8 +156,8 @@ class DeviceFormView(QScrollArea):
         self.notes.setFixedHeight(_NOTES_PX)
         self.family = QComboBox()
         self.family.addItems([FAMILY_WORDS[family] for family in Family])
-        self.family.setAccessibleName(tr("Family"))
-        self.family.setToolTip(tr("Kind of compute unit; the names of the metrics follow it."))
+        self.family.setAccessibleName("Family")
+        self.family.setToolTip("Kind of compute unit; the names of the metrics follow it.")
         self._layout.addLayout(self._arrange_texts())
         self._show_texts()
         for name, field in self.texts.items():
@@ -180,14 +179,14 @@ class DeviceFormView(QScrollArea):
             )
 
     def _build_configurations(self) -> None:
-        self._add_heading(tr("Runs"))
+        self._add_heading("Runs")
         self.configurations = ConfigurationsEditor(self.widget())
         self._layout.addWidget(self.configurations)
         self._show_configurations()
         self.configurations.edited.connect(self._form.set_configurations)
 
     def _build_clusters(self) -> None:
-        self._clusters_title = self._add_heading(tr("Kinds of cores"))
+        self._clusters_title = self._add_heading("Kinds of cores")
         self.clusters = ClustersEditor(self.widget())
         self._layout.addWidget(self.clusters)
         self._show_clusters()
@@ -199,9 +198,9 @@ class DeviceFormView(QScrollArea):
         grid.setVerticalSpacing(4)
         places = (("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0))
         for name, row, column in places:
-            self._place(grid, name, tr(_TEXTS[name]), self.texts[name], (row, column))
-        self._label(grid, tr("Family"), self.family, (2, 2))
-        self._place(grid, "notes", tr("Notes"), self.notes, (6, 0), span=3)
+            self._place(grid, name, _TEXTS[name], self.texts[name], (row, column))
+        self._label(grid, "Family", self.family, (2, 2))
+        self._place(grid, "notes", "Notes", self.notes, (6, 0), span=3)
         for column in (1, 3):
             grid.setColumnStretch(column, 1)
         return grid
@@ -215,8 +214,8 @@ class DeviceFormView(QScrollArea):
         place: tuple[int, int],
         span: int = 1,
     ) -> None:
-        field.setToolTip(tr(_TIPS[name]))
-        field.setWhatsThis(tr(_TIPS[name]))
+        field.setToolTip(_TIPS[name])
+        field.setWhatsThis(_TIPS[name])
         field.setAccessibleName(title)
         self._label(grid, title, field, place, span)
         grid.addWidget(self.text_notes[name], place[0] + 1, place[1] + 1, 1, span)

@@ -6,15 +6,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.device_form import DeviceForm
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.elided_label import ElidedLabel
 from ctm_gui.views.metric_field import note_label, show_note
 from predictor.core.wording import shown
 
 _SHOWN_LINES = 3
-_SHIPPED = QT_TR_NOOP(
-    "Shipped with the program. Duplicate it to make a device of your own from it."
-)
+_SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
 
 
 class DeviceHeader(QWidget):
@@ -40,13 +37,11 @@ class DeviceHeader(QWidget):
         self.needs = note_label("warn")
         self.problems = note_label("bad")
         self.warnings = note_label("warn")
-        self.duplicate_button = _button(
-            tr("&Duplicate"), tr("Make a device of your own from this one")
-        )
-        self.save_button = _button(tr("&Save"), tr("Keep what was typed; predictions follow"))
-        self.revert_button = _button(tr("&Revert"), tr("Go back to what was saved"))
-        self.export_button = _button(tr("E&xport…"), tr("Write a device file"))
-        self.delete_button = _button(tr("De&lete"), tr("Delete this device; undo brings it back"))
+        self.duplicate_button = _button("&Duplicate", "Make a device of your own from this one")
+        self.save_button = _button("&Save", "Keep what was typed; predictions follow")
+        self.revert_button = _button("&Revert", "Go back to what was saved")
+        self.export_button = _button("E&xport…", "Write a device file")
+        self.delete_button = _button("De&lete", "Delete this device; undo brings it back")
         self._arrange()
         self.duplicate_button.clicked.connect(self.duplicate)
         self.save_button.clicked.connect(form.save)
@@ -79,7 +74,7 @@ class DeviceHeader(QWidget):
     def _show(self, *_: object) -> None:
         form = self._form
         here = form.entry is not None
-        self.name.set_full_text(shown(form.fields.name) if here else tr("No device is chosen"))
+        self.name.set_full_text(shown(form.fields.name) if here else "No device is chosen")
         own = form.editable
         for button in (self.save_button, self.revert_button, self.delete_button):
             button.setVisible(own)
@@ -96,23 +91,19 @@ class DeviceHeader(QWidget):
     def _state(self) -> str:
         form = self._form
         if not form.editable:
-            return tr(_SHIPPED)
+            return _SHIPPED
         state = (
-            tr("Your own device; changes are not saved yet.")
+            "Your own device; changes are not saved yet."
             if form.modified
-            else tr("Your own device; saved, and among the targets.")
+            else "Your own device; saved, and among the targets."
         )
-        known = tr("{count} metrics known.").format(count=len(form.fields.available))
+        known = f"{len(form.fields.available)} metrics known."
         return f"{state} {known}"
 
 
 def _at_most(lines: list[str]) -> list[str]:
     rest = len(lines) - _SHOWN_LINES
-    return (
-        [*lines[:_SHOWN_LINES], tr("and {count} more below").format(count=rest)]
-        if rest > 0
-        else lines
-    )
+    return [*lines[:_SHOWN_LINES], f"and {rest} more below"] if rest > 0 else lines
 
 
 def _button(text: str, tip: str) -> QPushButton:

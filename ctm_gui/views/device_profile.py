@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QLabel, QStyleOptionGraphicsItem, QVBoxLayout, QWi
 
 from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
@@ -21,9 +20,9 @@ _NAMES_PX = 210
 _TICKS = (
     (0, ""),
     (25, "25 %"),
-    (50, QT_TR_NOOP("median")),
+    (50, "median"),
     (75, "75 %"),
-    (100, QT_TR_NOOP("highest")),
+    (100, "highest"),
 )
 # The axis from the lowest to the highest of the family, then room for the value.
 _VALUES_SHARE = 100 / 0.62
@@ -71,7 +70,7 @@ class DeviceProfile(QWidget):
         self.title.setWordWrap(True)
         self.plot = RowPlot({"left": _Names(self)}, self)
         axis = self.plot.plot.getAxis("bottom")
-        axis.setTicks([[(share, words and tr(words)) for share, words in _TICKS]])
+        axis.setTicks([_TICKS])
         self.plot.box.setXRange(0, _VALUES_SHARE, padding=0)
         self.plot.tooltip_at = self._tooltip
         self._bars = PixelItem(self.plot.box, self._paint)
@@ -80,7 +79,7 @@ class DeviceProfile(QWidget):
         layout.setContentsMargins(8, 8, 8, 8)
         layout.addWidget(self.title)
         layout.addWidget(self.plot, 1)
-        self.setAccessibleName(tr("Profile of the device in its family"))
+        self.setAccessibleName("Profile of the device in its family")
         self.set_theme(LIGHT)
 
     def show_device(self, device: Device | None, devices: Sequence[Device]) -> None:
@@ -90,10 +89,8 @@ class DeviceProfile(QWidget):
         if device is not None:
             peers = sum(d.family is device.family and d.id != device.id for d in devices)
             self.title.setText(
-                tr(
-                    "Where each value stands among those of the other {peers} devices of the "
-                    "family {kind}, as far as they state it."
-                ).format(peers=peers, kind=FAMILY_WORDS[device.family])
+                f"Where each value stands among those of the other {peers} devices of the "
+                f"family {FAMILY_WORDS[device.family]}, as far as they state it."
             )
         self.setAccessibleDescription("; ".join(_describe(row) for row in self.rows))
         self._repaint()
@@ -128,11 +125,7 @@ class DeviceProfile(QWidget):
             painter.fillRect(bar, QColor(self.theme.series[0]))
         else:
             painter.setPen(QColor(self.theme.muted))
-            words = (
-                tr("absent")
-                if part.absent
-                else tr("under {peers} others state it").format(peers=LEAST_PEERS)
-            )
+            words = "absent" if part.absent else f"under {LEAST_PEERS} others state it"
             painter.drawText(room.adjusted(8, 0, 0, 0), side, words)
         if not part.absent:
             painter.setPen(QColor(self.theme.text))
@@ -145,14 +138,10 @@ class DeviceProfile(QWidget):
 
 def _describe(row: ProfileRow) -> str:
     """Say what a row shows."""
-    value = tr("absent") if row.absent else row.value
+    value = "absent" if row.absent else row.value
     lines = [f"{row.label}: {value}"]
     if row.percentile is not None:
-        lines.append(
-            tr("at or above {percentile:.0f} % of {peers} others").format(
-                percentile=row.percentile, peers=row.peers
-            )
-        )
+        lines.append(f"at or above {row.percentile:.0f} % of {row.peers} others")
     if row.range_text:
-        lines.append(tr("the others: {range_text}").format(range_text=row.range_text))
+        lines.append(f"the others: {row.range_text}")
     return "\n".join(lines)

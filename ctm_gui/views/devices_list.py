@@ -10,7 +10,6 @@ from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.devices_grid import DevicesGrid
 from ctm_gui.presenters.grid import search_mask
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView
 
 
@@ -26,12 +25,12 @@ class DevicesList(QWidget):
         self._library, self._form = library, form
         self.grid = self._new_grid()
         self._model = GridModel(self.grid, self)
-        self.search_box = QLineEdit(placeholderText=tr("Search devices (Ctrl+F)"))
+        self.search_box = QLineEdit(placeholderText="Search devices (Ctrl+F)")
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName(tr("Search devices"))
-        self.table = GridView(self._model, tr("Devices"))
+        self.search_box.setAccessibleName("Search devices")
+        self.table = GridView(self._model, "Devices")
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self._nothing = QLabel(tr("No device matches."))
+        self._nothing = QLabel("No device matches.")
         self._nothing.setProperty("role", "muted")
         self._nothing.hide()
         layout = QVBoxLayout(self)

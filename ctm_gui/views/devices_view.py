@@ -22,7 +22,6 @@ from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.device_comparison import DeviceComparisonView
 from ctm_gui.views.device_form import DeviceFormView
 from ctm_gui.views.device_header import DeviceHeader
@@ -32,8 +31,8 @@ from ctm_gui.views.drop_overlay import refuse_drops
 from ctm_gui.views.turns import in_turns
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
-_LATER_PAGES = {PROFILE_PAGE: QT_TR_NOOP("In its family"), COMPARISON_PAGE: QT_TR_NOOP("Compare")}
-_FILES = QT_TR_NOOP("Device files (*.json);;All (*)")
+_LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
+_FILES = "Device files (*.json);;All (*)"
 _LIST_PX, _FORM_PX = 330, 610
 
 
@@ -120,7 +119,7 @@ class DevicesView(QWidget):
 
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
-        paths, _ = QFileDialog.getOpenFileNames(self, tr("Import devices"), "", tr(_FILES))
+        paths, _ = QFileDialog.getOpenFileNames(self, "Import devices", "", _FILES)
         self.library.import_files(paths)
 
     def export_file(self) -> None:
@@ -129,7 +128,7 @@ class DevicesView(QWidget):
         if entry is None:
             return
         path, _ = QFileDialog.getSaveFileName(
-            self, tr("Export device"), tr("{id}.json").format(id=entry.device.id), tr(_FILES)
+            self, "Export device", f"{entry.device.id}.json", _FILES
         )
         if path:
             self.library.export(entry.key, path)
@@ -165,13 +164,13 @@ class DevicesView(QWidget):
         self.header = DeviceHeader(self.form)
         self.form_view = DeviceFormView(self.form)
         self.pages = QTabWidget()
-        self.pages.setAccessibleName(tr("Device"))
-        self.pages.addTab(self.form_view, tr("Form"))
+        self.pages.setAccessibleName("Device")
+        self.pages.addTab(self.form_view, "Form")
         for page, title in _LATER_PAGES.items():
             place = QWidget()
             self._places[page] = QVBoxLayout(place)
             self._places[page].setContentsMargins(0, 0, 0, 0)
-            self.pages.addTab(place, tr(title))
+            self.pages.addTab(place, title)
         column.addWidget(self.header)
         column.addWidget(self.pages, 1)
         return right
@@ -181,11 +180,11 @@ class DevicesView(QWidget):
         column = QVBoxLayout(left)
         column.setContentsMargins(8, 8, 8, 8)
         buttons = QHBoxLayout()
-        self.import_button = QPushButton(tr("&Import…"))
-        self.import_button.setToolTip(tr("Make devices from device files, ours or NeuSight's"))
-        self.detect_button = QPushButton(tr("Detect this &machine"))
+        self.import_button = QPushButton("&Import…")
+        self.import_button.setToolTip("Make devices from device files, ours or NeuSight's")
+        self.detect_button = QPushButton("Detect this &machine")
         self.detect_button.setToolTip(
-            tr("Make a device of this machine: what its system states, then what it sustains")
+            "Make a device of this machine: what its system states, then what it sustains"
         )
         for button in (self.import_button, self.detect_button):
             buttons.addWidget(button)
@@ -204,9 +203,9 @@ class DevicesView(QWidget):
         self._state.setWordWrap(True)
         bar = QProgressBar(minimum=0, maximum=0, textVisible=False)
         bar.setMaximumHeight(10)
-        bar.setAccessibleName(tr("Measuring this machine"))
-        self.cancel_button = QPushButton(tr("Cancel"))
-        self.cancel_button.setAccessibleName(tr("Stop measuring"))
+        bar.setAccessibleName("Measuring this machine")
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.setAccessibleName("Stop measuring")
         row.addWidget(bar, 1)
         row.addWidget(self.cancel_button)
         column.addWidget(self._state)

@@ -24,7 +24,6 @@ from ctm_gui.presenters.difference_grid import (
     difference_summary,
 )
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
@@ -51,10 +50,10 @@ class DifferenceView(QWidget):
         self._unit = LatencyUnit.MS
         self._target_id = ""
         self._targets_model = GridModel(Grid(0, ()), self)
-        self.targets = GridView(self._targets_model, tr("Time moved by target"))
+        self.targets = GridView(self._targets_model, "Time moved by target")
         self.targets.set_least_width("device", _DEVICE_PX)
         self._model = GridModel(Grid(0, ()), self)
-        self.table = GridView(self._model, tr("Operators of both models"))
+        self.table = GridView(self._model, "Operators of both models")
         self.table.set_least_width("name", _NAME_PX)
         self._make_controls()
         self._arrange()
@@ -98,25 +97,22 @@ class DifferenceView(QWidget):
         self.search_box.selectAll()
 
     def _make_controls(self) -> None:
-        self.first_box, self.second_box = (
-            _model_box(tr("First model")),
-            _model_box(tr("Second model")),
-        )
-        self.exchange_button = QPushButton(tr("E&xchange"))
-        self.exchange_button.setToolTip(tr("Compare the other way round."))
+        self.first_box, self.second_box = _model_box("First model"), _model_box("Second model")
+        self.exchange_button = QPushButton("E&xchange")
+        self.exchange_button.setToolTip("Compare the other way round.")
         self.change_box = QComboBox()
         for change in _CHANGES:
-            self.change_box.addItem(tr("All operators") if change is None else change.capitalize())
-        self.change_box.setAccessibleName(tr("Operators shown"))
+            self.change_box.addItem("All operators" if change is None else change.capitalize())
+        self.change_box.setAccessibleName("Operators shown")
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
+        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName(tr("Search operators of both models"))
+        self.search_box.setAccessibleName("Search operators of both models")
         self.summary = QLabel()
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName(tr("Summary of the difference"))
+        self.summary.setAccessibleName("Summary of the difference")
         self.target_label = QLabel()
         self.target_label.setTextFormat(Qt.TextFormat.PlainText)
         self.target_label.setProperty("role", "muted")
@@ -128,7 +124,7 @@ class DifferenceView(QWidget):
 
     def _arrange(self) -> None:
         choices, controls = QHBoxLayout(), QHBoxLayout()
-        for text, box in ((tr("Fi&rst"), self.first_box), (tr("Seco&nd"), self.second_box)):
+        for text, box in (("Fi&rst", self.first_box), ("Seco&nd", self.second_box)):
             label = QLabel(text)
             label.setBuddy(box)
             choices.addWidget(label)
@@ -198,9 +194,7 @@ class DifferenceView(QWidget):
             return
         target = self._target_of(found)
         if found.targets:
-            self.target_label.setText(
-                tr("Times on {name}").format(name=shown(found.targets[target].device.name))
-            )
+            self.target_label.setText(f"Times on {shown(found.targets[target].device.name)}")
         grid, old = DifferenceGrid(found, target, self._unit), self._model.grid
         if isinstance(old, DifferenceGrid):
             grid.sort(old.sort_column, descending=old.descending)

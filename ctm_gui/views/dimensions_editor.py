@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFormLayout, QLabel, QSpinBox, QWidget
 
-from ctm_gui.translation import tr
 from predictor.core.records import DynamicDimension
 from predictor.core.text import shortened
 
@@ -58,12 +57,8 @@ class DimensionsEditor(QWidget):
         for dimension in dimensions:
             box = QSpinBox(minimum=1, maximum=MAX_DIMENSION, value=dimension.value)
             name = shortened(dimension.name, 24)
-            box.setAccessibleName(tr("Dimension {name}").format(name=name))
-            box.setToolTip(
-                tr("Default {default}: {reason}").format(
-                    default=dimension.default, reason=dimension.reason
-                )
-            )
+            box.setAccessibleName(f"Dimension {name}")
+            box.setToolTip(f"Default {dimension.default}: {dimension.reason}")
             box.setAcceptDrops(False)
             box.lineEdit().setAcceptDrops(False)
             box.valueChanged.connect(lambda value, name=dimension.name: self._on_value(name, value))

@@ -15,10 +15,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 
 _MARGIN = 8
-_SENTENCE = QT_TR_NOOP("Drop models to add them")
+_SENTENCE = "Drop models to add them"
 
 
 class DropOverlay(QWidget):
@@ -35,7 +34,7 @@ class DropOverlay(QWidget):
         parent.installEventFilter(self)
         self._theme = LIGHT
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName(tr("Drop area"))
+        self.setAccessibleName("Drop area")
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:
@@ -85,12 +84,12 @@ class DropOverlay(QWidget):
 
     def _paint_sentence(self, painter: QPainter, frame: QRect) -> None:
         centred = Qt.AlignmentFlag.AlignCenter
-        words = painter.boundingRect(frame, centred, tr(_SENTENCE))
+        words = painter.boundingRect(frame, centred, _SENTENCE)
         painter.setPen(QPen(QColor(self._theme.accent), 1))
         painter.setBrush(QColor(self._theme.surface))
         painter.drawRoundedRect(words.adjusted(-24, -16, 24, 16), 8, 8)
         painter.setPen(QColor(self._theme.text))
-        painter.drawText(frame, centred, tr(_SENTENCE))
+        painter.drawText(frame, centred, _SENTENCE)
 
 
 def dropped_paths(mime: QMimeData) -> list[str]:

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.help_pages import INDEX, contents, page_text
-from ctm_gui.translation import tr
 
 _SIZE = (860, 640)
 _LIST_PX = 215
@@ -32,7 +31,7 @@ class HelpBrowser(QTextBrowser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setAccessibleName(tr("Page"))
+        self.setAccessibleName("Page")
         self.setOpenLinks(False)
         self.document().setDocumentMargin(_PAGE_MARGIN_PX)
         self.anchorClicked.connect(self.follow)
@@ -70,19 +69,19 @@ class HelpWindow(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Help"))
+        self.setWindowTitle("Help")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
         self.resize(*_SIZE)
         self.list = QListWidget()
-        self.list.setAccessibleName(tr("Pages"))
+        self.list.setAccessibleName("Pages")
         for name, title in contents():
             item = QListWidgetItem(title)
             item.setData(Qt.ItemDataRole.UserRole, name)
             self.list.addItem(item)
         self.browser = HelpBrowser()
-        self.back_button = _button(tr("&Back"), QKeySequence.StandardKey.Back)
-        self.forward_button = _button(tr("&Forward"), QKeySequence.StandardKey.Forward)
-        self.close_button = _button(tr("Close"), QKeySequence.StandardKey.Close)
+        self.back_button = _button("&Back", QKeySequence.StandardKey.Back)
+        self.forward_button = _button("&Forward", QKeySequence.StandardKey.Forward)
+        self.close_button = _button("Close", QKeySequence.StandardKey.Close)
         self._arrange()
         self._connect()
 
@@ -129,7 +128,7 @@ class HelpWindow(QDialog):
             item = self.list.item(row)
             if item.data(Qt.ItemDataRole.UserRole) == name:
                 self.list.setCurrentItem(item)
-                self.setWindowTitle(tr("Help: {text}").format(text=item.text()))
+                self.setWindowTitle(f"Help: {item.text()}")
 
 
 def _button(text: str, keys: QKeySequence.StandardKey) -> QPushButton:

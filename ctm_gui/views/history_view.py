@@ -27,7 +27,6 @@ from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import NOTHING_YET, row_details, summary, warnings
 from ctm_gui.presenters.projects import OpenedProject, ProjectExchange
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.change_dialog import ChangeDialog
 from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.drop_overlay import refuse_drops
@@ -152,10 +151,10 @@ class HistoryView(QWidget):
     def _make_table(self) -> None:
         self.summary = QLabel()
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName(tr("Summary"))
+        self.summary.setAccessibleName("Summary")
         self.warning = QLabel()
         self.warning.setProperty("role", "warn")
-        self.warning.setAccessibleName(tr("Warning"))
+        self.warning.setAccessibleName("Warning")
         for label in (self.summary, self.warning):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setWordWrap(True)
@@ -168,23 +167,19 @@ class HistoryView(QWidget):
     def _make_truth(self) -> None:
         self.plot = TruthPlot()
         self._errors = GridModel(ErrorsGrid(PastRows()), self)
-        self.errors = GridView(self._errors, tr("Errors by target"))
+        self.errors = GridView(self._errors, "Errors by target")
         self.errors.set_least_width("target", _TARGET_PX)
 
     def _make_buttons(self) -> None:
-        self.open_button = _button(
-            tr("&Open Again"), tr("Open the model with its dimensions again")
-        )
+        self.open_button = _button("&Open Again", "Open the model with its dimensions again")
         self.compare_button = _button(
-            tr("Compare with &Now"), tr("Predict the selected rows again with the present engine")
+            "Compare with &Now", "Predict the selected rows again with the present engine"
         )
         self.record_button = _button(
-            tr("&Record Measured…"), tr("Type a latency that was measured for this prediction")
+            "&Record Measured…", "Type a latency that was measured for this prediction"
         )
-        self.delete_button = _button(
-            tr("&Delete"), tr("Delete the selected rows; undo brings them back")
-        )
-        self.save_button = _button(tr("Sa&ve plot…"), tr("Save the plot as SVG or PNG"))
+        self.delete_button = _button("&Delete", "Delete the selected rows; undo brings them back")
+        self.save_button = _button("Sa&ve plot…", "Save the plot as SVG or PNG")
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
         self.progress = ProjectProgress(self.projects)
 
@@ -212,7 +207,7 @@ class HistoryView(QWidget):
         for splitter, sizes in ((truth, [420, 560]), (parts, [440, 340])):
             splitter.setChildrenCollapsible(False)
             splitter.setSizes(sizes)
-        self._empty = QLabel(tr(NOTHING_YET))
+        self._empty = QLabel(NOTHING_YET)
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setProperty("role", "empty")

@@ -24,7 +24,6 @@ from ctm_gui.presenters.latency_chart import (
     value_range,
 )
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
     BarPainter,
@@ -71,7 +70,7 @@ class LatencyChart(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.rows_plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(tr("Latency chart"))
+        self.setAccessibleName("Latency chart")
         self.rows_plot.clicked.connect(lambda _x, y: self._pick(y, self.row_selected))
         self.rows_plot.double_clicked.connect(lambda _x, y: self._pick(y, self.row_activated))
         self.rows_plot.box.sigResized.connect(self._set_range)
@@ -82,9 +81,7 @@ class LatencyChart(QWidget):
         self._state.layout, self._budget_ms = layout, budget_ms
         self._state.ruler = LabelRuler(self._state.font)
         self._value_axis.setLabel(_axis_label(layout.unit))
-        self.setAccessibleDescription(
-            tr("{count} bars; the table below says the same.").format(count=len(layout))
-        )
+        self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
         self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)
         self._set_range()
@@ -131,7 +128,7 @@ class LatencyChart(QWidget):
         copy.grab()
         copy.resize(copy.width(), copy.rows_plot.frame_height() + self._state.layout.height_px + 2)
         copy.grab()
-        save_plot(copy.rows_plot, path, tr("Predicted latency"))
+        save_plot(copy.rows_plot, path, "Predicted latency")
         copy.deleteLater()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -197,9 +194,7 @@ class LatencyChart(QWidget):
         had_text = self._state.budget_x is not None
         self._state.budget_x = float(self.budget_line.value()) if shown else None
         if self._budget_ms is not None:
-            self._state.budget_text = tr("budget {budget_ms} ms").format(
-                budget_ms=number(self._budget_ms)
-            )
+            self._state.budget_text = f"budget {number(self._budget_ms)} ms"
         if had_text != shown:
             self._legend.fit()
 
@@ -245,8 +240,4 @@ class LatencyChart(QWidget):
 
 
 def _axis_label(unit: LatencyUnit) -> str:
-    return (
-        tr("Frames per second")
-        if unit is LatencyUnit.FPS
-        else tr("Latency ({unit})").format(unit=unit)
-    )
+    return "Frames per second" if unit is LatencyUnit.FPS else f"Latency ({unit})"

@@ -12,7 +12,6 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.widths import shared_widths
-from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import (
     PADDING_PX,
     ChartState,
@@ -123,11 +122,11 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
 
         marks: list[tuple[str, Callable[[QRectF], None]]] = []
         if layout.over.any():
-            marks.append((tr("over budget"), over))
+            marks.append(("over budget", over))
         if not np.isnan(layout.bounds).all():
-            marks.append((tr("bound"), bound))
+            marks.append(("bound", bound))
         if not np.isnan(layout.lows).all():
-            marks.append((tr("80 % interval"), interval))
+            marks.append(("80 % interval", interval))
         if not np.isnan(layout.predicted).all():
-            marks.append((tr("predicted, where measured"), predicted))
+            marks.append(("predicted, where measured", predicted))
         return marks

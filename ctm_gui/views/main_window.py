@@ -21,7 +21,6 @@ from ctm_gui.actions import build_actions
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import LIGHT, Theme, ThemeChoice
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
 from ctm_gui.views.drop_overlay import DropOverlay
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
 _LEFT_WIDTH = 340
 # A folder of models changes the list once a model.
 _REMEMBER_DELAY_MS = 200
-_STANDS_IN = QT_TR_NOOP("All numbers are estimates of the roofline engine.")
+_STANDS_IN = "All numbers are estimates of the roofline engine."
 
 
 class MainWindow(QMainWindow):
@@ -91,7 +90,7 @@ class MainWindow(QMainWindow):
         self.recent_menu = RecentMenu(settings, self)
         self._models_timer = QTimer(self, singleShot=True, interval=_REMEMBER_DELAY_MS)
         self._models_timer.timeout.connect(self._remember_models)
-        self.setWindowTitle(tr("CloserToMe"))
+        self.setWindowTitle("CloserToMe")
         self._arrange()
         self.assistance = Assistance(self, self.tabs, self.actions_by_id, settings, workspace)
         fill_menus(self.menuBar(), self.actions_by_id, self.recent_menu, remembered_theme(settings))
@@ -120,16 +119,16 @@ class MainWindow(QMainWindow):
         """Ask for model files."""
         paths, _ = QFileDialog.getOpenFileNames(
             self,
-            tr("Open models"),
+            "Open models",
             self._settings.get(table.FOLDER),
-            tr("ONNX models (*.onnx);;All (*)"),
+            "ONNX models (*.onnx);;All (*)",
         )
         self.open_paths(paths)
 
     def open_folder(self) -> None:
         """Ask for a folder of models."""
         folder = QFileDialog.getExistingDirectory(
-            self, tr("Open a folder of models"), self._settings.get(table.FOLDER)
+            self, "Open a folder of models", self._settings.get(table.FOLDER)
         )
         if folder:
             self.open_paths([folder])
@@ -239,9 +238,9 @@ class MainWindow(QMainWindow):
         self.first_view = FirstView(self.workspace.shelf)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName(tr("Views"))
+        self.tabs.setAccessibleName("Views")
         for index, title in enumerate(TITLES):
-            self.tabs.addTab(QWidget() if index else self.first_view, tr(title))
+            self.tabs.addTab(QWidget() if index else self.first_view, title)
         self._panels = splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
         self.noticed = Noticed(self.tabs)
@@ -255,7 +254,7 @@ class MainWindow(QMainWindow):
         names = [title.lower() for title in TITLES]
         self._session = Session(self, self.tabs, names, splitters, self._settings)
         self.setCentralWidget(self._body)
-        bar = QToolBar(tr("What if"), movable=False)
+        bar = QToolBar("What if", movable=False)
         bar.setObjectName("what_if")
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         bar.addWidget(self.what_if_bar)
@@ -316,7 +315,7 @@ class MainWindow(QMainWindow):
 
     def _show_engine(self) -> None:
         problem = self.workspace.comparison.engine_problem
-        self.noticed.say(f"{problem} {tr(_STANDS_IN)}" if problem else "")
+        self.noticed.say(f"{problem} {_STANDS_IN}" if problem else "")
 
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)

@@ -21,7 +21,6 @@ from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.variants import VariantMatrix, fastest_models, matrix_summary
 from ctm_gui.presenters.variants_grid import MARK, MODEL, FastestGrid, VariantsGrid
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.variant_delegate import VariantDelegate
@@ -51,12 +50,12 @@ class MatrixView(QWidget):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._model = VariantsModel(self)
-        self.table = GridView(self._model, tr("Models by targets"))
+        self.table = GridView(self._model, "Models by targets")
         self.table.set_least_width(MODEL, _MODEL_PX)
         self._delegate = VariantDelegate(self)
         self.table.setItemDelegate(self._delegate)
         self._fastest_model = GridModel(Grid(0, ()), self)
-        self.fastest = GridView(self._fastest_model, tr("Fastest within the budget"))
+        self.fastest = GridView(self._fastest_model, "Fastest within the budget")
         self._make_controls()
         self._arrange()
         self._connect()
@@ -94,20 +93,20 @@ class MatrixView(QWidget):
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName(tr("Summary of the matrix"))
+        self.summary.setAccessibleName("Summary of the matrix")
         self.budget_box = BudgetBox()
-        self.baseline_button = QPushButton(tr("Ma&ke Baseline"))
+        self.baseline_button = QPushButton("Ma&ke Baseline")
         self.baseline_button.setToolTip(
-            tr("Compare the others with the current model; a click on its circle does the same.")
+            "Compare the others with the current model; a click on its circle does the same."
         )
         self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText(tr("Filter models…"))
+        self.filter_box.setPlaceholderText("Filter models…")
         self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setAccessibleName(tr("Filter models"))
+        self.filter_box.setAccessibleName("Filter models")
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
-        label = QLabel(tr("&Budget"))
+        label = QLabel("&Budget")
         label.setBuddy(self.budget_box)
         controls.addWidget(label)
         controls.addWidget(self.budget_box)

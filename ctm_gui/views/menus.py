@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 
 from ctm_gui.actions import ACTIONS, MENUS
 from ctm_gui.theme import ThemeChoice
-from ctm_gui.translation import tr
 
 
 def fill_menus(
@@ -25,7 +24,7 @@ def fill_menus(
     """
     themes = QActionGroup(bar)
     for title in MENUS:
-        menu = bar.addMenu(tr(title))
+        menu = bar.addMenu(title)
         group: str | None = None
         for spec in (spec for spec in ACTIONS if spec.menu == title):
             if group not in {None, spec.group}:

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.messages import Level, Message, MessageLog
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.keys import add_keys
 
 
@@ -27,10 +26,10 @@ class MessageList(QWidget):
         super().__init__(parent)
         self._log = log
         self._theme = LIGHT
-        heading = QLabel(tr("Messages"))
+        heading = QLabel("Messages")
         heading.setProperty("role", "heading")
         self._list = QListWidget()
-        self._list.setAccessibleName(tr("Messages"))
+        self._list.setAccessibleName("Messages")
         self._list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         self._list.setWordWrap(True)
         self._follows = True
@@ -38,12 +37,12 @@ class MessageList(QWidget):
         bar.valueChanged.connect(self._follow)
         bar.rangeChanged.connect(self._keep_at_end)
         add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
-        copy = QPushButton(tr("Copy"))
-        copy.setToolTip(tr("Copy the selected messages, or all"))
-        copy.setAccessibleName(tr("Copy messages"))
+        copy = QPushButton("Copy")
+        copy.setToolTip("Copy the selected messages, or all")
+        copy.setAccessibleName("Copy messages")
         copy.clicked.connect(self.copy)
-        clear = QPushButton(tr("Clear"))
-        clear.setAccessibleName(tr("Clear messages"))
+        clear = QPushButton("Clear")
+        clear.setAccessibleName("Clear messages")
         clear.clicked.connect(log.clear)
         header = QHBoxLayout()
         header.addWidget(heading)

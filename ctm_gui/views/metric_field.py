@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from ctm_gui.presenters.device_wording import metric_help
-from ctm_gui.translation import tr
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.metric_labels import metric_label
@@ -43,7 +42,7 @@ class MetricField(QWidget):
         self.unit = QLabel(metric.unit, self)
         self.unit.setProperty("role", "muted")
         self.source = FormLineEdit(self)
-        self.source.setPlaceholderText(tr("Source: document and publisher, or address"))
+        self.source.setPlaceholderText("Source: document and publisher, or address")
         self.problem = note_label("bad", self)
         self.warning = note_label("warn", self)
         self._arrange()
@@ -58,9 +57,9 @@ class MetricField(QWidget):
         self._family = family
         label, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
         self.available.setText(label.replace("&", "&&"))
-        self.available.setAccessibleName(tr("{label} is known").format(label=label))
+        self.available.setAccessibleName(f"{label} is known")
         self.value.setAccessibleName(f"{label} {self._metric.unit}".strip())
-        self.source.setAccessibleName(tr("Source of {label}").format(label=label))
+        self.source.setAccessibleName(f"Source of {label}")
         for widget in (self.available, self.value, self.unit):
             widget.setToolTip(text)
             widget.setWhatsThis(text)
@@ -89,7 +88,7 @@ class MetricField(QWidget):
 
     def _placeholder(self, *, available: bool) -> str:
         unit = self._metric.unit
-        return range_text(self._metric).removesuffix(unit).strip() if available else tr("not known")
+        return range_text(self._metric).removesuffix(unit).strip() if available else "not known"
 
     def _arrange(self) -> None:
         layout = QGridLayout(self)

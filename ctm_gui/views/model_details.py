@@ -8,9 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf
-from ctm_gui.translation import tr
 from ctm_gui.views.dimensions_editor import DimensionsEditor
-from predictor.core.text import shortened
+from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes
 
 _SHOWN_INPUTS = 4
@@ -23,11 +22,11 @@ class ModelDetails(QWidget):
         super().__init__(parent)
         self._shelf = shelf
         self._entry: ModelEntry | None = None
-        self._error = _text_label("bad", tr("Why the model could not be read"))
-        self._facts = _text_label("muted", tr("About the model"))
+        self._error = _text_label("bad", "Why the model could not be read")
+        self._facts = _text_label("muted", "About the model")
         self._progress = QProgressBar(minimum=0, maximum=0, textVisible=False)
         self._progress.setMaximumHeight(8)
-        self._progress.setAccessibleName(tr("Reading the model"))
+        self._progress.setAccessibleName("Reading the model")
         self.dimensions = DimensionsEditor()
         self.dimensions.value_changed.connect(self._on_dimension)
         layout = QVBoxLayout(self)
@@ -46,11 +45,9 @@ class ModelDetails(QWidget):
 
     def _build_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        self._cancel = self._button(tr("Cancel"), tr("Stop reading this model"), self._shelf.cancel)
-        self._retry = self._button(
-            tr("Try Again"), tr("Read the file again"), self._shelf.read_again
-        )
-        self._dismiss = self._button(tr("Dismiss"), tr("Take it off the list"), self._remove)
+        self._cancel = self._button("Cancel", "Stop reading this model", self._shelf.cancel)
+        self._retry = self._button("Try Again", "Read the file again", self._shelf.read_again)
+        self._dismiss = self._button("Dismiss", "Take it off the list", self._remove)
         for button in (self._cancel, self._retry, self._dismiss):
             row.addWidget(button)
         row.addStretch(1)
@@ -111,21 +108,13 @@ def _facts(entry: ModelEntry) -> str:
         for info in model.inputs[:_SHOWN_INPUTS]
     ]
     if len(model.inputs) > _SHOWN_INPUTS:
-        lines.append(
-            tr("and %n more inputs", "and %n more input", len(model.inputs) - _SHOWN_INPUTS)
-        )
+        lines.append(f"and {plural(len(model.inputs) - _SHOWN_INPUTS, 'more input')}")
     opsets = ", ".join(
-        f"{shortened(domain, 20)} {version}"
-        if domain
-        else tr("opset {version}").format(version=version)
+        f"{shortened(domain, 20)} {version}" if domain else f"opset {version}"
         for domain, version in sorted(model.opsets.items())
     )
-    lines.append(
-        tr("{opsets} · {size} of weights").format(
-            opsets=opsets, size=format_bytes(model.graph.weights_total_bytes)
-        )
-    )
+    lines.append(f"{opsets} · {format_bytes(model.graph.weights_total_bytes)} of weights")
     if model.producer:
-        lines.append(tr("from {producer}").format(producer=shortened(model.producer, 40)))
+        lines.append(f"from {shortened(model.producer, 40)}")
     lines.extend(shortened(note, 160) for note in model.notes[:3])
     return "\n".join(lines)

@@ -20,12 +20,11 @@ from PySide6.QtWidgets import (
 from ctm_gui.models.models_list import ModelsListModel, facts
 from ctm_gui.presenters.shelf import ModelShelf
 from ctm_gui.theme import Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.keys import add_keys
 from ctm_gui.views.model_delegate import ModelDelegate
 from ctm_gui.views.model_details import ModelDetails
 
-EMPTY_TEXT = QT_TR_NOOP("Drop .onnx files or folders here,\nor press Ctrl+O")
+EMPTY_TEXT = "Drop .onnx files or folders here,\nor press Ctrl+O"
 
 
 class ModelsPanel(QWidget):
@@ -41,7 +40,7 @@ class ModelsPanel(QWidget):
         super().__init__(parent)
         self._shelf = shelf
         self._model = ModelsListModel(shelf, self)
-        self._heading = QLabel(tr("Models"))
+        self._heading = QLabel("Models")
         self._heading.setProperty("role", "heading")
         self._list = self._build_list()
         self._empty = self._build_empty()
@@ -94,9 +93,9 @@ class ModelsPanel(QWidget):
     def _build_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
         add = QToolButton()
-        add.setText(tr("Open…"))
-        add.setAccessibleName(tr("Open models"))
-        add.setToolTip(tr("Open .onnx files (Ctrl+O)"))
+        add.setText("Open…")
+        add.setAccessibleName("Open models")
+        add.setToolTip("Open .onnx files (Ctrl+O)")
         add.clicked.connect(self.open_requested)
         row.addWidget(self._heading)
         row.addStretch(1)
@@ -104,7 +103,7 @@ class ModelsPanel(QWidget):
         return row
 
     def _build_empty(self) -> QLabel:
-        label = QLabel(tr(EMPTY_TEXT))
+        label = QLabel(EMPTY_TEXT)
         label.setProperty("role", "empty")
         label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         label.setWordWrap(True)
@@ -113,7 +112,7 @@ class ModelsPanel(QWidget):
     def _build_list(self) -> QListView:
         view = QListView()
         view.setModel(self._model)
-        view.setAccessibleName(tr("Models"))
+        view.setAccessibleName("Models")
         view.setSelectionMode(QListView.SelectionMode.ExtendedSelection)
         view.setUniformItemSizes(True)
         view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
@@ -140,7 +139,7 @@ class ModelsPanel(QWidget):
 
     def _on_rows_changed(self) -> None:
         count = len(self._shelf.entries)
-        self._heading.setText(tr("Models ({count})").format(count=count) if count else tr("Models"))
+        self._heading.setText(f"Models ({count})" if count else "Models")
         self._stack.setCurrentWidget(self._list if count else self._empty)
         self._show_details()
 
@@ -175,9 +174,9 @@ class ModelsPanel(QWidget):
         entry = self._shelf.entries[row]
         menu = QMenu(self)
         actions: list[tuple[str, bool, object]] = [
-            (tr("Read Again"), not entry.pending, lambda: self._shelf.read_again(row)),
-            (tr("Cancel"), entry.pending, lambda: self._shelf.cancel(row)),
-            (tr("Remove"), not entry.pending, self.remove_selected),
+            ("Read Again", not entry.pending, lambda: self._shelf.read_again(row)),
+            ("Cancel", entry.pending, lambda: self._shelf.cancel(row)),
+            ("Remove", not entry.pending, self.remove_selected),
         ]
         for text, enabled, callback in actions:
             action = QAction(text, menu, enabled=enabled)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from ctm_gui.translation import tr
-
 
 class Noticed(QWidget):
     """A widget with room for a notice above it."""
@@ -17,7 +15,7 @@ class Noticed(QWidget):
         self.notice.setTextFormat(Qt.TextFormat.PlainText)
         self.notice.setWordWrap(True)
         self.notice.setProperty("role", "notice")
-        self.notice.setAccessibleName(tr("Notice"))
+        self.notice.setAccessibleName("Notice")
         self.notice.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard

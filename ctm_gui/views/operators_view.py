@@ -23,7 +23,6 @@ from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
 from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import ask_and_save, save_plot
 from ctm_gui.views.share_delegate import LEAST_PX, ShareDelegate
@@ -34,7 +33,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction.predict import OperatorTable
 
-_NOTHING_YET = QT_TR_NOOP("Drop an ONNX model and tick a target to see where its time goes.")
+_NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
 
 
 class OperatorsView(QWidget):
@@ -54,7 +53,7 @@ class OperatorsView(QWidget):
         self._type: int | None = None
         self._make_controls()
         self._model = OperatorsModel(self)
-        self.table = GridView(self._model, tr("Operators"))
+        self.table = GridView(self._model, "Operators")
         self.table.set_least_width(SHARE, LEAST_PX)
         self._shares = ShareDelegate(self)
         self.strip = TypeStrip()
@@ -75,7 +74,7 @@ class OperatorsView(QWidget):
         self._device = device
         if table is None or not table.names:
             self._summary = None
-            self._message.setText(shown(message) if message else tr(_NOTHING_YET))
+            self._message.setText(shown(message) if message else _NOTHING_YET)
             self._stack.setCurrentWidget(self._message)
             self._set_filter_enabled(enabled=False)
             return
@@ -115,27 +114,27 @@ class OperatorsView(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
-        save_plot(self.strip.plot, path, tr("Time by operator type"))
+        save_plot(self.strip.plot, path, "Time by operator type")
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText(tr("Search name or type (Ctrl+F)"))
+        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName(tr("Search operators"))
+        self.search_box.setAccessibleName("Search operators")
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
-        self.hide_box = QCheckBox(tr("H&ide views and fused"))
-        self.hide_box.setToolTip(tr("Leave out operators that take no time of their own."))
+        self.hide_box = QCheckBox("H&ide views and fused")
+        self.hide_box.setToolTip("Leave out operators that take no time of their own.")
         self.type_button = QPushButton()
-        self.type_button.setAccessibleName(tr("All types"))
-        self.type_button.setToolTip(tr("Show all types again."))
+        self.type_button.setAccessibleName("All types")
+        self.type_button.setToolTip("Show all types again.")
         self.type_button.hide()
         self.totals = QLabel()
         self.totals.setTextFormat(Qt.TextFormat.PlainText)
         self.totals.setProperty("role", "muted")
         self.totals.setWordWrap(True)
-        self.totals.setAccessibleName(tr("Totals"))
+        self.totals.setAccessibleName("Totals")
         self._message = QLabel()
         self._message.setTextFormat(Qt.TextFormat.PlainText)
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -149,11 +148,11 @@ class OperatorsView(QWidget):
             controls.addWidget(widget)
         self._copy = copy_button(self.table)
         controls.addWidget(self._copy)
-        self.save_button = QPushButton(tr("Save &plot…"))
+        self.save_button = QPushButton("Save &plot…")
         controls.addWidget(self.save_button)
-        self.node_data_button = QPushButton(tr("&Node data…"))
+        self.node_data_button = QPushButton("&Node data…")
         self.node_data_button.setToolTip(
-            tr("Save latency and share of every operator for Google's Model Explorer.")
+            "Save latency and share of every operator for Google's Model Explorer."
         )
         controls.addWidget(self.node_data_button)
         self._parts = QWidget()
@@ -177,7 +176,7 @@ class OperatorsView(QWidget):
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
         self.save_button.clicked.connect(
-            lambda: ask_and_save(self, tr("operator types"), self.save_plot)
+            lambda: ask_and_save(self, "operator types", self.save_plot)
         )
         self.node_data_button.clicked.connect(self._ask_for_node_data)
         self._model.layoutChanged.connect(self._show_totals)
@@ -222,13 +221,9 @@ class OperatorsView(QWidget):
         self.type_button.setVisible(self._type is not None)
         if self._type is not None:
             label = times[self._type].label.replace("&", "&&")
-            self.type_button.setText(tr("Type: {label} ✕").format(label=label))
+            self.type_button.setText(f"Type: {label} ✕")
         count = int(mask.sum())
-        self.matches.setText(
-            ""
-            if count == mask.size
-            else tr("{count} of {size}").format(count=count, size=mask.size)
-        )
+        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
         self._show_totals()
 
     def _show_totals(self, *_: object) -> None:
@@ -241,9 +236,7 @@ class OperatorsView(QWidget):
 
     def _ask_for_node_data(self) -> None:
         name = f"{Path(self.pair.model_box.currentText()).stem or 'operators'}.json"
-        chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("Save node data"), name, tr("JSON (*.json)")
-        )
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save node data", name, "JSON (*.json)")
         if chosen:
             path = Path(chosen)
             self.node_data_asked.emit(path if path.suffix else path.with_suffix(".json"))

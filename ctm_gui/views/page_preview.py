@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 from ctm_gui.presenters.page_images import PageImages
 from ctm_gui.report.marks import Pages
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 
 _GAP_PX = 16
 _ZOOMS = (0.25, 4.0)
@@ -32,7 +31,7 @@ class PagePreview(QAbstractScrollArea):
         self._theme = LIGHT
         self.images = PageImages(self)
         self.images.painted.connect(self.viewport().update)
-        self.setAccessibleName(tr("Preview of the pages"))
+        self.setAccessibleName("Preview of the pages")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().valueChanged.connect(self._tell_page)
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
-from ctm_gui.translation import tr
 from predictor.core.wording import shown
 
 
@@ -22,10 +21,10 @@ class PairChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.model_box, self.target_box = _choice_box(tr("Model")), _choice_box(tr("Target"))
+        self.model_box, self.target_box = _choice_box("Model"), _choice_box("Target")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        for text, box in ((tr("&Model"), self.model_box), (tr("Ta&rget"), self.target_box)):
+        for text, box in (("&Model", self.model_box), ("Ta&rget", self.target_box)):
             label = QLabel(text)
             label.setBuddy(box)
             layout.addWidget(label)

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.commands import Command, matching
-from ctm_gui.translation import tr
 
 _WIDTH_PX, _ROWS = 560, 12
 _LIST_KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
@@ -38,11 +37,11 @@ class CommandPalette(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(tr("Commands"))
+        self.setWindowTitle("Commands")
         self._commands = commands
         self._run = run
-        self.edit = QLineEdit(placeholderText=tr("Type what you want to do"))
-        self.edit.setAccessibleName(tr("Command"))
+        self.edit = QLineEdit(placeholderText="Type what you want to do")
+        self.edit.setAccessibleName("Command")
         self.edit.setClearButtonEnabled(True)
         self.list = _list()
         self.tip = QLabel()
@@ -89,7 +88,7 @@ class CommandPalette(QDialog):
     def _tell_current(self, *_: object) -> None:
         command = self._current()
         if command is None:
-            self.tip.setText(tr("No command has all these words."))
+            self.tip.setText("No command has all these words.")
         else:
             self.tip.setText(command.tip or command.text)
         said = "" if command is None else f"{command.menu}: {command.text}"
@@ -109,7 +108,7 @@ class CommandPalette(QDialog):
 
 def _list() -> QTreeWidget:
     made = QTreeWidget()
-    made.setAccessibleName(tr("Commands"))
+    made.setAccessibleName("Commands")
     made.setColumnCount(2)
     made.setHeaderHidden(True)
     made.setRootIsDecorated(False)

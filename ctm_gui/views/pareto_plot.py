@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 from ctm_gui.presenters.pareto import TradeOff, point_details
 from ctm_gui.presenters.pareto_axes import axis_ranges, nearest_point
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
@@ -50,7 +49,7 @@ class ParetoPlot(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.canvas)
-        self.setAccessibleName(tr("Latency against score"))
+        self.setAccessibleName("Latency against score")
         self.set_theme(LIGHT)
 
     def show_trade_off(self, found: TradeOff) -> None:
@@ -58,17 +57,12 @@ class ParetoPlot(QWidget):
         self._found = found
         plot = self.canvas.getPlotItem()
         rate = found.unit is LatencyUnit.FPS
-        plot.setLabel(
-            "bottom",
-            tr("Frames per second") if rate else tr("Latency ({unit})").format(unit=found.unit),
-        )
+        plot.setLabel("bottom", "Frames per second" if rate else f"Latency ({found.unit})")
         plot.setLabel("left", found.score_name)
         plot.getAxis("left").enableAutoSIPrefix(False)
         plot.getAxis("bottom").enableAutoSIPrefix(False)
         placed = int(found.is_placed.sum())
-        self.setAccessibleDescription(
-            tr("{placed} models; the table beside it says the same.").format(placed=placed)
-        )
+        self.setAccessibleDescription(f"{placed} models; the table beside it says the same.")
         self._set_ranges()
 
     def set_log(self, *, log: bool) -> None:
@@ -98,7 +92,7 @@ class ParetoPlot(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
-        save_plot(self, path, tr("Latency against score"))
+        save_plot(self, path, "Latency against score")
 
     def model_at(self, point: QPointF) -> int | None:
         """Return the model whose point lies at a point of the canvas."""

@@ -24,7 +24,6 @@ from ctm_gui.presenters.pareto_axes import prefers_log_axis
 from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants import VariantMatrix
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.pareto_plot import ParetoPlot
 from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
@@ -56,7 +55,7 @@ class ParetoView(QWidget):
         self._budget_ms: float | None = None
         self._scaled = False
         self._model = ScoresModel(self)
-        self.table = GridView(self._model, tr("Scores of the models"))
+        self.table = GridView(self._model, "Scores of the models")
         self.table.set_least_width("model", _MODEL_PX)
         self.table.set_least_width(SCORE, _SCORE_PX)
         self.table.setEditTriggers(_TRIGGERS)
@@ -108,25 +107,25 @@ class ParetoView(QWidget):
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName(tr("Summary of the plot"))
+        self.summary.setAccessibleName("Summary of the plot")
         self.target_box = QComboBox()
-        self.target_box.setAccessibleName(tr("Target of the plot"))
+        self.target_box.setAccessibleName("Target of the plot")
         self.target_box.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.target_box.setMinimumContentsLength(24)
         self.name_box = QLineEdit(self._scores.name)
-        self.name_box.setAccessibleName(tr("What the scores are"))
-        self.name_box.setToolTip(tr("What the scores are: accuracy, mAP, word error rate."))
+        self.name_box.setAccessibleName("What the scores are")
+        self.name_box.setToolTip("What the scores are: accuracy, mAP, word error rate.")
         self.name_box.setMaximumWidth(160)
-        self.higher_box = QCheckBox(tr("Higher is &better"))
+        self.higher_box = QCheckBox("Higher is &better")
         self.higher_box.setChecked(self._scores.higher_is_better)
-        self.log_box = QCheckBox(tr("&Log scale"))
-        self.save_button = QPushButton(tr("Save &plot…"))
+        self.log_box = QCheckBox("&Log scale")
+        self.save_button = QPushButton("Save &plot…")
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
-        for text, box in ((tr("Ta&rget"), self.target_box), (tr("S&core"), self.name_box)):
+        for text, box in (("Ta&rget", self.target_box), ("S&core", self.name_box)):
             label = QLabel(text)
             label.setBuddy(box)
             controls.addWidget(label)

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QLineEdit, QWidget
 
 from ctm_gui.presenters.past_rows import PERIODS, PastFilter, PastRows
-from ctm_gui.translation import tr
 from predictor.core.records import Basis
 from predictor.core.wording import NOTHING, shown
 
@@ -27,23 +26,23 @@ class PastFilterBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText(tr("Filter by model, device, engine, tag, note…"))
+        self.search_box.setPlaceholderText("Filter by model, device, engine, tag, note…")
         self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName(tr("Filter"))
-        self.model_box = _box(tr("Model"), tr("All models"))
-        self.device_box = _box(tr("Device"), tr("All devices"))
-        self.basis_box = _box(tr("Basis"), tr("Every basis"))
-        self.tag_box = _box(tr("Tag"), tr("All tags"))
-        self.period_box = _box(tr("Time"), "")
-        self.measured_box = QCheckBox(tr("&Measured only"))
+        self.search_box.setAccessibleName("Filter")
+        self.model_box = _box("Model", "All models")
+        self.device_box = _box("Device", "All devices")
+        self.basis_box = _box("Basis", "Every basis")
+        self.tag_box = _box("Tag", "All tags")
+        self.period_box = _box("Time", "")
+        self.measured_box = QCheckBox("&Measured only")
         self.matches = QLabel()
         self.matches.setProperty("role", "muted")
         for basis in Basis:
             self.basis_box.addItem(basis.value, basis.value)
-        self.basis_box.addItem(tr("no number"), NOTHING)
+        self.basis_box.addItem("no number", NOTHING)
         self.period_box.clear()
         for words, days in PERIODS:
-            self.period_box.addItem(tr(words), days)
+            self.period_box.addItem(words, days)
         self._arrange()
         self._connect()
 
@@ -68,11 +67,7 @@ class PastFilterBar(QWidget):
 
     def show_matches(self, shown_count: int, count: int) -> None:
         """Say how many rows of how many are shown."""
-        self.matches.setText(
-            ""
-            if shown_count == count
-            else tr("{shown_count} of {count}").format(shown_count=shown_count, count=count)
-        )
+        self.matches.setText("" if shown_count == count else f"{shown_count} of {count}")
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""

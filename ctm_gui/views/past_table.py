@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
 
 from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.past_grid import TAGS
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import GridView
 
 
@@ -25,17 +24,17 @@ class PastTable(GridView):
     delete = Signal()
 
     def __init__(self, model: PastModel, parent: QWidget | None = None) -> None:
-        super().__init__(model, tr("Predictions of the past"), parent)
+        super().__init__(model, "Predictions of the past", parent)
         self.setEditTriggers(
             QAbstractItemView.EditTrigger.EditKeyPressed
             | QAbstractItemView.EditTrigger.DoubleClicked
         )
         for key, width_px in (("model", 150), ("device", 180), (TAGS, 90), ("note", 110)):
             self.set_least_width(key, width_px)
-        self.open_action = self._add(tr("Open Again"), self.reopen)
-        self._add(tr("Compare with Now"), self.compare)
-        self.record_action = self._add(tr("Record Measured Latency…"), self.record)
-        delete = self._add(tr("Delete"), self.delete)
+        self.open_action = self._add("Open Again", self.reopen)
+        self._add("Compare with Now", self.compare)
+        self.record_action = self._add("Record Measured Latency…", self.record)
+        delete = self._add("Delete", self.delete)
         delete.setShortcut(QKeySequence.StandardKey.Delete)
 
     @property

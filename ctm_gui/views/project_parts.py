@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.projects import ProjectExchange
-from ctm_gui.translation import tr
 from predictor.core.progress import Progress
 from predictor.core.wording import shown
 
@@ -39,13 +38,13 @@ class ProjectButton(QToolButton):
     ) -> None:
         super().__init__(parent)
         self._projects, self._tag = projects, tag
-        self.setText(tr("Project"))
-        self.setToolTip(tr("Give predictions, signatures and devices to a colleague as one file"))
+        self.setText("Project")
+        self.setToolTip("Give predictions, signatures and devices to a colleague as one file")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
-        menu.addAction(tr("Export All…"), self.export_all)
+        menu.addAction("Export All…", self.export_all)
         self.export_action = menu.addAction("", self.export_tagged)
-        menu.addAction(tr("Import…"), self.import_file)
+        menu.addAction("Import…", self.import_file)
         menu.aboutToShow.connect(self._name_tag)
         self.setMenu(menu)
         projects.busy_changed.connect(lambda: self.setEnabled(not projects.busy))
@@ -60,13 +59,13 @@ class ProjectButton(QToolButton):
 
     def import_file(self) -> None:
         """Ask for a project and take it over."""
-        path, _ = QFileDialog.getOpenFileName(self, tr("Import project"), "", _files())
+        path, _ = QFileDialog.getOpenFileName(self, "Import project", "", _files())
         if path:
             self._projects.open(path)
 
     def _export(self, tag: str) -> None:
         name = f"{tag or 'project'}{_SUFFIX}"
-        path, _ = QFileDialog.getSaveFileName(self, tr("Export project"), name, _files())
+        path, _ = QFileDialog.getSaveFileName(self, "Export project", name, _files())
         if path:
             whole = path if Path(path).suffix else f"{path}{_SUFFIX}"
             self._projects.export(whole, [tag] if tag else [])
@@ -75,9 +74,9 @@ class ProjectButton(QToolButton):
         tag = self._tag()
         self.export_action.setEnabled(bool(tag))
         self.export_action.setText(
-            tr("Export Those with the Tag {tag}…").format(tag=shown(tag).replace("&", "&&"))
+            f"Export Those with the Tag {shown(tag).replace('&', '&&')}…"
             if tag
-            else tr("Export Those with a Tag… (choose it above)")
+            else "Export Those with a Tag… (choose it above)"
         )
 
 
@@ -91,9 +90,9 @@ class ProjectProgress(QWidget):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(_BAR_PX)
-        self._bar.setAccessibleName(tr("Project"))
-        self.cancel_button = QPushButton(tr("Cancel"))
-        self.cancel_button.setAccessibleName(tr("Stop writing or reading the project"))
+        self._bar.setAccessibleName("Project")
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.setAccessibleName("Stop writing or reading the project")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._text)
@@ -116,4 +115,4 @@ class ProjectProgress(QWidget):
 
 
 def _files() -> str:
-    return tr("CloserToMe projects (*{suffix});;All (*)").format(suffix=_SUFFIX)
+    return f"CloserToMe projects (*{_SUFFIX});;All (*)"

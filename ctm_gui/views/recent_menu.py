@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
-from ctm_gui.translation import tr
 from predictor.core.text import shortened
 
 _SHOWN_CHARACTERS = 80
@@ -19,7 +18,7 @@ class RecentMenu(QMenu):
     path_chosen = Signal(str)
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Open &Recent"), parent)
+        super().__init__("Open &Recent", parent)
         self._settings = settings
         self.aboutToShow.connect(self._fill)
 
@@ -32,9 +31,9 @@ class RecentMenu(QMenu):
             action.triggered.connect(lambda _, path=path: self.path_chosen.emit(path))
         if recent:
             self.addSeparator()
-            self.addAction(tr("Clear List")).triggered.connect(self._forget)
+            self.addAction("Clear List").triggered.connect(self._forget)
         else:
-            self.addAction(tr("No file yet")).setEnabled(False)
+            self.addAction("No file yet").setEnabled(False)
 
     def _forget(self) -> None:
         self._settings.set(table.RECENT, [])

@@ -30,23 +30,22 @@ from ctm_gui.report.painting import QT_SIZES, paint_page
 from ctm_gui.report.typeface import register_fonts
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.theme import Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.page_preview import PagePreview
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.report import SectionId
 
 SECTION_WORDS: dict[SectionId, str] = {
-    SectionId.SUMMARY: QT_TR_NOOP("&Summary"),
-    SectionId.COMPARISON: QT_TR_NOOP("&Comparison"),
-    SectionId.MODELS: QT_TR_NOOP("&Models"),
-    SectionId.OPERATORS: QT_TR_NOOP("&Operators"),
-    SectionId.ATTENTION: QT_TR_NOOP("&Attention"),
-    SectionId.DEVICES: QT_TR_NOOP("&Devices"),
-    SectionId.PROBING: QT_TR_NOOP("Pro&bing"),
-    SectionId.SETTINGS: QT_TR_NOOP("What-&ifs"),
-    SectionId.METHODS: QT_TR_NOOP("Me&thods and limits"),
-    SectionId.VERSIONS: QT_TR_NOOP("&Versions"),
+    SectionId.SUMMARY: "&Summary",
+    SectionId.COMPARISON: "&Comparison",
+    SectionId.MODELS: "&Models",
+    SectionId.OPERATORS: "&Operators",
+    SectionId.ATTENTION: "&Attention",
+    SectionId.DEVICES: "&Devices",
+    SectionId.PROBING: "Pro&bing",
+    SectionId.SETTINGS: "What-&ifs",
+    SectionId.METHODS: "Me&thods and limits",
+    SectionId.VERSIONS: "&Versions",
 }
 _KINDS = "PDF (*.pdf);;Markdown (*.md);;JSON (*.json)"
 _SIZE = (1080, 820)
@@ -67,7 +66,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.desk = desk
         self._folder = folder
-        self.setWindowTitle(tr("Report"))
+        self.setWindowTitle("Report")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
         self.resize(*_SIZE)
         register_fonts()
@@ -101,7 +100,7 @@ class ReportDialog(QDialog):
     def save(self) -> None:
         """Ask for a file and write it."""
         name = str(Path(self._folder) / "report.pdf")
-        chosen, kind = QFileDialog.getSaveFileName(self, tr("Save report"), name, _KINDS)
+        chosen, kind = QFileDialog.getSaveFileName(self, "Save report", name, _KINDS)
         if not chosen:
             return
         path = Path(chosen)
@@ -126,18 +125,18 @@ class ReportDialog(QDialog):
     def _make_choices(self) -> None:
         self.section_boxes: dict[SectionId, QCheckBox] = {}
         for section, words in SECTION_WORDS.items():
-            box = QCheckBox(tr(words))
+            box = QCheckBox(words)
             box.setChecked(True)
             box.toggled.connect(self._choose)
             self.section_boxes[section] = box
         self.size_box = QComboBox()
-        self.size_box.setAccessibleName(tr("Page size"))
+        self.size_box.setAccessibleName("Page size")
         for size in PageSize:
             self.size_box.addItem(size.label, size)
         self.size_box.currentIndexChanged.connect(self._choose)
         self.title_box = QLineEdit()
-        self.title_box.setAccessibleName(tr("Title"))
-        self.title_box.setPlaceholderText(tr("automatic"))
+        self.title_box.setAccessibleName("Title")
+        self.title_box.setPlaceholderText("automatic")
         self.title_box.setMaxLength(200)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._choose)
@@ -147,33 +146,33 @@ class ReportDialog(QDialog):
         self.words = QLabel()
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setWordWrap(True)
-        self.words.setAccessibleName(tr("Result"))
+        self.words.setAccessibleName("Result")
         self.page_words = QLabel()
         self.page_words.setProperty("role", "muted")
         self.bar = QProgressBar()
-        self.bar.setAccessibleName(tr("Progress"))
+        self.bar.setAccessibleName("Progress")
         self.bar.setTextVisible(False)
-        self.cancel_button = _button(tr("Cancel"), self.desk.cancel)
-        self.save_button = _button(tr("Sav&e…"), self.save, QKeySequence.StandardKey.Save)
+        self.cancel_button = _button("Cancel", self.desk.cancel)
+        self.save_button = _button("Sav&e…", self.save, QKeySequence.StandardKey.Save)
         self.save_button.setDefault(True)
-        self.print_button = _button(tr("&Print…"), self.print, QKeySequence.StandardKey.Print)
-        self.close_button = _button(tr("Close"), self.close)
+        self.print_button = _button("&Print…", self.print, QKeySequence.StandardKey.Print)
+        self.close_button = _button("Close", self.close)
         self.zoom_out_button = _button("−", self.preview.zoom_out, QKeySequence.StandardKey.ZoomOut)
-        self.zoom_out_button.setAccessibleName(tr("Zoom out"))
+        self.zoom_out_button.setAccessibleName("Zoom out")
         self.zoom_in_button = _button("+", self.preview.zoom_in, QKeySequence.StandardKey.ZoomIn)
-        self.zoom_in_button.setAccessibleName(tr("Zoom in"))
-        self.fit_button = _button(tr("&Fit Width"), self.preview.fit, "Ctrl+0")
+        self.zoom_in_button.setAccessibleName("Zoom in")
+        self.fit_button = _button("&Fit Width", self.preview.fit, "Ctrl+0")
         self.preview.page_changed.connect(self._show_page)
 
     def _arrange(self) -> None:
-        sections = QGroupBox(tr("Sections"))
+        sections = QGroupBox("Sections")
         column = QVBoxLayout(sections)
         for box in self.section_boxes.values():
             column.addWidget(box)
-        paper = QGroupBox(tr("Paper"))
+        paper = QGroupBox("Paper")
         grid = QGridLayout(paper)
         for row, (words, field) in enumerate(
-            ((tr("Si&ze:"), self.size_box), (tr("Tit&le:"), self.title_box))
+            (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))
         ):
             name = QLabel(words)
             name.setBuddy(field)
@@ -234,13 +233,11 @@ class ReportDialog(QDialog):
         there = {section.id for section in draft.report.sections} if draft else set()
         for section, box in self.section_boxes.items():
             box.setEnabled(section in there)
-            box.setToolTip("" if section in there else tr("There is nothing to say of it here."))
+            box.setToolTip("" if section in there else "There is nothing to say of it here.")
 
     def _show_page(self, number: int) -> None:
         count = self.preview.count
-        self.page_words.setText(
-            tr("Page {number} of {count}").format(number=number, count=count) if count else ""
-        )
+        self.page_words.setText(f"Page {number} of {count}" if count else "")
 
     def _show_progress(self, progress: Progress) -> None:
         self.bar.setRange(0, max(progress.total, 1))
@@ -265,15 +262,13 @@ def print_pages(printer: QPrinter, pages: Pages, context: TaskContext) -> None:
     """
     painter = QPainter()
     if not painter.begin(printer):
-        raise HostError(
-            tr("the printer"), tr("it takes no pages"), tr("choose another printer or save as PDF")
-        )
+        raise HostError("the printer", "it takes no pages", "choose another printer or save as PDF")
     scale = printer.resolution() / UNITS_PER_INCH
     try:
         painter.scale(scale, scale)
         for place, page in enumerate(pages.pages):
             context.token.check()
-            context.report(Progress(place, len(pages.pages), tr("Printing")))
+            context.report(Progress(place, len(pages.pages), "Printing"))
             if place:
                 printer.newPage()
             paint_page(painter, page)

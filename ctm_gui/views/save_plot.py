@@ -15,7 +15,6 @@ from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from ctm_gui.translation import tr
 from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
 
@@ -51,9 +50,7 @@ def ask_and_save(
         save: saves the plot by the path's ending; may raise HostError.
         kinds: formats to offer.
     """
-    chosen, kind = QFileDialog.getSaveFileName(
-        parent, tr("Save plot"), f"{name}.svg", ";;".join(kinds)
-    )
+    chosen, kind = QFileDialog.getSaveFileName(parent, "Save plot", f"{name}.svg", ";;".join(kinds))
     if not chosen:
         return
     path = Path(chosen)
@@ -88,7 +85,7 @@ def _written(parent: QWidget, path: Path, parts: Iterator[str]) -> Iterator[None
 
 
 def _say_failed(parent: QWidget, error: HostError) -> None:
-    QMessageBox.warning(parent, tr("The plot was not saved"), str(error))
+    QMessageBox.warning(parent, "The plot was not saved", str(error))
 
 
 def save_plot(plot: Plot, path: Path, title: str) -> None:
@@ -114,8 +111,8 @@ def _write(path: Path, data: bytes) -> None:
     except OSError as error:
         raise HostError(
             str(path),
-            tr("the plot could not be written: {reason}").format(reason=error.strerror or error),
-            tr("choose a folder that you may write to"),
+            f"the plot could not be written: {error.strerror or error}",
+            "choose a folder that you may write to",
         ) from error
 
 

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.settings import TABLE, AnySetting, Settings
-from ctm_gui.translation import tr
 from predictor.core.text import printable
 
 _WIDTH_PX = 580
@@ -37,7 +36,7 @@ class SettingsDialog(QDialog):
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(tr("Settings"))
+        self.setWindowTitle("Settings")
         self._settings = settings
         self.editors: dict[str, QWidget] = {}
         form = QFormLayout()
@@ -46,7 +45,7 @@ class SettingsDialog(QDialog):
             self._add(form, setting)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.defaults_button = buttons.addButton(
-            tr("Restore Defaults"), QDialogButtonBox.ButtonRole.ResetRole
+            "Restore Defaults", QDialogButtonBox.ButtonRole.ResetRole
         )
         self.defaults_button.clicked.connect(self.restore_defaults)
         self.defaults_button.setAutoDefault(False)  # Enter in a field is not meant for it
@@ -54,11 +53,7 @@ class SettingsDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.addLayout(form)
         layout.addStretch(1)
-        layout.addWidget(
-            _words(
-                tr("The settings are kept in {path}.").format(path=printable(str(settings.path)))
-            )
-        )
+        layout.addWidget(_words(f"The settings are kept in {printable(str(settings.path))}."))
         layout.addWidget(buttons)
         self.resize(_WIDTH_PX, layout.heightForWidth(_WIDTH_PX))
 
@@ -70,7 +65,7 @@ class SettingsDialog(QDialog):
     def _add(self, form: QFormLayout, setting: AnySetting) -> None:
         editor = make_editor(setting)
         self.editors[setting.key] = editor
-        label, words = tr(setting.label), tr(setting.help)
+        label, words = setting.label, setting.help
         editor.setAccessibleName(label)
         editor.setAccessibleDescription(words)
         show_value(editor, self._settings.get(setting))  # type: ignore[misc]
@@ -97,14 +92,14 @@ def make_editor(setting: AnySetting) -> QWidget:
     if setting.choices:
         box = QComboBox()
         for value, words in setting.choices:
-            box.addItem(tr(words), value)
+            box.addItem(words, value)
         return box
     if isinstance(setting.default, bool):
         return QCheckBox()
     number = QSpinBox() if isinstance(setting.default, int) else QDoubleSpinBox()
     number.setRange(0, setting.largest)  # type: ignore[arg-type]  # whole where it counts
     number.setSuffix(f" {setting.unit}" if setting.unit else "")
-    number.setSpecialValueText(tr(setting.none))
+    number.setSpecialValueText(setting.none)
     return number
 
 

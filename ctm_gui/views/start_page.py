@@ -17,10 +17,9 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.samples import Sample, samples
-from ctm_gui.translation import QT_TR_NOOP, tr
 
 _WIDTH_PX = 620
-_STEPS = QT_TR_NOOP(
+_STEPS = (
     "CloserToMe says how fast it will run on the targets that are ticked at the left: the latency, "
     "why, and how sure that is. Nothing leaves this machine."
 )
@@ -45,18 +44,18 @@ class StartPage(QScrollArea):
         self.setProperty("role", "page")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName(tr("Start"))
-        self.open_button = QPushButton(tr("Open Models…"))
-        self.open_button.setToolTip(tr("Ctrl+O"))
+        self.setAccessibleName("Start")
+        self.open_button = QPushButton("Open Models…")
+        self.open_button.setToolTip("Ctrl+O")
         self.open_button.clicked.connect(self.open_requested)
-        self.folder_button = QPushButton(tr("Open a Folder…"))
-        self.folder_button.setToolTip(tr("Ctrl+Shift+O"))
+        self.folder_button = QPushButton("Open a Folder…")
+        self.folder_button.setToolTip("Ctrl+Shift+O")
         self.folder_button.clicked.connect(self.folder_requested)
-        self.help_button = QPushButton(tr("How to Begin"))
-        self.help_button.setToolTip(tr("F1"))
+        self.help_button = QPushButton("How to Begin")
+        self.help_button.setToolTip("F1")
         self.help_button.clicked.connect(self.help_requested)
         self.sample_buttons: list[QPushButton] = []
-        self.all_button = QPushButton(tr("Compare All Three"))
+        self.all_button = QPushButton("Compare All Three")
         self.setWidget(self._build())
 
     def _build(self) -> QWidget:
@@ -65,15 +64,15 @@ class StartPage(QScrollArea):
         column = QVBoxLayout(body)
         column.setSpacing(12)
         column.addStretch(2)
-        column.addWidget(_words(tr("Drop an ONNX model on this window"), "title"))
-        column.addWidget(_words(tr(_STEPS), "muted"))
+        column.addWidget(_words("Drop an ONNX model on this window", "title"))
+        column.addWidget(_words(_STEPS, "muted"))
         row = QHBoxLayout()
         for button in (self.open_button, self.folder_button, self.help_button):
             row.addWidget(button)
         row.addStretch(1)
         column.addLayout(row)
         column.addSpacing(16)
-        column.addWidget(_words(tr("Or try a model that ships with the program"), "heading"))
+        column.addWidget(_words("Or try a model that ships with the program", "heading"))
         column.addLayout(self._build_samples(samples()))
         column.addStretch(3)
         centred = QHBoxLayout(page)

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QW
 from ctm_gui.presenters.messages import Level, Message
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.elided_label import ElidedLabel
+from predictor.core.text import plural
 
 # A progress bar that gets a value paints at once; many files a second need no such haste.
 _DELAY_MS = 50
@@ -32,18 +32,18 @@ class StatusLine(QWidget):
         self._asked = 0
         self._since = 0.0
         self.message = ElidedLabel()
-        self.message.setAccessibleName(tr("Last message"))
+        self.message.setAccessibleName("Last message")
         self._progress = QProgressBar(textVisible=False)
         self._progress.setFixedSize(120, 10)
-        self._progress.setAccessibleName(tr("Reading models"))
-        self._cancel = QPushButton(tr("Cancel"))
+        self._progress.setAccessibleName("Reading models")
+        self._cancel = QPushButton("Cancel")
         self._cancel.setFlat(True)
-        self._cancel.setAccessibleName(tr("Stop reading models"))
+        self._cancel.setAccessibleName("Stop reading models")
         self._cancel.clicked.connect(workspace.cancel_all)
         self.counts = QLabel()
         self.counts.setProperty("role", "muted")
-        self.counts.setAccessibleName(tr("Counts"))
-        self.messages_button = QPushButton(tr("Messages"))
+        self.counts.setAccessibleName("Counts")
+        self.messages_button = QPushButton("Messages")
         self.messages_button.setFlat(True)
         self.messages_button.clicked.connect(self.messages_requested)
         layout = QHBoxLayout(self)
@@ -90,7 +90,7 @@ class StatusLine(QWidget):
     def _show_errors(self) -> None:
         errors = self._workspace.messages.error_count
         self.messages_button.setText(
-            tr("Messages (%n errors)", "Messages (%n error)", errors) if errors else tr("Messages")
+            f"Messages ({plural(errors, 'error')})" if errors else "Messages"
         )
 
     def _show_activity_soon(self) -> None:
@@ -114,22 +114,18 @@ class StatusLine(QWidget):
     def _counts_text(self, pending: int) -> str:
         comparison = self._workspace.comparison
         if self._workspace.searching:
-            return tr("Searching folders…")
+            return "Searching folders…"
         if pending:
             done = self._asked - pending
             left = time_left(time.monotonic() - self._since, done, pending)
-            reading = tr("Reading {number} of {count}…").format(number=done + 1, count=self._asked)
+            reading = f"Reading {done + 1} of {self._asked}…"
             return f"{reading} {left}".rstrip()
         models = len(self._workspace.shelf.entries)
         targets = len(self._workspace.selection.selected_ids)
-        counts = [tr("%n models", "%n model", models), tr("%n targets", "%n target", targets)]
+        counts = [plural(models, "model"), plural(targets, "target")]
         if comparison.predicted:
             counts.append(
-                tr(
-                    "%n predictions in {milliseconds:.0f} ms",
-                    "%n prediction in {milliseconds:.0f} ms",
-                    comparison.predicted,
-                ).format(milliseconds=comparison.seconds * 1e3)
+                f"{plural(comparison.predicted, 'prediction')} in {comparison.seconds * 1e3:.0f} ms"
             )
         return " · ".join(counts)
 
@@ -138,4 +134,4 @@ def time_left(elapsed_s: float, done: int, pending: int) -> str:
     """Say how long the rest takes at the rate so far; nothing while that is a guess or short."""
     if not done or elapsed_s < _TELL_AFTER_S:
         return ""
-    return tr("about {seconds} s left").format(seconds=math.ceil(elapsed_s / done * pending))
+    return f"about {math.ceil(elapsed_s / done * pending)} s left"

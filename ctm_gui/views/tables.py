@@ -29,7 +29,6 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton,
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.translation import tr
 from ctm_gui.views.cell_delegate import CellDelegate
 from ctm_gui.views.column_fit import ColumnFit
 from ctm_gui.views.tooltips import as_tooltip
@@ -82,9 +81,9 @@ class GridView(QTableView):
         self.setAlternatingRowColors(True)
         self.setTabKeyNavigation(False)
         self._set_headers()
-        self.copy_csv = self._action(tr("Copy as CSV"), self.copy_as_csv)
+        self.copy_csv = self._action("Copy as CSV", self.copy_as_csv)
         self.copy_csv.setShortcut(QKeySequence.StandardKey.Copy)
-        self.copy_markdown = self._action(tr("Copy as Markdown"), self.copy_as_markdown)
+        self.copy_markdown = self._action("Copy as Markdown", self.copy_as_markdown)
         self.copy_markdown.setShortcut(QKeySequence("Ctrl+Shift+C"))
         self.doubleClicked.connect(self._activate)
         self.selectionModel().selectionChanged.connect(self._tell_selection)
@@ -318,8 +317,8 @@ def _rows_a_turn(grid: Grid) -> int:
 def copy_button(table: GridView) -> QToolButton:
     """Return a button whose menu copies from ``table``."""
     button = QToolButton()
-    button.setText(tr("Copy"))
-    button.setToolTip(tr("Copy the selected rows; all rows shown where none is selected."))
+    button.setText("Copy")
+    button.setToolTip("Copy the selected rows; all rows shown where none is selected.")
     button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     button.addActions([table.copy_csv, table.copy_markdown])
     return button

@@ -7,7 +7,6 @@ from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.translation import tr
 from predictor.core.records import Device
 from predictor.core.wording import configuration_text
 
@@ -18,17 +17,15 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     favourite = device.id in selection.favourites
     menu.addAction(
-        tr("Remove from Favourites") if favourite else tr("Add to Favourites"),
+        "Remove from Favourites" if favourite else "Add to Favourites",
         lambda: selection.set_favourite(device.id, favourite=not favourite),
     )
-    choices = menu.addMenu(tr("Configuration"))
+    choices = menu.addMenu("Configuration")
     group = QActionGroup(choices)
     chosen = selection.configuration_of(device)
     for number, configuration in enumerate(device.configurations):
         words = configuration_text(configuration)
-        action = choices.addAction(
-            tr("{words} (usual)").format(words=words) if number == 0 else words
-        )
+        action = choices.addAction(f"{words} (usual)" if number == 0 else words)
         action.setCheckable(True)
         action.setChecked(configuration == chosen)
         group.addAction(action)

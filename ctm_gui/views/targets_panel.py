@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.models.targets_tree import Column, TargetsTreeModel
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.translation import tr
 from ctm_gui.views.target_menu import target_menu
 
 _BASIS_WIDTH = 76
@@ -44,7 +43,7 @@ class TargetsPanel(QWidget):
         self.search_box = self._build_search()
         self.checked_only = self._build_checked_only()
         self._tree = self._build_tree()
-        self._nothing = QLabel(tr("No device matches."))
+        self._nothing = QLabel("No device matches.")
         self._nothing.setProperty("role", "muted")
         self._nothing.setVisible(False)
         layout = QVBoxLayout(self)
@@ -91,11 +90,11 @@ class TargetsPanel(QWidget):
         row = QHBoxLayout()
         row.addWidget(self.heading)
         row.addStretch(1)
-        check = tr("Check every device that is shown"), tr("Check all shown targets")
-        uncheck = tr("Uncheck every device that is shown"), tr("Uncheck all shown targets")
+        check = "Check every device that is shown", "Check all shown targets"
+        uncheck = "Uncheck every device that is shown", "Uncheck all shown targets"
         for text, (tip, name), selected in (
-            (tr("All"), check, True),
-            (tr("None"), uncheck, False),
+            ("All", check, True),
+            ("None", uncheck, False),
         ):
             button = QToolButton()
             button.setText(text)
@@ -107,25 +106,23 @@ class TargetsPanel(QWidget):
 
     def _build_checked_only(self) -> QToolButton:
         button = QToolButton()
-        button.setText(tr("Checked"))
+        button.setText("Checked")
         button.setCheckable(True)
-        button.setToolTip(tr("Show the checked devices only"))
-        button.setAccessibleName(tr("Show checked targets only"))
+        button.setToolTip("Show the checked devices only")
+        button.setAccessibleName("Show checked targets only")
         button.toggled.connect(self._on_filter)
         return button
 
     def _build_search(self) -> QLineEdit:
-        search = QLineEdit(
-            placeholderText=tr("Search name, vendor, family…"), clearButtonEnabled=True
-        )
-        search.setAccessibleName(tr("Search targets"))
+        search = QLineEdit(placeholderText="Search name, vendor, family…", clearButtonEnabled=True)
+        search.setAccessibleName("Search targets")
         search.textChanged.connect(self._on_filter)
         return search
 
     def _build_tree(self) -> QTreeView:
         tree = QTreeView()
         tree.setModel(self._model)
-        tree.setAccessibleName(tr("Targets"))
+        tree.setAccessibleName("Targets")
         tree.setHeaderHidden(True)
         tree.setUniformRowHeights(True)
         tree.setIndentation(14)
@@ -190,7 +187,7 @@ class TargetsPanel(QWidget):
         device = self._model.device(self._tree.indexAt(place))
         if device is not None:
             menu = target_menu(self.selection, device, self)
-            menu.addAction(tr("Show in Devices"), lambda: self.details_requested.emit(device.id))
+            menu.addAction("Show in Devices", lambda: self.details_requested.emit(device.id))
             menu.popup(self._tree.viewport().mapToGlobal(place))
 
     def _on_clicked(self, index: QModelIndex) -> None:
@@ -206,4 +203,4 @@ class TargetsPanel(QWidget):
 
     def _show_counts(self) -> None:
         chosen, known = len(self.selection.selected_ids), len(self.selection.devices)
-        self.heading.setText(tr("Targets ({chosen} of {known})").format(chosen=chosen, known=known))
+        self.heading.setText(f"Targets ({chosen} of {known})")

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.translation import tr
 from predictor.core.errors import InputError
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import batch_of, configuration_text, latency_text, shown
@@ -47,7 +46,7 @@ class TruthDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._stored = stored
-        self.setWindowTitle(tr("Record a measured latency"))
+        self.setWindowTitle("Record a measured latency")
         self._make_fields(unit)
         self._arrange(device_name)
         self.value_box.textChanged.connect(self._check)
@@ -71,42 +70,39 @@ class TruthDialog(QDialog):
 
     def _make_fields(self, unit: LatencyUnit) -> None:
         self.value_box = QLineEdit()
-        self.value_box.setAccessibleName(tr("Measured latency"))
+        self.value_box.setAccessibleName("Measured latency")
         self.unit_box = QComboBox()
         self.unit_box.addItems([str(choice) for choice in LatencyUnit])
         self.unit_box.setCurrentText(str(unit))
-        self.unit_box.setAccessibleName(tr("Unit"))
+        self.unit_box.setAccessibleName("Unit")
         self.statistic_box = QComboBox()
         self.statistic_box.addItems([str(choice) for choice in STATISTICS])
         self.note_box = QLineEdit()
         self.note_box.setMaxLength(MAX_NOTE)
-        self.note_box.setPlaceholderText(tr("tool, driver, power mode, who measured…"))
+        self.note_box.setPlaceholderText("tool, driver, power mode, who measured…")
         self.problem = QLabel()
         self.problem.setWordWrap(True)
         self.problem.setProperty("role", "muted")
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Save | kinds.Cancel)
-        self.buttons.button(kinds.Save).setText(tr("Record"))
+        self.buttons.button(kinds.Save).setText("Record")
 
     def _arrange(self, device_name: str) -> None:
         prediction = self._stored.prediction
         what = QLabel(
-            tr("{model} on {device}\n{configuration}, batch {batch}\nPredicted: {latency}").format(
-                model=shown(prediction.model),
-                device=shown(device_name),
-                configuration=configuration_text(prediction.configuration),
-                batch=batch_of(prediction.configuration),
-                latency=self._text(engine_ms(prediction)),
-            )
+            f"{shown(prediction.model)} on {shown(device_name)}\n"
+            f"{configuration_text(prediction.configuration)}, "
+            f"batch {batch_of(prediction.configuration)}\n"
+            f"Predicted: {self._text(engine_ms(prediction))}"
         )
         value = QHBoxLayout()
         value.addWidget(self.value_box, 1)
         value.addWidget(self.unit_box)
         form = QFormLayout()
-        form.addRow(tr("&Latency"), value)
+        form.addRow("&Latency", value)
         form.labelForField(value).setBuddy(self.value_box)  # type: ignore[attr-defined]
-        form.addRow(tr("&Is the"), self.statistic_box)
-        form.addRow(tr("&Note"), self.note_box)
+        form.addRow("&Is the", self.statistic_box)
+        form.addRow("&Note", self.note_box)
         layout = QVBoxLayout(self)
         layout.addWidget(what)
         layout.addLayout(form)
@@ -129,9 +125,7 @@ class TruthDialog(QDialog):
             good = True
             predicted_ms = engine_ms(prediction)
             if predicted_ms:
-                words = tr("The prediction is {ratio} × this.").format(
-                    ratio=f"{predicted_ms / value_ms:.3g}"
-                )
+                words = f"The prediction is {predicted_ms / value_ms:.3g} × this."
         self.problem.setText(words[:1].upper() + words[1:])
         self.buttons.button(QDialogButtonBox.StandardButton.Save).setEnabled(good)
 

@@ -15,7 +15,6 @@ from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import pair_details
 from ctm_gui.presenters.truth_chart import BASES, TruthChart
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
@@ -54,22 +53,18 @@ class TruthPlot(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.canvas)
         self.setMinimumSize(QSize(_LEAST_PX, _LEAST_PX))
-        self.setAccessibleName(tr("Predicted against measured"))
+        self.setAccessibleName("Predicted against measured")
         self.set_theme(LIGHT)
 
     def show_pairs(self, data: PastRows, unit: LatencyUnit) -> None:
         """Show the pairs of ``data``, latencies in ``unit``."""
         self._data, self._chart = data, TruthChart(data.pairs, unit)
         plot = self.canvas.getPlotItem()
-        rate = unit is LatencyUnit.FPS
-        measured = tr("Measured rate ({unit})") if rate else tr("Measured latency ({unit})")
-        predicted = tr("Predicted rate ({unit})") if rate else tr("Predicted latency ({unit})")
-        plot.setLabel("bottom", measured.format(unit=unit))
-        plot.setLabel("left", predicted.format(unit=unit))
+        quantity = "rate" if unit is LatencyUnit.FPS else "latency"
+        plot.setLabel("bottom", f"Measured {quantity} ({unit})")
+        plot.setLabel("left", f"Predicted {quantity} ({unit})")
         self.setAccessibleDescription(
-            tr("{count} measured latencies; the table beside it sums them up.").format(
-                count=len(self._chart)
-            )
+            f"{len(self._chart)} measured latencies; the table beside it sums them up."
         )
         low, high = self._chart.span()
         self._box.setRange(xRange=(low, high), yRange=(low, high), padding=0)
@@ -95,7 +90,7 @@ class TruthPlot(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
-        save_plot(self, path, tr("Predicted against measured latency"))
+        save_plot(self, path, "Predicted against measured latency")
 
     def pair_at(self, point: QPointF) -> Pair | None:
         """Return the pair whose point lies at a place of the canvas."""

@@ -16,7 +16,6 @@ from ctm_gui.presenters.operators import (
     type_details,
 )
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import paint_bar
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.units import LatencyUnit
@@ -88,7 +87,7 @@ class _Legend(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         metrics = QFontMetricsF(self._strip.font())
         x = rect.left()
         for bound, word in enumerate(BOUND_TYPES):
-            text = tr("bound by {word}").format(word=word)
+            text = f"bound by {word}"
             swatch = QRectF(x, rect.center().y() - 5, 16, 10)
             paint_bound(painter, swatch, self._strip.theme, bound)
             painter.setPen(QColor(self._strip.theme.muted))
@@ -122,7 +121,7 @@ class TypeStrip(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(tr("Time by operator type"))
+        self.setAccessibleName("Time by operator type")
         self.setToolTip("")
         self.set_theme(LIGHT)
 

@@ -6,14 +6,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from ctm_gui.presenters.prediction_run import WhatIf
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 
 MAX_BATCH = 65_536
 MAX_THREADS = 1024
 PRECISION_NAMES = {
-    None: QT_TR_NOOP("usual"),
+    None: "usual",
     Precision.FP32: "FP32",
     Precision.FP16: "FP16",
     Precision.BF16: "BF16",
@@ -23,38 +22,36 @@ PRECISION_NAMES = {
 }
 # What hovering says, and what "What's This?" does.
 _BATCH = (
-    QT_TR_NOOP("Batch of every model"),
-    QT_TR_NOOP(
+    "Batch of every model",
+    (
         "How many inputs one run takes, for every model in place of its own. The models are read "
         "again with it; where an operator pins the batch, the row of the model says which one."
     ),
 )
 _PRECISION = (
-    QT_TR_NOOP("Arithmetic of every target"),
-    QT_TR_NOOP(
+    "Arithmetic of every target",
+    (
         "The arithmetic of every target in place of its usual one. A target that does not support "
         "it has no number. INT8 on a model of floats means that the whole model is quantised."
     ),
 )
 _THREADS = (
-    QT_TR_NOOP("CPU threads of every target"),
-    QT_TR_NOOP(
+    "CPU threads of every target",
+    (
         "How many threads every CPU target uses in place of its usual number. Targets without "
         "threads are not changed."
     ),
 )
 _UNIT = (
-    QT_TR_NOOP("Unit of every latency; FPS is batch / latency"),
-    QT_TR_NOOP(
+    "Unit of every latency; FPS is batch / latency",
+    (
         "The unit of every latency in the window, in what is copied and in reports. FPS, frames a "
         "second, is batch divided by latency."
     ),
 )
 _RESET = (
-    QT_TR_NOOP("Back to each model's batch and each device's usual run"),
-    QT_TR_NOOP(
-        "Takes batch, precision and threads back to each model's own and each device's usual ones."
-    ),
+    "Back to each model's batch and each device's usual run",
+    "Takes batch, precision and threads back to each model's own and each device's usual ones.",
 )
 
 
@@ -68,18 +65,18 @@ class WhatIfBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.batch = _spin_box(MAX_BATCH, tr("model's own"), tr("Batch"), _BATCH)
-        self.threads = _spin_box(MAX_THREADS, tr("usual"), tr("Threads"), _THREADS)
+        self.batch = _spin_box(MAX_BATCH, "model's own", "Batch", _BATCH)
+        self.threads = _spin_box(MAX_THREADS, "usual", "Threads", _THREADS)
         self.precision = QComboBox()
         for precision, name in PRECISION_NAMES.items():
-            self.precision.addItem(tr(name), precision)
-        _name(self.precision, tr("Precision"), _PRECISION)
+            self.precision.addItem(name, precision)
+        _name(self.precision, "Precision", _PRECISION)
         self.unit = QComboBox()
         for unit in LatencyUnit:
             self.unit.addItem(unit.value, unit)
-        _name(self.unit, tr("Unit"), _UNIT)
-        self.reset = QPushButton(tr("Reset"))
-        _name(self.reset, tr("Reset what-ifs"), _RESET)
+        _name(self.unit, "Unit", _UNIT)
+        self.reset = QPushButton("Reset")
+        _name(self.reset, "Reset what-ifs", _RESET)
         self._arrange()
         self._connect()
         self._show_reset()
@@ -98,18 +95,18 @@ class WhatIfBar(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
-        what_if = QLabel(tr("What if"))
+        what_if = QLabel("What if")
         what_if.setProperty("role", "heading")
         layout.addWidget(what_if)
         for text, control in (
-            (tr("Batch"), self.batch),
-            (tr("Precision"), self.precision),
-            (tr("Threads"), self.threads),
+            ("Batch", self.batch),
+            ("Precision", self.precision),
+            ("Threads", self.threads),
         ):
             _add(layout, text, control)
         layout.addWidget(self.reset)
         layout.addStretch(1)
-        _add(layout, tr("Unit"), self.unit)
+        _add(layout, "Unit", self.unit)
 
     def _connect(self) -> None:
         self.batch.valueChanged.connect(lambda value: self.batch_changed.emit(value or None))
@@ -143,8 +140,8 @@ def _spin_box(maximum: int, usual: str, name: str, words: tuple[str, str]) -> QS
 def _name(widget: QWidget, name: str, words: tuple[str, str]) -> None:
     tip, explanation = words
     widget.setAccessibleName(name)
-    widget.setToolTip(tr(tip))
-    widget.setWhatsThis(tr(explanation))
+    widget.setToolTip(tip)
+    widget.setWhatsThis(explanation)
 
 
 def _add(layout: QHBoxLayout, text: str, control: QWidget) -> None:

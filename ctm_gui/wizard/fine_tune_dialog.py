@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QPushButton, Q
 from ctm_gui.presenters.fine_tuning import FineTuning, state_words
 from ctm_gui.presenters.probing_grids import tuning_grid
 from ctm_gui.presenters.probing_results import Result
-from ctm_gui.translation import tr
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from predictor.core.wording import local_time
 
@@ -30,17 +29,17 @@ class FineTuneDialog(QDialog):
         self._tuning, self._result = tuning, result
         tuning.forget()
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(tr("Fine-Tune to a Signature"))
+        self.setWindowTitle("Fine-Tune to a Signature")
         self.resize(*_SIZE)
-        self.table = Table(tr("Networks of the signature"))
+        self.table = Table("Networks of the signature")
         self.progress_bar = QProgressBar(textVisible=False)
         self.progress_bar.setMaximumHeight(_BAR_PX)
-        self.progress_bar.setAccessibleName(tr("Fits that are done"))
+        self.progress_bar.setAccessibleName("Fits that are done")
         self.state = label()
-        self.state.setAccessibleName(tr("What came of it"))
-        self.start_button = QPushButton(tr("&Fine-Tune"))
+        self.state.setAccessibleName("What came of it")
+        self.start_button = QPushButton("&Fine-Tune")
         self.start_button.setDefault(True)
-        self.close_button = QPushButton(tr("Close"))
+        self.close_button = QPushButton("Close")
         self._arrange()
         self.start_button.clicked.connect(self._start)
         self.close_button.clicked.connect(self._cancel_or_close)
@@ -53,17 +52,13 @@ class FineTuneDialog(QDialog):
         made = self._result.signature
         when = "" if made is None else local_time(made.created_ns)
         layout = column(self)
-        layout.addWidget(
-            label(tr("Fine-tune to the signature of {when}").format(when=when), "heading")
-        )
+        layout.addWidget(label(f"Fine-tune to the signature of {when}", "heading"))
         layout.addWidget(
             label(
-                tr(
-                    "FiLM, a scale and a shift of each feature of the network, is fitted to these "
-                    "networks; then to all but one of them in turn, to see how well each is "
-                    "predicted from the others. It is kept where the median error gets smaller. "
-                    "That may take a minute."
-                ),
+                "FiLM, a scale and a shift of each feature of the network, is fitted to these "
+                "networks; then to all but one of them in turn, to see how well each is "
+                "predicted from the others. It is kept where the median error gets smaller. "
+                "That may take a minute.",
                 "muted",
             )
         )
@@ -96,4 +91,4 @@ class FineTuneDialog(QDialog):
         show_words(self.state, state_words(tuning), "bad" if tuning.error else "")
         self.start_button.setVisible(tuning.found is None)
         self.start_button.setEnabled(not tuning.active)
-        self.close_button.setText(tr("Cancel") if tuning.active else tr("Close"))
+        self.close_button.setText("Cancel" if tuning.active else "Close")

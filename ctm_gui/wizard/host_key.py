@@ -7,7 +7,6 @@ from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPushButton, QWidget
 
 from ctm_gui.presenters.probing_run import HostKeyQuestion
-from ctm_gui.translation import tr
 from ctm_gui.wizard.parts import column, label
 from predictor.core.wording import shown
 
@@ -24,9 +23,9 @@ class HostKeyDialog(QDialog):
         super().__init__(parent)
         self._question = question
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(tr("Unknown host key"))
+        self.setWindowTitle("Unknown host key")
         self.setModal(True)
-        host = tr("{host}, port {port}").format(host=shown(question.host), port=question.port)
+        host = f"{shown(question.host)}, port {question.port}"
         fingerprint = QLabel(shown(question.fingerprint))
         fingerprint.setTextFormat(Qt.TextFormat.PlainText)
         fingerprint.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
@@ -34,35 +33,29 @@ class HostKeyDialog(QDialog):
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        fingerprint.setAccessibleName(tr("Fingerprint of the host key"))
+        fingerprint.setAccessibleName("Fingerprint of the host key")
         self.fingerprint = fingerprint
         self._buttons = QDialogButtonBox()
         role = QDialogButtonBox.ButtonRole
-        self.trust_button = QPushButton(tr("&Trust This Key"))
+        self.trust_button = QPushButton("&Trust This Key")
         self.trust_button.setAutoDefault(False)
-        self.refuse_button = QPushButton(tr("&Do Not Connect"))
+        self.refuse_button = QPushButton("&Do Not Connect")
         self._buttons.addButton(self.trust_button, role.AcceptRole)
         self._buttons.addButton(self.refuse_button, role.RejectRole)
         self.refuse_button.setDefault(True)
         layout = column(self)
-        layout.addWidget(
-            label(tr("{host} shows a key that is not known.").format(host=host), "heading")
-        )
-        layout.addWidget(
-            label(tr("{algorithm} key, fingerprint:").format(algorithm=shown(question.algorithm)))
-        )
+        layout.addWidget(label(f"{host} shows a key that is not known.", "heading"))
+        layout.addWidget(label(f"{shown(question.algorithm)} key, fingerprint:"))
         layout.addWidget(fingerprint)
         layout.addWidget(
             label(
-                tr(
-                    "Compare it with the board's own, which this command shows on the board:\n"
-                    "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
-                ),
+                "Compare it with the board's own, which this command shows on the board:\n"
+                "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
                 "muted",
             )
         )
         layout.addWidget(
-            label(tr("If they differ, somebody may be in between: do not connect."), "muted")
+            label("If they differ, somebody may be in between: do not connect.", "muted")
         )
         layout.addWidget(self._buttons)
         self._buttons.accepted.connect(self.accept)

@@ -9,7 +9,6 @@ from ctm_gui.presenters.probing_grids import progress_grid
 from ctm_gui.presenters.probing_progress import RunProgress, duration
 from ctm_gui.presenters.probing_run import Phase, ProbeRun
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from ctm_gui.wizard.plots import SamplesPlot
@@ -30,18 +29,18 @@ class MeasurePage(QWidget):
         self.state = label(role="heading")
         self.progress_bar = QProgressBar(textVisible=False)
         self.progress_bar.setMaximumHeight(_BAR_PX)
-        self.progress_bar.setAccessibleName(tr("Networks that are done"))
+        self.progress_bar.setAccessibleName("Networks that are done")
         self.error = label(role="bad")
         self.drift = label(role="muted")
-        self.table = Table(tr("Networks of the session"), several=True)
+        self.table = Table("Networks of the session", several=True)
         self.plot = plot
-        self.pause_button = _button(tr("&Pause"), tr("Measure nothing after the block that runs"))
-        self.skip_button = _button(tr("S&kip"), tr("Leave the network that is being measured"))
-        self.repeat_button = _button(tr("&Repeat"), tr("Measure the selected networks again"))
-        self.stop_button = _button(tr("&Stop"), tr("Stop now; the session can go on later"))
-        self.go_on_button = _button(tr("&Go On"), tr("Measure what is still waiting"))
+        self.pause_button = _button("&Pause", "Measure nothing after the block that runs")
+        self.skip_button = _button("S&kip", "Leave the network that is being measured")
+        self.repeat_button = _button("&Repeat", "Measure the selected networks again")
+        self.stop_button = _button("&Stop", "Stop now; the session can go on later")
+        self.go_on_button = _button("&Go On", "Measure what is still waiting")
         self.end_button = _button(
-            tr("&End It"), tr("Measure nothing more; what was measured becomes the signature")
+            "&End It", "Measure nothing more; what was measured becomes the signature"
         )
         layout = column(self)
         layout.addWidget(self.state)
@@ -133,7 +132,7 @@ class MeasurePage(QWidget):
             button.setEnabled(working)
         self.go_on_button.setVisible(stopped)
         self.end_button.setVisible(stopped and bool(self._run.session_id))
-        self.pause_button.setText(tr("&Continue") if phase is Phase.PAUSED else tr("&Pause"))
+        self.pause_button.setText("&Continue" if phase is Phase.PAUSED else "&Pause")
         self.repeat_button.setEnabled(phase is not Phase.STOPPING and bool(self._to_repeat()))
 
 
@@ -142,24 +141,18 @@ def state_words(run: ProbeRun) -> str:
     progress = run.progress
     counted = ""
     if progress is not None:
-        counted = tr("{done} of {total} done").format(
-            done=progress.total - progress.left, total=progress.total
-        )
+        counted = f"{progress.total - progress.left} of {progress.total} done"
     if run.phase is Phase.MEASURING:
         left = run.seconds_left
-        rest = (
-            tr("about {duration} left").format(duration=duration(left))
-            if left is not None and counted
-            else ""
-        )
+        rest = f"about {duration(left)} left" if left is not None and counted else ""
         now = run.state or (progress.words() if progress is not None else "")
-        return " · ".join(part for part in (now or tr("Preparing…"), counted, rest) if part)
+        return " · ".join(part for part in (now or "Preparing…", counted, rest) if part)
     words = {
-        Phase.IDLE: tr("Nothing is being measured"),
-        Phase.PAUSED: tr("Paused after the block that runs"),
-        Phase.STOPPING: tr("Stopping…"),
-        Phase.STOPPED: tr("Stopped: what was measured is stored, and the session can go on"),
-        Phase.ENDED: tr("Done"),
+        Phase.IDLE: "Nothing is being measured",
+        Phase.PAUSED: "Paused after the block that runs",
+        Phase.STOPPING: "Stopping…",
+        Phase.STOPPED: "Stopped: what was measured is stored, and the session can go on",
+        Phase.ENDED: "Done",
     }[run.phase]
     return f"{words} · {counted}" if counted else words
 

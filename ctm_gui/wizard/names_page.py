@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from ctm_gui.presenters.probing_grids import names_grid
 from ctm_gui.presenters.probing_import import ReadFile
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.wizard.parts import Table, column, label
+from predictor.core.text import plural
 from predictor.core.wording import shown
 
-LEFT_OUT = QT_TR_NOOP("(leave out)")
+LEFT_OUT = "(leave out)"
 
 
 class NamesPage(QWidget):
@@ -24,16 +24,16 @@ class NamesPage(QWidget):
         self._read: ReadFile | None = None
         self.meant: dict[str, str | None] = {}
         self._summary = label()
-        self.table = Table(tr("Names in the file"))
+        self.table = Table("Names in the file")
         self.box = QComboBox()
-        self.box.setAccessibleName(tr("What the selected name means"))
-        caption = QLabel(tr("The selected name &means"))
+        self.box.setAccessibleName("What the selected name means")
+        caption = QLabel("The selected name &means")
         caption.setBuddy(self.box)
         row = QHBoxLayout()
         row.addWidget(caption)
         row.addWidget(self.box, 1)
         layout = column(self)
-        layout.addWidget(label(tr("Which network does each name mean?"), "heading"))
+        layout.addWidget(label("Which network does each name mean?", "heading"))
         layout.addWidget(self._summary)
         layout.addWidget(self.table, 1)
         layout.addLayout(row)
@@ -54,18 +54,13 @@ class NamesPage(QWidget):
         """Show the names of a file; exact ones are chosen already."""
         self._read, self.meant = read, read.proposed()
         file = read.file
-        notes = " ".join(map(shown, file.notes))
-        self._summary.setText(
-            tr(
-                "{name}: {format}, %n latencies. Names of the window's models and of "
-                "reference networks are recognised. {notes}",
-                "{name}: {format}, %n latency. Names of the window's models and of "
-                "reference networks are recognised. {notes}",
-                len(file.latencies),
-            )
-            .format(name=shown(file.name), format=file.format, notes=notes)
-            .strip()
+        latencies = plural(len(file.latencies), "latency", "latencies")
+        sentences = (
+            f"{shown(file.name)}: {file.format}, {latencies}.",
+            "Names of the window's models and of reference networks are recognised.",
+            *map(shown, file.notes),
         )
+        self._summary.setText(" ".join(sentences))
         self._show_table()
         unclear = [row for row, match in enumerate(read.names) if match.exact is None]
         first = unclear[0] if unclear else 0
@@ -80,7 +75,7 @@ class NamesPage(QWidget):
 
     def _show_table(self) -> None:
         if self._read is not None:
-            self.table.show_grid(names_grid(self._read, self.meant, tr(LEFT_OUT)))
+            self.table.show_grid(names_grid(self._read, self.meant, LEFT_OUT))
 
     def _on_row(self, row: int | None) -> None:
         """Offer what the current name may mean, the likeliest first."""
@@ -90,8 +85,8 @@ class NamesPage(QWidget):
         match = self._read.names[row]
         likely = [proposal.candidate for proposal in match.proposals]
         rest = [name for name in self._read.candidates if name not in likely]
-        self.box.addItems([tr(LEFT_OUT), *likely, *rest])
-        self.box.setCurrentText(self.meant[match.name] or tr(LEFT_OUT))
+        self.box.addItems([LEFT_OUT, *likely, *rest])
+        self.box.setCurrentText(self.meant[match.name] or LEFT_OUT)
 
     def _on_meaning(self, place: int) -> None:
         row = self.table.current_row()

@@ -15,7 +15,6 @@ from ctm_gui.presenters.probing_plan import (
     plan_words,
 )
 from ctm_gui.theme import Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from ctm_gui.wizard.plots import CoveragePlot
@@ -40,22 +39,20 @@ class PlanPage(QWidget):
         self._shown: Planned | None = None
         self.probes_box = QSpinBox(minimum=1, maximum=_MOST_PROBES, value=PlanWish().probes)
         self.minutes_box = QSpinBox(minimum=1, maximum=_MOST_MINUTES, value=PlanWish().minutes)
-        self.minutes_box.setSuffix(tr(" min"))
+        self.minutes_box.setSuffix(" min")
         self.selector_box = QComboBox()
-        self.selector_box.addItems([tr(words) for words in SELECTORS.values()])
+        self.selector_box.addItems(list(SELECTORS.values()))
         self.within_box = QSpinBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
         self.within_box.setSuffix(" %")
-        self.within_box.setSpecialValueText(tr("no width"))
+        self.within_box.setSpecialValueText("no width")
         self.within_box.setToolTip(
-            tr(
-                "The adaptive selector measures no more once the 80 % interval of a typical "
-                "network reaches no further above its latency."
-            )
+            "The adaptive selector measures no more once the 80 % interval of a typical "
+            "network reaches no further above its latency."
         )
         self.within_box.setEnabled(False)
         self.summary = label()
         self.problem = label(role="bad")
-        self.table = Table(tr("Planned networks"))
+        self.table = Table("Planned networks")
         self.plot = plot
         layout = column(self)
         layout.addLayout(self._build_wish())
@@ -90,10 +87,10 @@ class PlanPage(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         for words, name, box in (
-            (tr("&Networks"), tr("How many networks"), self.probes_box),
-            (tr("&Time"), tr("Time that measuring may take"), self.minutes_box),
-            (tr("&Selector"), tr("What chooses the networks"), self.selector_box),
-            (tr("Stop &at"), tr("Interval at which the adaptive selector stops"), self.within_box),
+            ("&Networks", "How many networks", self.probes_box),
+            ("&Time", "Time that measuring may take", self.minutes_box),
+            ("&Selector", "What chooses the networks", self.selector_box),
+            ("Stop &at", "Interval at which the adaptive selector stops", self.within_box),
         ):
             caption = QLabel(words)
             caption.setBuddy(box)
@@ -111,10 +108,8 @@ class PlanPage(QWidget):
         layout.setSpacing(2)
         layout.addWidget(
             label(
-                tr(
-                    "Diamonds: chosen. Dots: not chosen. Lines: from the 10th to the 90th "
-                    "percentile of the devices in the catalogue. All are estimates."
-                ),
+                "Diamonds: chosen. Dots: not chosen. Lines: from the 10th to the 90th "
+                "percentile of the devices in the catalogue. All are estimates.",
                 "muted",
             )
         )

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.probing_progress import SampleTrace
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import tr
 from ctm_gui.views.latency_items import ValueAxis
 from predictor.services.probing.plan import Coverage
 
@@ -50,11 +49,11 @@ class CoveragePlot(_Plot):
     """All candidates by estimated latency, the chosen ones marked."""
 
     def __init__(self) -> None:
-        super().__init__(tr("Coverage of the plan"))
+        super().__init__("Coverage of the plan")
         self._coverage: Coverage | None = None
         self.plotItem.setLogMode(y=True)
-        self.plotItem.setLabel("left", tr("Estimated latency (ms)"))
-        self.plotItem.setLabel("bottom", tr("Reference networks by estimated latency"))
+        self.plotItem.setLabel("left", "Estimated latency (ms)")
+        self.plotItem.setLabel("bottom", "Reference networks by estimated latency")
 
     def show_coverage(self, coverage: Coverage | None) -> None:
         """Show how a plan's networks lie among all."""
@@ -62,9 +61,7 @@ class CoveragePlot(_Plot):
         chosen = 0 if coverage is None else int(coverage.chosen.sum())
         count = 0 if coverage is None else len(coverage.names)
         self.setAccessibleDescription(
-            tr("{chosen} of {count} networks are chosen; the table says which.").format(
-                chosen=chosen, count=count
-            )
+            f"{chosen} of {count} networks are chosen; the table says which."
         )
         self.paint_again()
 
@@ -103,10 +100,10 @@ class SamplesPlot(_Plot):
     """Every run of the network that is measured, block by block."""
 
     def __init__(self) -> None:
-        super().__init__(tr("Samples of the network that is measured"))
+        super().__init__("Samples of the network that is measured")
         self._trace = SampleTrace()
-        self.plotItem.setLabel("left", tr("One run (ms)"))
-        self.plotItem.setLabel("bottom", tr("Run (block 1 circles, 2 triangles, 3 squares)"))
+        self.plotItem.setLabel("left", "One run (ms)")
+        self.plotItem.setLabel("bottom", "Run (block 1 circles, 2 triangles, 3 squares)")
         self._curves = [
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
             for symbol in _SYMBOLS

@@ -23,7 +23,6 @@ from ctm_gui.presenters.probing_wording import (
     signature_facts,
     signature_title,
 )
-from ctm_gui.translation import tr
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.parts import Table, column, label, show_words
@@ -50,31 +49,29 @@ class ResultPage(QWidget):
         self.heading = label(role="heading")
         self.words = label()
         self.facts = label()
-        self.facts.setAccessibleName(tr("How it was measured"))
+        self.facts.setAccessibleName("How it was measured")
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.table = Table(tr("Measured networks"), several=True)
+        self.table = Table("Measured networks", several=True)
         self.fit = label()
-        self.fit.setAccessibleName(tr("How well the networks tell of one another"))
-        self.changes = Table(tr("Open models before and after"))
-        self.signatures = Table(tr("Signatures of all targets"))
+        self.fit.setAccessibleName("How well the networks tell of one another")
+        self.changes = Table("Open models before and after")
+        self.signatures = Table("Signatures of all targets")
         self.compare_box = QComboBox()
         self.compare_box.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.compare_box.setMinimumContentsLength(len("2026-01-01 00:00"))
-        self.compare_box.setAccessibleName(tr("Compare with another signature of the target"))
-        self.repeat_button = _button(tr("&Repeat"), "")
+        self.compare_box.setAccessibleName("Compare with another signature of the target")
+        self.repeat_button = _button("&Repeat", "")
         self.exclude_button = _button(
-            tr("E&xclude…"), tr("Leave the selected network out of the signature, with a reason")
+            "E&xclude…", "Leave the selected network out of the signature, with a reason"
         )
         self.include_button = _button(
-            tr("&Include"), tr("Take the selected network in again, which was left out")
+            "&Include", "Take the selected network in again, which was left out"
         )
-        self.tune_button = _button(tr("&Fine-Tune…"), "")
-        self.activate_button = _button(
-            tr("&Activate"), tr("Make it the active signature of its target")
-        )
-        self.delete_button = _button(tr("&Delete"), tr("Ctrl+Z brings it back"))
+        self.tune_button = _button("&Fine-Tune…", "")
+        self.activate_button = _button("&Activate", "Make it the active signature of its target")
+        self.delete_button = _button("&Delete", "Ctrl+Z brings it back")
         layout = column(self)
         layout.addWidget(self.heading)
         layout.addWidget(self.words)
@@ -99,7 +96,7 @@ class ResultPage(QWidget):
         layout = column(box)
         layout.setContentsMargins(0, 0, 0, 4)
         row = QHBoxLayout()
-        caption = QLabel(tr("&Compare with"))
+        caption = QLabel("&Compare with")
         caption.setBuddy(self.compare_box)
         row.addWidget(caption)
         row.addWidget(self.compare_box)
@@ -116,7 +113,7 @@ class ResultPage(QWidget):
         box = QWidget()
         layout = column(box)
         layout.setContentsMargins(0, 4, 0, 0)
-        layout.addWidget(label(tr("What it changes for the open models"), "heading"))
+        layout.addWidget(label("What it changes for the open models", "heading"))
         layout.addWidget(self.changes, 1)
         return box
 
@@ -125,7 +122,7 @@ class ResultPage(QWidget):
         layout = column(box)
         layout.setContentsMargins(0, 4, 0, 0)
         row = QHBoxLayout()
-        row.addWidget(label(tr("Signatures"), "heading"), 1)
+        row.addWidget(label("Signatures", "heading"), 1)
         row.addWidget(self.tune_button)
         row.addWidget(self.activate_button)
         row.addWidget(self.delete_button)
@@ -171,7 +168,7 @@ class ResultPage(QWidget):
     def _show_others(self, result: Result) -> None:
         own = result.signature.signature.id if result.signature else ""
         self.compare_box.clear()
-        self.compare_box.addItem(tr("nothing"), "")
+        self.compare_box.addItem("nothing", "")
         for stored in result.signatures:
             if stored.signature.id != own:
                 self.compare_box.addItem(signature_title(stored), stored.signature.id)
@@ -200,14 +197,14 @@ class ResultPage(QWidget):
         in_the_way = self._tuning.obstacle(self._result)
         self.tune_button.setEnabled(not in_the_way)
         self.tune_button.setToolTip(
-            in_the_way or tr("Fit FiLM of the network to this signature, where that is better")
+            in_the_way or "Fit FiLM of the network to this signature, where that is better"
         )
         names = self._again()
         self.repeat_button.setEnabled(bool(names))
         self.repeat_button.setToolTip(
-            tr("Measure again: {shown}").format(shown=", ".join(map(shown, names)))
+            f"Measure again: {', '.join(map(shown, names))}"
             if names
-            else tr("Select networks; none is noisy, inconclusive, without a number or disagrees")
+            else "Select networks; none is noisy, inconclusive, without a number or disagrees"
         )
         self.exclude_button.setEnabled(self._excludable() is not None)
         self.include_button.setEnabled(self._includable() is not None)
@@ -246,17 +243,15 @@ class ResultPage(QWidget):
             return
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setWindowTitle(tr("Exclude a Network"))
+        dialog.setWindowTitle("Exclude a Network")
         dialog.setLabelText(
-            tr(
-                "Why {name} is left out. A new signature without it takes the place of "
-                "this one, which stays; the reason is kept. Undo, or Include, takes it "
-                "in again."
-            ).format(name=row.name)
+            f"Why {row.name} is left out. A new signature without it takes the place of "
+            "this one, which stays; the reason is kept. Undo, or Include, takes it in "
+            "again."
         )
-        dialog.setOkButtonText(tr("Exclude"))
+        dialog.setOkButtonText("Exclude")
         dialog.textValueSelected.connect(
-            lambda reason: self._shelf.exclude(signature_id, row, reason.strip() or tr("no reason"))
+            lambda reason: self._shelf.exclude(signature_id, row, reason.strip() or "no reason")
         )
         dialog.open()
 

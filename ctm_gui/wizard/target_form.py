@@ -20,19 +20,18 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing_choice import Source, TargetChoice, Way
-from ctm_gui.translation import QT_TR_NOOP, tr
 from predictor.core.records import RUNTIMES, Configuration, Device, Precision
 from predictor.core.wording import shown
 
-_DETECTED = QT_TR_NOOP("This machine, as detected")
+_DETECTED = "This machine, as detected"
 _MEASURED_RUNTIME = "onnxruntime"
 _MOST_THREADS = 1024
 _TYPED_LINES = 5
 _NAME_LETTERS = 60
 _SOURCES = {
-    Source.KIT: QT_TR_NOOP("Results of a kit"),
-    Source.TOOL: QT_TR_NOOP("A file of another benchmark tool"),
-    Source.TYPED: QT_TR_NOOP("Medians typed by hand"),
+    Source.KIT: "Results of a kit",
+    Source.TOOL: "A file of another benchmark tool",
+    Source.TYPED: "Medians typed by hand",
 }
 
 
@@ -44,11 +43,11 @@ class DeviceBox(QComboBox):
         self._devices: dict[str, Device] = {}
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.setAccessibleName(tr("Device"))
+        self.setAccessibleName("Device")
         # Its width is not that of the longest name: all of them would be measured, 40 ms.
         self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_NAME_LETTERS)
-        edit = QLineEdit(placeholderText=tr("Type a part of its name"))
+        edit = QLineEdit(placeholderText="Type a part of its name")
         self.setLineEdit(edit)
         completer = QCompleter(self.model(), self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
@@ -82,7 +81,7 @@ class DeviceBox(QComboBox):
         """What is wrong with what was typed."""
         text = self.currentText()
         known = not text or text in self._devices or text == self.itemText(0)
-        return "" if known else tr("No device is called {name}.").format(name=shown(text))
+        return "" if known else f"No device is called {shown(text)}."
 
     def choose(self, device_id: str) -> None:
         """Choose a device by its id."""
@@ -101,8 +100,8 @@ class FileField(QWidget):
         self._title = title
         self.edit = QLineEdit()
         self.edit.setAccessibleName(name)
-        self.button = QPushButton(tr("Browse…"))
-        self.button.setAccessibleName(tr("Choose: {name}").format(name=name))
+        self.button = QPushButton("Browse…")
+        self.button.setAccessibleName(f"Choose: {name}")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.edit, 1)
@@ -126,26 +125,26 @@ class TargetForm(QWidget):
         super().__init__()
         self._way = Way.THIS
         self._entries: Sequence[DeviceEntry] = ()
-        self.source_box = _combo(tr("What is imported"), [tr(words) for words in _SOURCES.values()])
+        self.source_box = _combo("What is imported", list(_SOURCES.values()))
         self.device_box = DeviceBox()
-        self.runtime_box = _combo(tr("Runtime"), [_MEASURED_RUNTIME])
-        self.precision_box = _combo(tr("Precision"), [Precision.FP32.value])
+        self.runtime_box = _combo("Runtime", [_MEASURED_RUNTIME])
+        self.precision_box = _combo("Precision", [Precision.FP32.value])
         self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=1)
-        self.threads_box.setAccessibleName(tr("Threads"))
+        self.threads_box.setAccessibleName("Threads")
         self.batch_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
-        self.batch_box.setSpecialValueText(tr("as the file says"))
-        self.batch_box.setAccessibleName(tr("Batch"))
-        self.address_edit = QLineEdit(placeholderText=tr("user@host or user@host:22"))
-        self.address_edit.setAccessibleName(tr("Address of the board"))
-        self.key_field = FileField(tr("Private key"), tr("Private key for the board"))
-        self.key_field.edit.setPlaceholderText(tr("the agent and the usual keys"))
+        self.batch_box.setSpecialValueText("as the file says")
+        self.batch_box.setAccessibleName("Batch")
+        self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")
+        self.address_edit.setAccessibleName("Address of the board")
+        self.key_field = FileField("Private key", "Private key for the board")
+        self.key_field.edit.setPlaceholderText("the agent and the usual keys")
         self.python_edit = QLineEdit("python3")
-        self.python_edit.setAccessibleName(tr("Python on the board"))
-        self.file_field = FileField(tr("File to import"), tr("File to import"))
+        self.python_edit.setAccessibleName("Python on the board")
+        self.file_field = FileField("File to import", "File to import")
         self.typed_edit = QPlainTextEdit()
-        self.typed_edit.setAccessibleName(tr("Medians"))
+        self.typed_edit.setAccessibleName("Medians")
         self.typed_edit.setTabChangesFocus(True)
-        self.typed_edit.setPlaceholderText(tr("One network a line, as: resnet50 23.4 ms"))
+        self.typed_edit.setPlaceholderText("One network a line, as: resnet50 23.4 ms")
         lines_px = _TYPED_LINES * self.typed_edit.fontMetrics().lineSpacing()
         self.typed_edit.setFixedHeight(lines_px + 14)
         self._form = self._arrange()
@@ -195,7 +194,7 @@ class TargetForm(QWidget):
     def show_devices(self, entries: Sequence[DeviceEntry]) -> None:
         """Offer devices."""
         self._entries = entries
-        self.device_box.show_devices(entries, tr(_DETECTED) if self._way is Way.THIS else "")
+        self.device_box.show_devices(entries, _DETECTED if self._way is Way.THIS else "")
 
     def show_way(self, way: Way) -> None:
         """Show the fields that ``way`` needs."""
@@ -234,30 +233,28 @@ class TargetForm(QWidget):
         _refill(self.runtime_box, runtimes if importing else [_MEASURED_RUNTIME])
         precisions = [p.value for p in Precision] if importing else [Precision.FP32.value]
         _refill(self.precision_box, precisions)
-        self.threads_box.setSpecialValueText(
-            tr("as the file says") if importing else tr("all cores")
-        )
+        self.threads_box.setSpecialValueText("as the file says" if importing else "all cores")
         self.threads_box.setValue(0 if importing else 1)
 
     def _arrange(self) -> QFormLayout:
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        form.addRow(tr("What"), self.source_box)
-        form.addRow(tr("File"), self.file_field)
-        form.addRow(tr("Medians"), self.typed_edit)
-        form.addRow(tr("Address"), self.address_edit)
-        form.addRow(tr("Private key"), self.key_field)
-        form.addRow(tr("Python there"), self.python_edit)
-        form.addRow(tr("Device"), self.device_box)
-        form.addRow(tr("Runtime"), self.runtime_box)
-        form.addRow(tr("Precision"), self.precision_box)
-        form.addRow(tr("Threads"), self.threads_box)
-        form.addRow(tr("Batch"), self.batch_box)
-        tip = tr("Reference networks are fp32 networks, run by onnxruntime")
+        form.addRow("What", self.source_box)
+        form.addRow("File", self.file_field)
+        form.addRow("Medians", self.typed_edit)
+        form.addRow("Address", self.address_edit)
+        form.addRow("Private key", self.key_field)
+        form.addRow("Python there", self.python_edit)
+        form.addRow("Device", self.device_box)
+        form.addRow("Runtime", self.runtime_box)
+        form.addRow("Precision", self.precision_box)
+        form.addRow("Threads", self.threads_box)
+        form.addRow("Batch", self.batch_box)
+        tip = "Reference networks are fp32 networks, run by onnxruntime"
         self.runtime_box.setToolTip(tip)
         self.precision_box.setToolTip(tip)
-        self.threads_box.setSpecialValueText(tr("all cores"))
+        self.threads_box.setSpecialValueText("all cores")
         return form
 
     def _connect(self) -> None:
@@ -273,7 +270,7 @@ class TargetForm(QWidget):
 
 
 def _device_text(entry: DeviceEntry) -> str:
-    whose = tr("own, ") if entry.own else ""
+    whose = "own, " if entry.own else ""
     return f"{shown(entry.device.name)} ({whose}{entry.device.id})"
 
 

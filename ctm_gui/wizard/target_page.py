@@ -8,30 +8,22 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QRadioButt
 from ctm_gui.presenters.probing import ProbingDesk, resumed_choice
 from ctm_gui.presenters.probing_choice import TargetChoice, Unfinished, Way
 from ctm_gui.presenters.probing_grids import sessions_grid
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from ctm_gui.wizard.target_form import TargetForm
 
 _WAYS = {
-    Way.THIS: (
-        QT_TR_NOOP("&This machine"),
-        QT_TR_NOOP("Networks are measured here, in processes of their own."),
-    ),
+    Way.THIS: ("&This machine", "Networks are measured here, in processes of their own."),
     Way.SSH: (
-        QT_TR_NOOP("A board over &SSH"),
-        QT_TR_NOOP(
-            "A Linux board with python3, numpy and onnxruntime; files are copied and removed again."
-        ),
+        "A board over &SSH",
+        "A Linux board with python3, numpy and onnxruntime; files are copied and removed again.",
     ),
     Way.KIT: (
-        QT_TR_NOOP("A &kit for a machine that cannot be reached"),
-        QT_TR_NOOP(
-            "An archive with networks and runner; its results are imported when they are back."
-        ),
+        "A &kit for a machine that cannot be reached",
+        "An archive with networks and runner; its results are imported when they are back.",
     ),
     Way.IMPORT: (
-        QT_TR_NOOP("I&mport results, or type medians"),
-        QT_TR_NOOP("Results of a kit, files of other benchmark tools, or one latency a line."),
+        "I&mport results, or type medians",
+        "Results of a kit, files of other benchmark tools, or one latency a line.",
     ),
 }
 _SESSIONS_HEIGHT_PX = 110
@@ -53,20 +45,18 @@ class TargetPage(QWidget):
         self._desk = desk
         self._sessions: tuple[Unfinished, ...] = ()
         self.form = TargetForm()
-        self.buttons = {way: QRadioButton(tr(text)) for way, (text, _) in _WAYS.items()}
-        self.sessions = Table(tr("Unfinished sessions"))
+        self.buttons = {way: QRadioButton(text) for way, (text, _) in _WAYS.items()}
+        self.sessions = Table("Unfinished sessions")
         self.sessions.setFixedHeight(_SESSIONS_HEIGHT_PX)
-        self.go_on_button = QPushButton(tr("&Go On"))
-        self.go_on_button.setToolTip(tr("Measure what the selected session is still waiting for"))
-        self.end_button = QPushButton(tr("&End It"))
-        self.end_button.setToolTip(
-            tr("Measure nothing more; what was measured becomes a signature")
-        )
+        self.go_on_button = QPushButton("&Go On")
+        self.go_on_button.setToolTip("Measure what the selected session is still waiting for")
+        self.end_button = QPushButton("&End It")
+        self.end_button.setToolTip("Measure nothing more; what was measured becomes a signature")
         self._unfinished = self._build_sessions()
         self._problem = label()
         layout = column(self)
         layout.addWidget(self._unfinished)
-        layout.addWidget(label(tr("How is the device reached?"), "heading"))
+        layout.addWidget(label("How is the device reached?", "heading"))
         layout.addWidget(self._build_ways())
         layout.addWidget(self.form)
         layout.addWidget(self._problem)
@@ -92,7 +82,7 @@ class TargetPage(QWidget):
         box = QWidget()
         layout = column(box)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(label(tr("Unfinished sessions"), "heading"))
+        layout.addWidget(label("Unfinished sessions", "heading"))
         layout.addWidget(self.sessions)
         row = QHBoxLayout()
         row.addWidget(self.go_on_button)
@@ -112,10 +102,10 @@ class TargetPage(QWidget):
             row = QHBoxLayout()
             row.setSpacing(12)
             button = self.buttons[way]
-            button.setAccessibleDescription(tr(words))
+            button.setAccessibleDescription(words)
             self._group.addButton(button)
             row.addWidget(button)
-            row.addWidget(label(tr(words), "muted"), 1)
+            row.addWidget(label(words, "muted"), 1)
             layout.addLayout(row)
         self.buttons[Way.THIS].setChecked(True)
         widest = max(button.sizeHint().width() for button in self.buttons.values())
@@ -181,11 +171,11 @@ def _words_of(current: Unfinished, form: TargetForm) -> str:
     """Say what a session needs before it can go on; nothing where it can."""
     address = form.choice(None).address
     if current.way is Way.KIT:
-        return tr("It waits for the results of its kit: import them below.")
+        return "It waits for the results of its kit: import them below."
     if current.way is Way.SSH and not address:
-        return tr("Choose A board over SSH below and give its address; then go on.")
+        return "Choose A board over SSH below and give its address; then go on."
     if current.way is None and form.way not in {Way.THIS, Way.SSH}:
-        return tr("Say below how its machine is reached; then go on.")
+        return "Say below how its machine is reached; then go on."
     if current.way is None and form.way is Way.SSH and not address:
-        return tr("Give the address of the board below; then go on.")
+        return "Give the address of the board below; then go on."
     return ""

@@ -24,7 +24,6 @@ from ctm_gui.presenters.probing_choice import Source, TargetChoice, Unfinished, 
 from ctm_gui.presenters.probing_import import Imported, ReadFile
 from ctm_gui.presenters.probing_run import HostKeyQuestion, Phase
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.translation import QT_TR_NOOP, tr
 from ctm_gui.views.turns import in_turns
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.measure_page import MeasurePage
@@ -38,20 +37,20 @@ from predictor.core.errors import CtmError
 
 TARGET, PLAN, NAMES, MEASURE, RESULT = range(5)
 _STEPS = (
-    (TARGET, QT_TR_NOOP("1 Target")),
-    (PLAN, QT_TR_NOOP("2 Plan")),
-    (MEASURE, QT_TR_NOOP("3 Measure")),
-    (RESULT, QT_TR_NOOP("4 Result")),
+    (TARGET, "1 Target"),
+    (PLAN, "2 Plan"),
+    (MEASURE, "3 Measure"),
+    (RESULT, "4 Result"),
 )
 _IMPORT_STEPS = (
-    (TARGET, QT_TR_NOOP("1 Target")),
-    (NAMES, QT_TR_NOOP("2 Names")),
-    (RESULT, QT_TR_NOOP("3 Result")),
+    (TARGET, "1 Target"),
+    (NAMES, "2 Names"),
+    (RESULT, "3 Result"),
 )
 _KIT_STEPS = (
-    (TARGET, QT_TR_NOOP("1 Target")),
-    (PLAN, QT_TR_NOOP("2 Plan and kit")),
-    (RESULT, QT_TR_NOOP("3 Result")),
+    (TARGET, "1 Target"),
+    (PLAN, "2 Plan and kit"),
+    (RESULT, "3 Result"),
 )
 _SIZE = (980, 760)
 
@@ -72,20 +71,20 @@ class ProbingWizard(QDialog):
         super().__init__(parent)
         self.desk = desk
         self._choice = TargetChoice()
-        self.setWindowTitle(tr("Probe a Device"))
+        self.setWindowTitle("Probe a Device")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
         self.resize(*_SIZE)
         self._theme = LIGHT
         self.is_built = False
         self.steps = QLabel()
-        self.steps.setAccessibleName(tr("Steps"))
+        self.steps.setAccessibleName("Steps")
         self.problem = label(role="bad")
         self.problem.hide()
-        self.stored_button = _button(tr("Stored Sig&natures"), self._show_stored)
-        self.back_button = _button(tr("&Back"), self.back)
-        self.next_button = _button(tr("&Next"), self.next)
+        self.stored_button = _button("Stored Sig&natures", self._show_stored)
+        self.back_button = _button("&Back", self.back)
+        self.next_button = _button("&Next", self.next)
         self.next_button.setDefault(True)
-        self.close_button = _button(tr("Close"), self.close)
+        self.close_button = _button("Close", self.close)
         self.next_button.setEnabled(False)
         self.pages = QStackedWidget()
         self._arrange()
@@ -226,13 +225,10 @@ class ProbingWizard(QDialog):
         if page == TARGET:
             self.desk.shelf.refresh()
         steps = _steps(self._choice)
-        marked = [f"<b>{tr(name)}</b>" if step == page else tr(name) for step, name in steps]
+        marked = [f"<b>{name}</b>" if step == page else name for step, name in steps]
         self.steps.setText("&nbsp; › &nbsp;".join(marked))
         self.steps.setAccessibleDescription(
-            next(
-                (tr("Step {name}").format(name=tr(name)) for step, name in steps if step == page),
-                "",
-            )
+            next((f"Step {name}" for step, name in steps if step == page), "")
         )
         self._show_buttons()
 
@@ -241,10 +237,10 @@ class ProbingWizard(QDialog):
         kit = self._choice.way is Way.KIT
         text, ready = {
             TARGET: (_target_next(self.target_page.choice), self.target_page.ready),
-            PLAN: (tr("Write &Kit…") if kit else tr("Start &Measuring"), self._can_start()),
-            NAMES: (tr("&Take Over"), self.names_page.ready),
-            MEASURE: (tr("Sho&w Result"), run.phase is Phase.ENDED),
-            RESULT: (tr("&Probe Another"), True),
+            PLAN: ("Write &Kit…" if kit else "Start &Measuring", self._can_start()),
+            NAMES: ("&Take Over", self.names_page.ready),
+            MEASURE: ("Sho&w Result", run.phase is Phase.ENDED),
+            RESULT: ("&Probe Another", True),
         }[page]
         self.next_button.setText(text)
         self.next_button.setEnabled(ready and not self.desk.taking.busy)
@@ -252,9 +248,7 @@ class ProbingWizard(QDialog):
         self.back_button.setEnabled(not (page == MEASURE and run.active))
         self.stored_button.setVisible(page == TARGET)
         self.stored_button.setEnabled(bool(self.desk.shelf.signatures))
-        self.close_button.setText(
-            tr("Stop and Close") if page == MEASURE and run.active else tr("Close")
-        )
+        self.close_button.setText("Stop and Close" if page == MEASURE and run.active else "Close")
 
     def _can_start(self) -> bool:
         return self.plan_page.planned is not None and not self.desk.run.active
@@ -277,7 +271,7 @@ class ProbingWizard(QDialog):
             self.show_page(MEASURE)
             return
         name = f"kit-{planned.plan.target.device.id}.zip"
-        path, _ = QFileDialog.getSaveFileName(self, tr("Write the kit"), name, tr("Kits (*.zip)"))
+        path, _ = QFileDialog.getSaveFileName(self, "Write the kit", name, "Kits (*.zip)")
         if path:
             self.desk.write_kit(planned.plan, path)
             self.desk.planner.forget()
@@ -317,9 +311,7 @@ class ProbingWizard(QDialog):
         if session_id == self.desk.run.session_id:
             choice = self.desk.run.choice
         elif choice.way not in {Way.THIS, Way.SSH} or choice.problem:
-            words = tr(
-                "Say on the first page how its machine is reached, with the address of a board."
-            )
+            words = "Say on the first page how its machine is reached, with the address of a board."
             show_words(self.problem, words, "bad")
             return
         self._choice = choice
@@ -351,8 +343,8 @@ class ProbingWizard(QDialog):
 
 def _target_next(choice: TargetChoice) -> str:
     if choice.way is not Way.IMPORT:
-        return tr("&Plan")
-    return tr("&Import") if choice.source is Source.KIT else tr("&Read")
+        return "&Plan"
+    return "&Import" if choice.source is Source.KIT else "&Read"
 
 
 def _steps(choice: TargetChoice) -> tuple[tuple[int, str], ...]:
@@ -372,6 +364,6 @@ def _scrolled(page: QWidget) -> QScrollArea:
     area = QScrollArea(widgetResizable=True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setProperty("role", "page")
-    area.setAccessibleName(tr("Target"))
+    area.setAccessibleName("Target")
     area.setWidget(page)
     return area

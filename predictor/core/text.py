@@ -1,4 +1,7 @@
-"""Text from files is never trusted: control and direction characters are shown escaped."""
+"""Words for people: counted nouns, and text from files, of which nothing is trusted.
+
+Control and direction characters of a file's text are shown escaped.
+"""
 
 from __future__ import annotations
 
@@ -44,3 +47,14 @@ def shortened(text: str, limit: int) -> str:
         return shown
     head = (limit - 1) // 2
     return f"{shown[:head]}…{shown[len(shown) - (limit - 1 - head) :]}"
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return a count with its noun: ``1 model``, ``3 models``, ``2 latencies``.
+
+    Args:
+        count: written in front.
+        noun: for one, such as ``model``; a verb may follow: ``model fits``.
+        nouns: for any other count; empty for ``noun`` with an s.
+    """
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.report import Block, HeatMap, Paragraph, Section, SectionId
+from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import shown
 from predictor.services.prediction.attention import AttentionMaps, token_label
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.report.operators import Explained, pair_heading, slowest
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import plural
 
 _OPERATORS_SHOWN = 18
 _METRICS_SHOWN = 14

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import Report, Section, SectionId
+from predictor.core.text import plural
 from predictor.core.wording import number, shown
 from predictor.services.report.attention import attention_section
 from predictor.services.report.comparison import comparison_section
@@ -18,7 +19,7 @@ from predictor.services.report.request import ReportRequest
 from predictor.services.report.settings import settings_section
 from predictor.services.report.summary import summary_section
 from predictor.services.report.versions import PROGRAM, versions_section
-from predictor.services.report.words import brief, plural
+from predictor.services.report.words import brief
 
 EVERY_SECTION = tuple(SectionId)
 

@@ -19,6 +19,7 @@ from predictor.core.report import (
     SectionId,
     Table,
 )
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import is_over, verdict, verdict_text
 from predictor.core.wording import (
@@ -34,7 +35,7 @@ from predictor.core.wording import (
 )
 from predictor.services.prediction.predict import budget_probability
 from predictor.services.report.request import Pair, ReportRequest
-from predictor.services.report.words import TONES, figures, latency, likelihood, plural, text, words
+from predictor.services.report.words import TONES, figures, latency, likelihood, text, words
 
 # On a linear axis, bars shorter than a fiftieth of the longest are hardly seen.
 _LINEAR_SPAN = 50.0

@@ -22,12 +22,13 @@ from predictor.core.report import (
     SectionId,
     Table,
 )
+from predictor.core.text import plural
 from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import shown
 from predictor.graph.model import Model
 from predictor.services.models.inspection import totals
 from predictor.services.report.request import ReportedModel, ReportRequest
-from predictor.services.report.words import count, dims, figures, plural, share, text, words
+from predictor.services.report.words import count, dims, figures, share, text, words
 
 _TYPES_LISTED = 12
 _TENSORS_LISTED = 24

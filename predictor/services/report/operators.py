@@ -19,6 +19,7 @@ from predictor.core.report import (
     SectionId,
     Table,
 )
+from predictor.core.text import plural
 from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import configuration_text, number, percent, shown
 from predictor.services.prediction.predict import OperatorTable
@@ -28,7 +29,6 @@ from predictor.services.report.words import (
     dims,
     figures,
     latency_words,
-    plural,
     share,
     text,
     words,

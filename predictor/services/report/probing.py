@@ -20,10 +20,11 @@ from predictor.core.report import (
     SectionId,
     Table,
 )
+from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
-from predictor.services.report.words import brief, figures, listed, plural, text, words
+from predictor.services.report.words import brief, figures, listed, text, words
 from predictor.services.signatures.stored import ADAPTATIONS, Signatures, adaptation_of
 
 _COLUMNS = (

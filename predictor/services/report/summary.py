@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from predictor.core.records import Basis, Prediction
 from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId, Tone
+from predictor.core.text import plural
 from predictor.core.verdict import Verdict, is_over, verdict
 from predictor.core.wording import interval_text, number
 from predictor.services.prediction.predict import budget_probability
@@ -16,7 +17,6 @@ from predictor.services.report.words import (
     latency_words,
     likelihood,
     listed,
-    plural,
 )
 
 _MODELS_NAMED = 12

@@ -76,11 +76,6 @@ def likelihood(value: float) -> str:
     return "< 1 %" if value < 0.01 else percent(value, 2)
 
 
-def plural(number_of: int, word: str) -> str:
-    """Write a count with its noun."""
-    return f"{number_of} {word}" if number_of == 1 else f"{number_of} {word}s"
-
-
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Join names by commas; those beyond ``most`` are counted."""
     rest = len(names) - most

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.text import printable, shortened
+from predictor.core.text import plural, printable, shortened
 
 ANY = st.text(st.characters())
 
@@ -54,3 +54,15 @@ def test_shortened_by_hand() -> None:
     assert shortened("abcdefghij", 6) == "ab…hij"
     assert shortened("abcdefghij", 1) == "…"
     assert shortened("abcde", 5) == "abcde"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 models"), (1, "1 model"), (2, "2 models"), (11, "11 models")]
+)
+def test_a_count_stands_before_its_noun(count: int, text: str) -> None:
+    assert plural(count, "model") == text
+
+
+def test_a_plural_of_another_form_is_given() -> None:
+    assert plural(1, "latency", "latencies") == "1 latency"
+    assert plural(0, "latency", "latencies") == "0 latencies"
