@@ -19,7 +19,6 @@ from ctm_gui.later import FirstFrame, Later
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
-from ctm_gui.translation import install_translations
 from ctm_gui.views.crash import CrashHandler
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.session import remembered_unit, restore_models
@@ -50,7 +49,6 @@ class Application:
         running = QApplication.instance()
         self.qt = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
         self._set_up_qt()
-        install_translations(self.qt)
         self.settings = Settings(settings_file or settings_path())
         chosen = self.settings.get(table.TARGETS_CHOSEN)
         self._ingestion = IngestionWorker()
