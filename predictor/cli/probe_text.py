@@ -10,7 +10,7 @@ from predictor.cli.durations import duration
 from predictor.cli.tables import render_table
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement, Prediction
-from predictor.core.text import printable
+from predictor.core.text import plural, printable
 from predictor.core.units import format_count, significant
 from predictor.core.wording import percent
 from predictor.services.probing.events import drift_words
@@ -226,7 +226,7 @@ def list_text(sessions: Sequence[StoredSession], signatures: Sequence[StoredSign
 def configuration_text(configuration: Configuration) -> str:
     """Return a configuration in a few words."""
     threads = configuration.threads
-    spread = "" if not threads else f" {threads} thread{'s' if threads > 1 else ''}"
+    spread = "" if not threads else f" {plural(threads, 'thread')}"
     return f"{configuration.runtime} {configuration.precision}{spread}"
 
 

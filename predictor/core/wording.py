@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from predictor.core.records import Configuration, Prediction
-from predictor.core.text import printable
+from predictor.core.text import plural, printable
 from predictor.core.units import LatencyUnit, significant
 
 NOTHING = "—"
@@ -118,7 +118,7 @@ def configuration_text(configuration: Configuration) -> str:
     words = [] if c.runtime == "unknown" else [c.runtime]
     words.append(c.precision.value)
     if c.threads:
-        words.append(f"{c.threads} thread{'s' if c.threads > 1 else ''}")
+        words.append(plural(c.threads, "thread"))
     if c.batch > 1:
         words.append(f"batch {c.batch}")
     return ", ".join(words)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.records import Target
+from predictor.core.text import plural
 from predictor.core.wording import percent
 from predictor.engine.checkpoint import Experience
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
@@ -67,9 +68,8 @@ def device_doubt(target: Target, experience: Experience) -> str:
     device, configuration = target.device, target.configuration
     reasons = []
     if len(device.metrics) < _FEW_METRICS:
-        count = len(device.metrics)
-        facts = f"{count} fact{'s' if count != 1 else ''}"
-        reasons.append(f"only {facts} of the device {'is' if count == 1 else 'are'} known")
+        facts = plural(len(device.metrics), "fact of the device is", "facts of the device are")
+        reasons.append(f"only {facts} known")
     for what, choice in (
         (f"no device of the family {device.family}", f"family {device.family}"),
         (f"no run in {configuration.precision}", f"precision {configuration.precision}"),

@@ -13,6 +13,7 @@ from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.core.records import RUNTIMES, Precision
+from predictor.core.text import plural
 
 REQUIRED: Final = ("target", "model", "latency_ms")
 OPTIONAL: Final = ("runtime", "precision", "threads", "batch", "role")
@@ -84,7 +85,7 @@ class Problems:
         told = [reason, *(f"line {number}: {text}" for number, text in rest[: _TOLD - 1])]
         more = len(self.found) - _TOLD
         if more > 0:
-            told.append(f"and {more} more line{'s' if more > 1 else ''}")
+            told.append(f"and {plural(more, 'more line')}")
         raise InputError(f"{self.path}, line {line}", "; ".join(told), action)
 
 

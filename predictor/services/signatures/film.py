@@ -16,6 +16,7 @@ import numpy as np
 from predictor.core.errors import HostError, InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
 from predictor.core.records import Device, Target
+from predictor.core.text import plural
 from predictor.cost.engine import TargetMeasurements
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.engine.closertome import CloserToMeEngine
@@ -113,10 +114,8 @@ def obstacle(networks: int) -> InputError | None:
         install = "install CloserToMe by pip with its train extra, closertome[train]"
         return InputError(_WHAT, "torch is not installed", install)
     if networks < _LEAST:
-        found = f"{networks} network{'' if networks == 1 else 's'}"
-        return InputError(
-            _WHAT, f"the signature has {found}, fewer than {_LEAST}", "probe more networks"
-        )
+        reason = f"the signature has {plural(networks, 'network')}, fewer than {_LEAST}"
+        return InputError(_WHAT, reason, "probe more networks")
     return None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from predictor.calibration.scores import Scores
 from predictor.core.markdown_tables import cell, table
 from predictor.core.records import Configuration
+from predictor.core.text import plural
 from predictor.research.corpus import Corpus
 from predictor.research.corpus.architectures import OPERATOR_FAMILY
 from predictor.research.evaluation.corpus.validation import Answered, Validation
@@ -181,7 +182,7 @@ def _name(corpus: Corpus, target: int) -> str:
     found = corpus.targets[target]
     c = found.configuration
     runtime = (c.runtime,) if c.runtime != Configuration().runtime else ()
-    threads = (f"{c.threads} thread{'s' if c.threads > 1 else ''}",) if c.threads else ()
+    threads = (plural(c.threads, "thread"),) if c.threads else ()
     return ", ".join((found.device_id or found.device, *runtime, c.precision, *threads))
 
 

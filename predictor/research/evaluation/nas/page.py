@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from predictor.core.markdown_tables import table, with_spread
+from predictor.core.text import plural
 from predictor.research.evaluation.nas.methods import METHODS
 from predictor.research.evaluation.nas.published import (
     ABLATION_METHODS,
@@ -87,7 +88,7 @@ def _trainings(found: Document) -> str:
     once = [m["label"] for m in found["methods"] if m["trainings"] < planned]
     if once:
         return _ONCE.format(all=planned, names=", ".join(once))
-    return f"{planned} training{'s' if planned > 1 else ''}"
+    return plural(planned, "training")
 
 
 def _table1(found: Document) -> list[str]:
