@@ -1,22 +1,31 @@
-"""How a model is described in text."""
+"""A model in text: its sums, inputs, outputs, open dimensions, notes and operators."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 
+from predictor.cli.tables import render_table
 from predictor.core.records import TensorInfo
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
 from predictor.services.models.inspection import Model, totals
+from predictor.services.prediction.predict import operator_facts
 
 # A name from a file may be megabytes long; a table cell shows its two ends.
 NAME_COLUMNS = 48
+_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "Weights", "")
+_RIGHT = "   rrr"
 
 
 def describe(model: Model) -> str:
     """Return a few lines on a model: its sums, inputs, outputs, open dimensions and notes."""
     return "\n".join(_lines(model))
+
+
+def model_and_operators(model: Model) -> str:
+    """Return the lines on a model and the table of its operators."""
+    return f"{describe(model)}\n\n{_operator_table(model)}"
 
 
 def headline(model: Model) -> str:
@@ -56,3 +65,30 @@ def _lines(model: Model) -> Iterator[str]:
 
 def _tensor_text(tensor: TensorInfo) -> str:
     return f"{shortened(tensor.name, NAME_COLUMNS)}: {tensor.dtype} {dims_text(tensor.shape)}"
+
+
+def _operator_table(model: Model) -> str:
+    facts = operator_facts(model)
+    columns = zip(
+        facts.names,
+        facts.op_types,
+        facts.output_shapes,
+        facts.macs.tolist(),
+        facts.bytes_moved.tolist(),
+        facts.weight_bytes.tolist(),
+        facts.flags,
+        strict=True,
+    )
+    rows = [
+        (
+            shortened(name, NAME_COLUMNS),
+            shortened(op_type, NAME_COLUMNS),
+            dims_text(shape),
+            format_count(macs) if macs else "",
+            format_bytes(moved),
+            format_bytes(weights) if weights else "",
+            printable(flags),
+        )
+        for name, op_type, shape, macs, moved, weights, flags in columns
+    ]
+    return render_table(_HEADERS, rows, _RIGHT)

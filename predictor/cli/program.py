@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable
 
+from predictor import __version__
 from predictor.cli.console import Console
-from predictor.cli.options import parse
+from predictor.cli.parser import EPILOG, Parser, add_commands, everywhere
 from predictor.core.errors import CtmError, HostError
 from predictor.core.libraries import settle_libraries
 
@@ -18,6 +18,19 @@ EXIT_BUDGET_MISSED = 1
 EXIT_INPUT = 2
 EXIT_HOST = 3
 EXIT_CANCELLED = 130
+
+# Module and line of the help, in the order of the help.
+_COMMANDS = {
+    "predict": ("predict", "latency of models on devices"),
+    "compare": ("compare", "models against one of them"),
+    "report": ("report", "predictions as a PDF, Markdown or JSON document"),
+    "inspect": ("inspect", "operators of a model"),
+    "devices": ("devices", "the catalogue of devices"),
+    "store": ("store", "the local store"),
+    "evaluate": ("evaluate", "engines against published measurements"),
+    "train": ("train", "train the learned engine on published measurements"),
+    "probe": ("probe", "measure reference networks on a device"),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -41,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = parse(given)
         console.quiet = options.quiet
-        return _run(options, console)
+        return int(options.run(options, console))
     except CtmError as error:
         console.error(f"ctm: {error}")
         return error.exit_code
@@ -58,79 +71,21 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_HOST
 
 
-def _run(options: argparse.Namespace, console: Console) -> int:
-    # Each command imports what it needs itself: the other commands would wait for it.
-    command: Callable[[argparse.Namespace, Console], int]
-    match options.command:
-        case "predict":
-            command = _predict
-        case "compare":
-            command = _compare
-        case "report":
-            command = _report
-        case "inspect":
-            command = _inspect
-        case "devices":
-            from predictor.cli.devices_command import run as run_devices  # noqa: PLC0415
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options of one command line; ``run`` among them does the command.
 
-            command = run_devices
-        case "evaluate":
-            from predictor.cli.evaluate_command import run as run_evaluate  # noqa: PLC0415
-
-            command = run_evaluate
-        case "train":
-            from predictor.cli.train_command import run as run_train  # noqa: PLC0415
-
-            command = run_train
-        case "probe":
-            from predictor.cli.probe_command import run as run_probe  # noqa: PLC0415
-
-            command = run_probe
-        case _:
-            from predictor.cli.store_command import run as run_store  # noqa: PLC0415
-
-            command = run_store
-    return command(options, console)
-
-
-def _predict(options: argparse.Namespace, console: Console) -> int:
-    from predictor.cli.reading import reading_found  # noqa: PLC0415
-
-    with reading_found(options.models, options) as models:
-        from predictor.cli.predict_command import run  # noqa: PLC0415  # while the worker starts
-
-        return run(options, console, models)
-
-
-def _report(options: argparse.Namespace, console: Console) -> int:
-    from pathlib import Path  # noqa: PLC0415
-
-    from predictor.cli.reading import reading_found  # noqa: PLC0415
-    from predictor.services.report.files import check_report_path  # noqa: PLC0415
-
-    check_report_path(Path(options.output))
-    with reading_found(options.models, options) as models:
-        from predictor.cli.report_command import run  # noqa: PLC0415  # while the worker starts
-
-        return run(options, console, models)
-
-
-def _compare(options: argparse.Namespace, console: Console) -> int:
-    from predictor.cli.reading import reading_found  # noqa: PLC0415
-
-    with reading_found(options.models, options) as models:
-        from predictor.cli.compare_command import run  # noqa: PLC0415  # while the worker starts
-
-        return run(options, console, models)
-
-
-def _inspect(options: argparse.Namespace, console: Console) -> int:
-    from predictor.cli.reading import reading  # noqa: PLC0415
-
-    with reading([options.model], options) as models:
-        from predictor.cli.inspect_command import run  # noqa: PLC0415  # while the worker starts
-
-        return run(options, console, models[0])
+    Raises:
+        InputError: an option is unknown or its value is wrong.
+    """
+    parser = Parser(
+        prog="ctm",
+        parents=[everywhere()],
+        description="Predict how fast an ONNX model will run on hardware that is not on your desk.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"ctm {__version__}")
+    add_commands(parser, "command", _COMMANDS)
+    return parser.parse_args(arguments, argparse.Namespace(store=None, quiet=False, json=False))
 
 
 def _defect(error: Exception) -> str:

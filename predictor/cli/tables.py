@@ -1,9 +1,13 @@
-"""Aligned text tables."""
+"""Aligned text tables, and how some of their cells are written."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from predictor.core.records import Configuration
+from predictor.core.text import plural
 
 
 def _width(text: str) -> int:
@@ -34,3 +38,15 @@ def render_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: s
     widths = [max(_width(line[column]) for line in lines) for column in range(len(headers))]
     aligned = [right[column : column + 1] == "r" for column in range(len(headers))]
     return "\n".join("  ".join(map(_padded, line, widths, aligned)).rstrip() for line in lines)
+
+
+def configuration_text(configuration: Configuration) -> str:
+    """Return a configuration in a few words."""
+    threads = configuration.threads
+    spread = "" if not threads else f" {plural(threads, 'thread')}"
+    return f"{configuration.runtime} {configuration.precision}{spread}"
+
+
+def day(time_ns: int) -> str:
+    """Return the day of a time since 1970."""
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).date().isoformat()

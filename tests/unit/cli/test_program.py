@@ -19,7 +19,8 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
     def run(_: argparse.Namespace, __: Console) -> int:
         raise error
 
-    monkeypatch.setattr(program, "_run", run)
+    options = argparse.Namespace(run=run, quiet=False)
+    monkeypatch.setattr(program, "parse", lambda _: options)
     return program.main(["store", "info"])
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from predictor.cli.probe_json import session_document
-from predictor.cli.probe_text import session_text
+from predictor.cli.probe.sessions import session_document, session_text
 from predictor.core.records import Signature
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.operator_times import operator_times

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from predictor.cli.probe_json import signature_document
-from predictor.cli.probe_text import signature_text
+from predictor.cli.probe.signatures import signature_document, signature_text
 from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import (

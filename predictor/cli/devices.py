@@ -1,0 +1,177 @@
+"""``ctm devices``: the catalogue, one device, a device file, this machine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.parser import EPILOG, Parser, everywhere, json_option
+from predictor.cli.tables import render_table
+from predictor.core.errors import CtmError
+from predictor.core.metrics import METRICS
+from predictor.core.records import Configuration, Device
+from predictor.core.text import printable
+from predictor.core.units import significant
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.this_machine import measure_this_machine
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.models.inspection import (
+    check_device_file,
+    device_document,
+    device_summary,
+)
+from predictor.services.prediction.engines import ships_signature
+from predictor.services.signatures.own import (
+    NOTHING_MEASURED,
+    OwnSignatures,
+    stored_signatures,
+)
+
+_LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
+
+
+def add_devices(parser: Parser) -> None:
+    """Add the actions; without one the catalogue is listed."""
+    parser.description = "List the catalogue, show or check a device, or describe this machine."
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_list)
+    json_option(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    shared = everywhere()
+    listing = actions.add_parser("list", parents=[shared], help="list the catalogue (default)")
+    show = actions.add_parser("show", parents=[shared], help="one device with its sources")
+    show.add_argument("device", metavar="ID")
+    check = actions.add_parser("check", parents=[shared], help="check a device file")
+    check.add_argument("device", metavar="DEVICE.json")
+    detect = actions.add_parser("detect", parents=[shared], help="describe this machine")
+    detect.add_argument(
+        "--measure",
+        action="store_true",
+        help="also measure the memory bandwidth and the FP32 rate (some seconds)",
+    )
+    for action, run in ((listing, _list), (show, _show), (check, _check), (detect, _detect)):
+        action.set_defaults(run=run)
+        json_option(action)
+
+
+def _list(options: argparse.Namespace, console: Console) -> int:
+    devices = load_catalogue().with_devices(_own_devices(options, console)).devices
+    if options.json:
+        known = _own_signatures(options, console)
+        entries = [
+            device_summary(
+                device, has_signature=known.has_device(device.id) or ships_signature(device)
+            )
+            for device in devices
+        ]
+        console.document({"devices": entries})
+    else:
+        console.result(_catalogue_table(devices))
+    return 0
+
+
+def _own_devices(options: argparse.Namespace, console: Console) -> Sequence[Device]:
+    """Return the user's devices; a store that cannot be read is told and costs only those."""
+    try:
+        return user_devices_of(options.store)()
+    except CtmError as error:
+        console.note(f"Your own devices are left out: {error}")
+        return ()
+
+
+def _own_signatures(options: argparse.Namespace, console: Console) -> OwnSignatures:
+    """Return what the user measured; a store that cannot be read is told and costs only that."""
+    try:
+        return stored_signatures(Path(options.store) if options.store else None)
+    except CtmError as error:
+        console.note(f"Your own signatures are left out: {error}")
+        return NOTHING_MEASURED
+
+
+def _show(options: argparse.Namespace, console: Console) -> int:
+    device = load_catalogue(user_devices_of(options.store)).find(options.device)
+    return _print_device(device, options, console)
+
+
+def _check(options: argparse.Namespace, console: Console) -> int:
+    device, warnings = check_device_file(options.device)
+    if options.json:
+        console.document({"id": device.id, "valid": True, "warnings": list(warnings)})
+        return 0
+    for warning in warnings:
+        console.note(f"{printable(options.device)}: {printable(warning)}")
+    console.result(
+        f"{printable(options.device)}: {printable(device.name)} ({device.id}), "
+        f"{len(device.metrics)} metrics: the file is valid."
+    )
+    return 0
+
+
+def _detect(options: argparse.Namespace, console: Console) -> int:
+    if options.measure:
+        console.note("Measuring this machine; other programs disturb it.")
+        device = measure_this_machine()
+    else:
+        device = load_catalogue().find("this")
+    return _print_device(device, options, console)
+
+
+def _print_device(device: Device, options: argparse.Namespace, console: Console) -> int:
+    if options.json:
+        # A device file is edited by hand.
+        console.document(device_document(device), indent=2)
+    else:
+        console.result(_sheet(device))
+    return 0
+
+
+def _catalogue_table(devices: tuple[Device, ...]) -> str:
+    labels = {metric.name: f"{metric.label} {metric.unit}" for metric in METRICS}
+    headers = ["Id", "Name", "Vendor", "Family", *(labels[name] for name in _LISTED_METRICS)]
+    rows = [
+        [
+            device.id,
+            printable(device.name),
+            printable(device.vendor),
+            device.family.value,
+            *(_value(device.metric(name)) for name in _LISTED_METRICS),
+        ]
+        for device in devices
+    ]
+    return render_table(headers, rows, "    " + "r" * len(_LISTED_METRICS))
+
+
+def _sheet(device: Device) -> str:
+    """Write what is known of a device, each metric with its source."""
+    facts = [
+        ("Name", printable(device.name)),
+        ("Id", device.id),
+        ("Vendor", printable(device.vendor)),
+        ("Family", device.family.value),
+        ("System", printable(device.system)),
+        ("Runs", ", ".join(_configuration_text(c) for c in device.configurations)),
+        ("Notes", printable(device.notes)),
+    ]
+    metrics = [
+        (metric.label, _value(value), metric.unit, printable(device.sources.get(metric.name, "")))
+        for metric in METRICS
+        if (value := device.metric(metric.name)) is not None
+    ]
+    blocks = [
+        render_table(("", ""), [fact for fact in facts if fact[1]]).lstrip("\n"),
+        render_table(("Metric", "Value", "Unit", "Source"), metrics, " r"),
+    ]
+    return "\n\n".join(blocks)
+
+
+def _configuration_text(configuration: Configuration) -> str:
+    words = [configuration.runtime, configuration.precision.value]
+    if configuration.threads:
+        words.append(f"{configuration.threads} threads")
+    return " ".join(words)
+
+
+def _value(value: float | None) -> str:
+    return "—" if value is None else significant(value, 6)

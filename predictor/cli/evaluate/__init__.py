@@ -1,0 +1,18 @@
+"""``ctm evaluate``: engines against published measurements or a table of the user's own."""
+
+from __future__ import annotations
+
+from predictor.cli.parser import Parser, add_commands
+
+_SUBJECTS = {
+    "bound": ("evaluate.bound", "measurements under the physical bound, and the estimate's error"),
+    "nas": ("evaluate.nas", "latency predictors on neural architecture search spaces"),
+    "measurements": ("evaluate.measurements", "an engine against a table of your own"),
+}
+
+
+def add_evaluate(parser: Parser) -> None:
+    """Add the subjects."""
+    parser.description = "Compare engines with published measurements."
+    parser.epilog = "exit code 1: a limit is not kept (see the page that the command writes)"
+    add_commands(parser, "subject", _SUBJECTS)

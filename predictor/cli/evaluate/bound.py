@@ -1,0 +1,60 @@
+"""``ctm evaluate bound``: published measurements against the physical bound."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import (
+    check_output,
+    environment_of,
+    origin_of,
+    research_needed,
+    write_text,
+)
+from predictor.cli.parser import Parser, json_option
+from predictor.cli.progress import progress_on
+from predictor.services.devices.catalogue import load_catalogue
+
+_LIMIT_MISSED = 1
+
+
+def add_bound(parser: Parser) -> None:
+    """Add the options of the subject."""
+    parser.description = "Compare every measurement of a data folder with its bound and estimate."
+    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    parser.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
+    json_option(parser)
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    """Write the figures and their page; 1 when a measurement is under its bound."""
+    with research_needed("the evaluation"):
+        from predictor.research.evaluation.bound import check_bound  # noqa: PLC0415
+        from predictor.research.evaluation.bound_document import document  # noqa: PLC0415
+        from predictor.research.evaluation.bound_page import page  # noqa: PLC0415
+
+    output = Path(options.output) if options.output else None
+    if output is not None:
+        check_output(output)
+    check = check_bound(Path(options.data), load_catalogue().by_id, progress_on(console))
+    environment = environment_of("ctm evaluate bound --data DIR --output OUT.json")
+    figures = {**environment, **document(check)}
+    text = page(figures, origin_of(environment))
+    if output is not None:
+        write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        write_text(output.with_suffix(".md"), text)
+    if options.json:
+        console.document(figures)
+    elif output is None:
+        console.result(text)
+    else:
+        console.note(f"Written: {output} and {output.with_suffix('.md')}")
+    return 0 if check.holds else _LIMIT_MISSED

@@ -1,0 +1,91 @@
+"""Figures of evaluations and trainings: the environment they were taken in, and their files."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from predictor import __version__
+from predictor.core.errors import HostError, InputError
+
+
+@contextmanager
+def research_needed(work: str) -> Iterator[None]:
+    """Import modules of ``predictor.research``, which no wheel and no frozen program has.
+
+    Args:
+        work: that needs them, as the subject of the error.
+
+    Raises:
+        HostError: they are not there, or a library of theirs is not.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = str(error.name)
+        if name.startswith("predictor.research"):
+            raise HostError(
+                work,
+                "it is not part of an installed CloserToMe",
+                "run it in a checkout, with closertome[train] installed",
+            ) from error
+        raise HostError(work, f"{name} is not installed", "install closertome[train]") from error
+
+
+def check_output(output: Path) -> None:
+    """Refuse a place that cannot be written before the work is done, not after.
+
+    Raises:
+        InputError: the place is no file OUT.json in a folder that exists.
+    """
+    if output.suffix != ".json":
+        raise InputError(str(output), "it does not end in .json", "name a file OUT.json")
+    if output.is_dir():
+        raise InputError(str(output), "it is a folder", "name a file OUT.json")
+    if not output.parent.is_dir():
+        raise InputError(str(output.parent), "there is no such folder", "make the folder first")
+
+
+def environment_of(command: str, commit: str | None = None) -> dict[str, str]:
+    """Return command, version and machine of figures taken now.
+
+    Args:
+        command: without the folders of this machine.
+        commit: of the checkout, where the figures need one.
+    """
+    return {
+        "command": command,
+        "version": __version__,
+        **({} if commit is None else {"commit": commit}),
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": str(os.cpu_count()),
+    }
+
+
+def origin_of(environment: Mapping[str, str]) -> str:
+    """Return the sentence of a page on the command, the day and the machine of its figures."""
+    return (
+        f"Written by `{environment['command']}` on {environment['date']}: "
+        f"{environment['system']}, {environment['processors']} processors, "
+        f"Python {environment['python']}."
+    )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        HostError: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HostError(
+            str(path), f"it cannot be written ({error.strerror})", "choose another place"
+        ) from error

@@ -1,0 +1,103 @@
+"""A suite of ``ctm evaluate nas``: it is run, and its document, page and plots are written."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from predictor import __version__
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import environment_of, research_needed, write_text
+from predictor.cli.progress import progress_on
+from predictor.core.errors import InputError
+from predictor.research.evaluation.nas.document import document
+from predictor.research.evaluation.nas.page import page
+from predictor.research.evaluation.nas.protocol import Plan
+from predictor.research.evaluation.nas.runner import Order, Runner, open_splits
+from predictor.research.evaluation.nas.suites import SUITES, Suite, chooser_of, methods_of
+from predictor.research.evaluation.nas.work import WorkFolder
+
+_WORK = "nas-work"  # beside the pages: what is finished
+_GIT_SECONDS = 10
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Run a suite, and write its document, its page and its plots; always 0."""
+    suite, output = SUITES[options.suite], Path(options.output)
+    if not output.is_dir():
+        raise InputError(str(output), "there is no such folder", "make the folder first")
+    order = _order(options, suite)
+    progress = progress_on(console)
+    work = WorkFolder(output / _WORK, order.plan)
+    splits = open_splits(Path(options.data), order.partitions, progress)
+    finished = Runner(splits, order, work, progress).run()
+    figures = {
+        **environment_of(_command(options), _commit()),
+        **document(suite, order, finished),
+    }
+    written = _write(output, suite, figures)
+    if options.json:
+        console.document(figures)
+    else:
+        console.note(f"Written: {', '.join(map(str, written))}")
+    return 0
+
+
+def _order(options: argparse.Namespace, suite: Suite) -> Order:
+    methods = methods_of(suite, options.methods)
+    own_probes = suite.own_probes or options.own_probes
+    return Order(
+        partitions=tuple(dict.fromkeys(options.partitions)) or suite.partitions,
+        methods=methods,
+        chooser=chooser_of(own_probes=own_probes),
+        own_probes=own_probes,
+        plan=Plan(options.trainings, options.draws, tuple(options.ks), options.seed),
+        once=frozenset(methods_of(suite, options.once)) if options.once else frozenset(),
+    )
+
+
+def _command(options: argparse.Namespace) -> str:
+    lists = {name: getattr(options, name) for name in ("methods", "once", "partitions", "ks")}
+    given = [f"--{name} {' '.join(map(str, values))}" for name, values in lists.items() if values]
+    own = ["--own-probes"] if options.own_probes else []
+    repetitions = f"--trainings {options.trainings} --draws {options.draws} --seed {options.seed}"
+    words = ["ctm evaluate nas --data DIR", f"--suite {options.suite}", *given, *own, repetitions]
+    return f"{' '.join(words)} --output DIR"
+
+
+def _commit() -> str:
+    """Return the commit of the checkout that runs; an installed package has none."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return f"of version {__version__}"
+    try:
+        described = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=_GIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return described.stdout.strip()
+
+
+def _write(output: Path, suite: Suite, figures: Mapping[str, object]) -> list[Path]:
+    stem = f"nas-{suite.name}"
+    document_path, page_path = output / f"{stem}.json", output / f"{stem}.md"
+    text = json.dumps(figures, indent=1, allow_nan=False) + "\n"
+    write_text(document_path, text)
+    plots = _plots(figures, output, stem)
+    write_text(page_path, page(figures, plots))
+    return [document_path, page_path, *(output / name for name in plots.values())]
+
+
+def _plots(figures: Mapping[str, object], output: Path, stem: str) -> dict[str, str]:
+    with research_needed("plots"):  # they alone need matplotlib
+        from predictor.research.evaluation.nas.plots import write_plots  # noqa: PLC0415
+
+    return write_plots(figures, output, stem)

@@ -1,0 +1,181 @@
+"""The parser of ``ctm`` and the options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from typing import NoReturn
+
+from predictor.core.errors import InputError
+from predictor.core.records import RUNTIMES, Precision
+
+EPILOG = """\
+exit codes: 0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are an InputError; options cannot be abbreviated.
+
+    Scripts depend on this command line, so an abbreviation must not change its meaning with the
+    next option that is added.
+    """
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # handed on as they are
+        self.complete: Callable[[Parser], None] | None = None
+
+    def parse_known_args(  # type: ignore[override]  # the overloads of argparse are one here
+        self,
+        args: list[str] | None = None,
+        namespace: argparse.Namespace | None = None,
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse what argparse hands to this command, which needs its own options from here on."""
+        if self.complete is not None:
+            self.complete(self)
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong with the command line."""
+        raise InputError(self.prog, message, f"see {self.prog} --help")
+
+
+def add_commands(
+    parser: Parser, dest: str, commands: Mapping[str, tuple[str, str]], *, required: bool = True
+) -> None:
+    """Add commands whose modules are imported only when the command line names them.
+
+    The module of a command has a function ``add_NAME`` that adds the options of this command to
+    its parser and sets ``run``, called with the options and the console, for the exit code.
+
+    Args:
+        parser: of the program, or of the command that they belong to.
+        dest: attribute of the options that gets the name of the chosen command.
+        commands: module under ``predictor.cli`` and line of the help, by name of the command.
+        required: whether the command line must name one.
+    """
+    chosen = parser.add_subparsers(dest=dest, required=required, metavar=dest.upper())
+    for name, (module, text) in commands.items():
+        command = chosen.add_parser(name, parents=[everywhere()], help=text)
+        command.complete = partial(_add_options, module, name)
+
+
+def _add_options(module: str, name: str, parser: Parser) -> None:
+    getattr(import_module(f"predictor.cli.{module}"), f"add_{name}")(parser)
+
+
+def everywhere() -> Parser:
+    """Return the options that stand before or after the command's name."""
+    shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared.add_argument(
+        "--store", metavar="PATH", help="file of the local store (default: CTM_STORE, else yours)"
+    )
+    shared.add_argument("--quiet", action="store_true", help="errors only on stderr")
+    return shared
+
+
+def json_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="one JSON document on stdout",
+    )
+
+
+def shape_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that set a model's open dimensions."""
+    parser.add_argument("--batch", type=positive_int, metavar="N", help="batch size")
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        type=_named_shape,
+        metavar="NAME=1,3,224,224",
+        help="shape of an input; may be repeated",
+    )
+    parser.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        type=_named_value,
+        metavar="NAME=VALUE",
+        help="value of a dimension that the file leaves open, by its name; may be repeated",
+    )
+
+
+def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> None:
+    """Add what says which models are predicted on which devices, and how."""
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL.onnx",
+        help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
+    )
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="ID|DEVICE.json|this",
+        help="a device, shipped or your own: its id, a unique part of its name, a device file, or "
+        "this machine; may be repeated (without --device and --all: a short cross-section of the "
+        "catalogue)",
+    )
+    parser.add_argument("--all", action="store_true", help="every shipped device")
+    shape_options(parser)
+    parser.add_argument("--runtime", choices=[r for r in RUNTIMES if r != "unknown"])
+    parser.add_argument("--precision", choices=[str(p) for p in Precision])
+    parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
+    parser.add_argument("--budget-ms", type=_positive_float, metavar="X", help=budget_help)
+    parser.add_argument(
+        "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"
+    )
+
+
+def positive_int(text: str) -> int:
+    """Return a whole number from 1."""
+    return _int_from(text, 1)
+
+
+def thread_count(text: str) -> int:
+    """Return a whole number from 0."""
+    return _int_from(text, 0)
+
+
+def _int_from(text: str, low: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = low - 1
+    if not low <= value < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to 2147483647")
+    return value
+
+
+def _positive_float(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number over 0")
+    return value
+
+
+def _named_value(text: str) -> tuple[str, int]:
+    name, separator, value = text.rpartition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name, positive_int(value)
+
+
+def _named_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, separator, dims = text.rpartition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=1,3,224,224")
+    return name, tuple(positive_int(dim) for dim in dims.split(",")) if dims else ()

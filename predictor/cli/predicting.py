@@ -1,0 +1,124 @@
+"""The targets, models and store of the commands that predict."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeVar
+
+from predictor.cli.console import Console
+from predictor.cli.progress import progress_on
+from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.progress import Progress, no_progress
+from predictor.core.records import Measurement, Precision, Prediction, Target
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.history.history import History, open_history
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.comparison import default_devices
+from predictor.services.prediction.predict import resolve_targets
+from predictor.services.signatures.own import KnownTargets
+
+_T = TypeVar("_T")
+_MANY = 8  # from so many models on, the progress of reading is shown
+
+
+def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[Target, ...]:
+    """Return a target for each device that was asked for, each device once, in that order.
+
+    Raises:
+        InputError: a --device names no device or several.
+    """
+    devices = [catalogue.find(text) for text in options.device]
+    if options.all:
+        devices += catalogue.devices
+    if not devices:
+        devices += default_devices(catalogue)
+    return resolve_targets(
+        list({device.id: device for device in devices}.values()),
+        runtime=options.runtime,
+        precision=Precision(options.precision) if options.precision else None,
+        threads=options.threads,
+    )
+
+
+def read_models(readings: Sequence[Future[Model]], console: Console) -> tuple[list[Model], int]:
+    """Wait for the models; return those that could be read, and 0 or the exit code of the rest.
+
+    Those that could not are named on stderr.
+    """
+    failed: list[InputError] = []
+    models = list(models_as_read(readings, console, failed))
+    return models, failed[-1].exit_code if failed else 0
+
+
+def models_as_read(
+    readings: Sequence[Future[Model]], console: Console, failed: list[InputError]
+) -> Iterator[Model]:
+    """Yield the models as they are read; those that cannot be are named on stderr.
+
+    Args:
+        readings: one a model.
+        console: where the progress of many readings is shown.
+        failed: gets the error of each model that could not be read.
+    """
+    tell = progress_on(console) if len(readings) >= _MANY else no_progress
+    for place, reading in enumerate(readings):
+        tell(Progress(place, len(readings), "models read"))
+        try:
+            yield reading.result()
+        except InputError as error:
+            console.error(f"ctm: {error}")
+            failed.append(error)
+    tell(Progress(len(readings), max(len(readings), 1), "models read"))
+
+
+class PredictionStore:
+    """The store, opened while the models are read; its failure costs no prediction.
+
+    Args:
+        path: its file; None for the user's own.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._history: History | None = None
+        self._failure: CtmError | None = None
+        try:
+            self._history = open_history(Path(path) if path else None)
+        except CtmError as error:
+            self._failure = error
+
+    def ask(self, question: Callable[[History], _T], otherwise: _T) -> _T:
+        """Return the store's answer to ``question``, ``otherwise`` where the store fails."""
+        if self._history is None:
+            return otherwise
+        try:
+            return question(self._history)
+        except CtmError as error:
+            self._failure = error
+            return otherwise
+
+    def measured(self, models: Sequence[Model]) -> list[Measurement]:
+        """Return the user's measurements of models; none where the store fails."""
+        return self.ask(lambda history: history.measured(models), [])
+
+    def signatures(self, targets: Sequence[Target]) -> KnownTargets:
+        """Return the user's measurements on targets; none where the store fails."""
+        return self.ask(lambda history: history.own_signatures().of(targets), {})
+
+    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
+        """Store the predictions."""
+        self.ask(lambda history: history.record(models, predictions), None)
+
+    def exit_code(self, console: Console, consequence: str) -> int:
+        """Return 0, or 3 after naming the store's failure and its ``consequence`` on stderr."""
+        if self._failure is None:
+            return 0
+        console.error(f"ctm: {consequence}: {self._failure}")
+        return HostError.exit_code
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._history is not None:
+            self._history.close()

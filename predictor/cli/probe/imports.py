@@ -1,0 +1,128 @@
+"""``ctm probe import``: a kit's results, or latencies from another tool's file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.parser import Parser, json_option, thread_count
+from predictor.cli.probe.sessions import print_session, with_store
+from predictor.cli.reading import unique
+from predictor.cli.tables import render_table
+from predictor.core.records import RUNTIMES, Configuration, Measurement, Precision
+from predictor.core.text import printable
+from predictor.core.units import significant
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.probing.imports import Taken, import_file, take_over
+from predictor.services.probing.sessions import Probing
+
+_SHOWN_DIGITS = 12
+
+
+def add_import(parser: Parser) -> None:
+    """Add the options of the action."""
+    parser.description = (
+        "Take over the results of a kit of this store. With --device: take over the "
+        "latencies in a file of another benchmark tool."
+    )
+    parser.set_defaults(run=with_store(_import))
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--device", metavar="ID|DEVICE.json", help="that the file was measured on")
+    parser.add_argument("--runtime", choices=RUNTIMES, default="unknown")
+    parser.add_argument("--precision", choices=[str(p) for p in Precision], default="fp32")
+    parser.add_argument("--threads", type=thread_count, default=0, metavar="N")
+    parser.add_argument("--batch", type=thread_count, default=0, metavar="N")
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="MODEL.onnx",
+        help="a model that a name in the file means; may be repeated",
+    )
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        type=_meaning,
+        metavar="NAME=MODEL",
+        help="which model or probe a name in the file means, nothing to leave it out",
+    )
+    json_option(parser)
+
+
+def _meaning(text: str) -> tuple[str, str | None]:
+    name, separator, model = text.rpartition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=MODEL")
+    return name, model or None
+
+
+def _import(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    if options.device:
+        return _take_over(options, console)
+    session = probing.import_results(Path(options.file))
+    return print_session(probing, session.id, options, console)
+
+
+def _take_over(options: argparse.Namespace, console: Console) -> int:
+    """Store what a file tells of a target, and print it."""
+    file = import_file(Path(options.file))
+    device = load_catalogue(user_devices_of(options.store)).find(options.device)
+    configuration = Configuration(
+        options.runtime, Precision(options.precision), options.threads, options.batch
+    )
+    store = Path(options.store) if options.store else None
+    names = unique(options.name, "--name")
+    taken = take_over(file, device.id, configuration, _read(options.model), names, store)
+    for note in taken.notes:
+        console.note(printable(note))
+    if options.json:
+        console.document(_document(taken))
+    else:
+        console.result(_table(taken.measurements))
+    return 0
+
+
+def _read(paths: Sequence[str]) -> list[Model]:
+    if not paths:
+        return []
+    with IngestionWorker() as worker:
+        return [worker.ingest(path) for path in paths]
+
+
+def _document(taken: Taken) -> dict[str, object]:
+    return {
+        "schema": "ctm-import/1",
+        "signatures": list(taken.signatures),
+        "measurements": [
+            {
+                "measurement": measurement.id,
+                "fingerprint": measurement.fingerprint,
+                "device": measurement.device_id,
+                "configuration": asdict(measurement.configuration),
+                "latency_ms": measurement.value_ms,
+                "statistic": measurement.statistic,
+                "runs": len(measurement.samples_ns),
+            }
+            for measurement in taken.measurements
+        ],
+        "notes": list(taken.notes),
+    }
+
+
+def _table(measurements: Sequence[Measurement]) -> str:
+    rows = [
+        (
+            measurement.fingerprint[:_SHOWN_DIGITS],
+            significant(measurement.value_ms, 4),
+            measurement.statistic,
+            measurement.device_id,
+        )
+        for measurement in measurements
+    ]
+    return render_table(("Fingerprint", "ms", "What it is", "Device"), rows, " r")

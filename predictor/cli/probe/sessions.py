@@ -1,0 +1,173 @@
+"""A probing session as ``ctm probe`` prints it, in text and JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from predictor.cli.console import Console
+from predictor.cli.tables import configuration_text, render_table
+from predictor.core.percentiles import coefficient_of_variation, supported_percentiles
+from predictor.core.records import Measurement
+from predictor.core.text import printable
+from predictor.core.units import significant
+from predictor.core.wording import percent
+from predictor.services.probing.events import drift_words
+from predictor.services.probing.plan import expected_ms, plan_facts, reasons
+from predictor.services.probing.sessions import (
+    ProbeState,
+    Probing,
+    SessionState,
+    StoredProbe,
+    StoredSession,
+    open_probing,
+)
+
+ID_DIGITS = 8
+_NOTHING_MEASURED = 3
+
+
+def with_store(
+    action: Callable[[argparse.Namespace, Console, Probing], int],
+) -> Callable[[argparse.Namespace, Console], int]:
+    """Return an action of ``ctm probe`` as a command that opens the store for it."""
+
+    def run(options: argparse.Namespace, console: Console) -> int:
+        with open_probing(Path(options.store) if options.store else None) as probing:
+            return action(options, console, probing)
+
+    return run
+
+
+def print_session(
+    probing: Probing, session_id: str, options: argparse.Namespace, console: Console
+) -> int:
+    """Print a session; return 0, or 3 where nothing could be measured."""
+    session = probing.session(session_id)
+    measurements = probing.measurements(session.id)
+    signature_id = _signature_of(probing, session)
+    if options.json:
+        console.document(session_document(session, measurements, signature_id))
+    else:
+        console.result(session_text(session, measurements, signature_id))
+    return _NOTHING_MEASURED if session.state is SessionState.FAILED else 0
+
+
+def _signature_of(probing: Probing, session: StoredSession) -> str | None:
+    """Return the newest signature that came of a session."""
+    found = [s.signature.id for s in probing.signatures.every() if s.session_id == session.id]
+    return found[-1] if found else None
+
+
+def session_text(
+    session: StoredSession, measurements: Mapping[str, Measurement], signature_id: str | None
+) -> str:
+    """Return a session: its networks with their latencies or why they have none."""
+    rows = [
+        (printable(probe.name), *_cells(probe, measurements.get(probe.measurement_id or "")))
+        for probe in session.probes
+    ]
+    table = render_table(("Network", "Median ms", "Least ms", "CV", "Runs", ""), rows, " rrrr")
+    head = (
+        f"Session {session.id}: {printable(session.device_id)}, "
+        f"{configuration_text(session.configuration)}, {session.state}"
+    )
+    drift = json.loads(session.facts).get("drift")
+    lines = [head, "", table]
+    if drift is not None:
+        lines += ["", drift_words(drift)]
+    doubtful = sum(_is_doubtful(probe) for probe in session.probes)
+    if doubtful:
+        again = f"`ctm probe run --session {session.id[:ID_DIGITS]} --repeat NAME`"
+        count = f"{doubtful} of {len(session.probes)} are noisy or inconclusive."
+        lines += ["", f"{count} Close other programs and repeat them: {again}."]
+    if signature_id:
+        lines += ["", f"Signature {signature_id}."]
+    return "\n".join(lines)
+
+
+def _cells(probe: StoredProbe, measurement: Measurement | None) -> tuple[str, ...]:
+    if measurement is None:
+        words = probe.reason or str(probe.state)
+        return "—", "", "", "", printable(words)
+    words = json.loads(probe.outcome).get("words", "") if probe.state is ProbeState.MEASURED else ""
+    samples_ns = measurement.samples_ns
+    return (
+        significant(measurement.value_ms, 4),
+        significant(min(samples_ns) / 1e6, 4) if samples_ns else "",
+        percent(coefficient_of_variation(samples_ns)) if samples_ns else "",
+        str(len(samples_ns)),
+        printable(words),
+    )
+
+
+def _is_doubtful(probe: StoredProbe) -> bool:
+    noisy = json.loads(probe.outcome).get("verdict") == "noisy"
+    return noisy or probe.state is ProbeState.INCONCLUSIVE
+
+
+def session_document(
+    session: StoredSession,
+    measurements: Mapping[str, Measurement],
+    signature_id: str | None,
+) -> dict[str, object]:
+    """Return a session with its probes; latencies in ms."""
+    why, expected = reasons(session.plan), expected_ms(session.plan)
+    facts = json.loads(session.facts)
+    return {
+        "schema": "ctm-probe-session/1",
+        "session": session.id,
+        "device": session.device_id,
+        "configuration": asdict(session.configuration),
+        "state": str(session.state),
+        "created_ns": session.created_ns,
+        "finished_ns": session.finished_ns,
+        "signature": signature_id,
+        **measuring_facts(plan_facts(session.plan)),
+        "host": facts.get("host"),
+        "drift": facts.get("drift"),
+        "probes": [
+            {
+                "name": probe.name,
+                "fingerprint": probe.fingerprint,
+                "state": str(probe.state),
+                "reason": why.get(probe.name, ""),
+                "problem": probe.reason,
+                "expected_ms": expected.get(probe.name),
+                **measured_numbers(measurements.get(probe.measurement_id or "")),
+            }
+            for probe in session.probes
+        ],
+    }
+
+
+def measuring_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how it was measured; the runner's configuration beside the target's."""
+    return {"run" if key == "configuration" else key: value for key, value in facts.items()}
+
+
+def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
+    """Return what was measured; percentiles only where there are enough runs."""
+    if measurement is None:
+        return {"latency_ms": None}
+    ordered = sorted(measurement.samples_ns)
+    provenance = json.loads(measurement.provenance)
+    return {
+        "latency_ms": measurement.value_ms,
+        "statistic": measurement.statistic,
+        "least_ms": ordered[0] / 1e6 if ordered else None,
+        "variation": coefficient_of_variation(ordered) if ordered else None,
+        "runs": len(ordered),
+        "percentiles_ms": {
+            f"p{share * 100:.0f}": value / 1e6
+            for share, value in supported_percentiles(ordered).items()
+        },
+        "verdict": provenance.get("verdict"),
+        "words": provenance.get("words"),
+        "operators": provenance.get("operators"),
+        "measurement": measurement.id,
+    }

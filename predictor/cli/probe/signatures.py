@@ -1,0 +1,381 @@
+"""``ctm probe exclude|include|adapt|use|delete|restore``: the signatures of the store."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+from predictor.cli.console import Console
+from predictor.cli.parser import Parser, json_option
+from predictor.cli.probe.sessions import (
+    ID_DIGITS,
+    measured_numbers,
+    measuring_facts,
+    with_store,
+)
+from predictor.cli.progress import progress_on
+from predictor.cli.tables import configuration_text, day, render_table
+from predictor.core.errors import InputError
+from predictor.core.records import Device, Measurement, Prediction, adaptation_by
+from predictor.core.text import printable
+from predictor.core.units import significant
+from predictor.core.wording import percent
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.probing.sessions import Probing, StoredSignature
+from predictor.services.signatures.film import median_error
+from predictor.services.signatures.fit import LeftOut, errors_in_words
+from predictor.services.signatures.own import FILM
+from predictor.services.signatures.stored import (
+    ADAPTATIONS,
+    adaptation_of,
+    excluded_words,
+    included_again_words,
+    outdated_film_words,
+)
+from predictor.services.signatures.use import BeforeAfter
+
+
+def add_exclude(parser: Parser) -> None:
+    """Add the options of ``ctm probe exclude``."""
+    parser.description = (
+        "Leave a network out of a signature. A new signature without it takes its "
+        "place; the old one stays, and the reason is kept. `ctm probe include` undoes it."
+    )
+    parser.set_defaults(run=with_store(_exclude))
+    _add_id(parser)
+    parser.add_argument("network", metavar="NETWORK")
+    parser.add_argument("--reason", required=True, metavar="TEXT")
+    json_option(parser)
+
+
+def add_include(parser: Parser) -> None:
+    """Add the options of ``ctm probe include``."""
+    parser.description = (
+        "Take a network in again that was left out of a signature. A new signature "
+        "with it takes its place; the old one stays, and why the network was left out is kept."
+    )
+    parser.set_defaults(run=with_store(_include))
+    _add_id(parser)
+    parser.add_argument("network", metavar="NETWORK")
+    json_option(parser)
+
+
+def add_adapt(parser: Parser) -> None:
+    """Add the options of ``ctm probe adapt``."""
+    parser.description = (
+        "Fine-tune FiLM of the network to a signature, predict each of its networks "
+        "from the others that way and without, and keep the better. A new signature "
+        "takes the place of this one where its adaptation changes. Needs torch."
+    )
+    parser.set_defaults(run=with_store(_adapt))
+    _add_id(parser)
+    parser.add_argument(
+        "--by",
+        choices=("best", "film", "posterior"),
+        default="best",
+        help="keep this one whatever the errors, default: best; posterior needs no torch",
+    )
+    json_option(parser)
+
+
+def add_use(parser: Parser) -> None:
+    """Add the options of ``ctm probe use``."""
+    parser.set_defaults(run=with_store(_use))
+    _add_id(parser)
+    json_option(parser)
+
+
+def add_delete(parser: Parser) -> None:
+    """Add the options of ``ctm probe delete``."""
+    parser.set_defaults(run=with_store(_delete))
+    _add_id(parser)
+    json_option(parser)
+
+
+def add_restore(parser: Parser) -> None:
+    """Add the options of ``ctm probe restore``."""
+    parser.set_defaults(run=with_store(_restore))
+    _add_id(parser)
+    json_option(parser)
+
+
+def _add_id(parser: Parser) -> None:
+    parser.add_argument("id", metavar="ID", help="of the signature, or the beginning of it")
+
+
+def _exclude(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    signature_id = _find(probing.signatures.every(), options.id)
+    measurement = _named(probing.signatures.measurements(signature_id), options.network)
+    made = probing.signatures.exclude(signature_id, measurement.id, options.reason)
+    return _print_done(options, console, made, f"takes its place, without {options.network}")
+
+
+def _include(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    signature_id = _find(probing.signatures.every(), options.id)
+    measurement = _named(probing.signatures.excluded(signature_id), options.network)
+    made = probing.signatures.include(signature_id, measurement.id)
+    return _print_done(options, console, made, f"takes its place, with {options.network} again")
+
+
+def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    """Let predictions use FiLM fine-tuned to a signature where that is better, or as is asked."""
+    stored = _only(list(_beginning(probing.signatures.every(), options.id)), options.id)
+    signature_id, by = stored.signature.id, options.by
+    errors: dict[str, float] = {}
+    film = None
+    if by != "posterior":
+        device = load_catalogue(user_devices_of(options.store)).find(stored.signature.device_id)
+        found = probing.adaptations(stored, device, progress_on(console))
+        errors = {
+            "posterior": median_error(found.by_posterior),
+            "film": median_error(found.by_film),
+        }
+        if by == "film" or found.film_is_better:
+            film = found.film
+    chosen = adaptation_by(fine_tuned=film is not None, by_operators=stored.timed > 0)
+    if chosen != adaptation_of(stored):
+        signature_id = probing.signatures.adapt(signature_id, film)
+    if options.json:
+        console.document({"signature": signature_id, "adaptation": chosen, "errors": errors})
+    else:
+        console.result(adapted_text(signature_id, chosen, errors))
+    return 0
+
+
+def _use(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    signature_id = _find(probing.signatures.every(), options.id)
+    probing.signatures.activate(signature_id)
+    return _print_done(options, console, signature_id, "is in use now")
+
+
+def _delete(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    signature_id = _find(probing.signatures.every(), options.id)
+    probing.signatures.delete(signature_id)
+    return _print_done(options, console, signature_id, "is deleted; `ctm probe restore` undoes it")
+
+
+def _restore(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    signature_id = _find(probing.signatures.deleted(), options.id)
+    probing.signatures.restore(signature_id, active=False)
+    return _print_done(
+        options, console, signature_id, "is back; `ctm probe use` lets predictions use it"
+    )
+
+
+def _print_done(options: argparse.Namespace, console: Console, signature_id: str, what: str) -> int:
+    if options.json:
+        console.document({"signature": signature_id, "done": options.action})
+    else:
+        console.result(f"Signature {signature_id} {what}.")
+    return 0
+
+
+def _find(signatures: Sequence[StoredSignature], beginning: str) -> str:
+    return _only(list(_beginning(signatures, beginning)), beginning).signature.id
+
+
+def _beginning(signatures: Sequence[StoredSignature], beginning: str) -> Iterator[StoredSignature]:
+    return (stored for stored in signatures if stored.signature.id.startswith(beginning))
+
+
+def _only(found: Sequence[StoredSignature], beginning: str) -> StoredSignature:
+    if len(found) != 1:
+        raise InputError(
+            f"signature {beginning}",
+            f"{len(found)} begin so" if found else "there is none",
+            "run `ctm probe list`",
+        )
+    return found[0]
+
+
+def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
+    for measurement in measurements:
+        facts: Mapping[str, object] = json.loads(measurement.provenance)
+        if name in {facts.get("network"), measurement.id, measurement.fingerprint}:
+            return measurement
+    raise InputError(f"network {name}", "the signature has none", "see `ctm probe show`")
+
+
+def show_signature(options: argparse.Namespace, console: Console, probing: Probing) -> bool:
+    """Print the signature of an id; return whether there is one."""
+    found = list(_beginning(probing.signatures.every(), options.id))
+    if not found:
+        return False
+    stored = _only(found, options.id)
+    measurements = probing.signatures.measurements(stored.signature.id)
+    device = _device(options, console, stored)
+    fits: Sequence[LeftOut] = probing.left_out(stored, device) if device else ()
+    changed: Sequence[BeforeAfter] = ()
+    if device and options.model:
+        with IngestionWorker() as worker:
+            models = [worker.ingest(path) for path in options.model]
+        changed = probing.before_and_after(stored, device, models)
+    if options.json:
+        console.document(signature_document(stored, measurements, fits, changed))
+    else:
+        console.result(signature_text(stored, measurements, fits, changed))
+    return True
+
+
+def _device(
+    options: argparse.Namespace, console: Console, stored: StoredSignature
+) -> Device | None:
+    """Return the device of a signature; None where it is not known any more."""
+    try:
+        catalogue = load_catalogue(user_devices_of(options.store))
+        return catalogue.find(stored.signature.device_id)
+    except InputError as error:
+        console.note(f"What the networks tell of one another is left out: {error}")
+        return None
+
+
+def signature_text(
+    stored: StoredSignature,
+    measurements: Sequence[Measurement],
+    fits: Sequence[LeftOut],
+    changed: Sequence[BeforeAfter] = (),
+) -> str:
+    """Return a signature: its machine, its latencies, and what they tell of one another.
+
+    Args:
+        stored: the signature.
+        measurements: of it.
+        fits: each predicted from the others.
+        changed: models with and without it.
+    """
+    known = {fit.measurement_id: fit for fit in fits}
+    signature, facts = stored.signature, json.loads(stored.facts)
+    rows = [
+        (
+            printable(str(json.loads(m.provenance).get("network", m.fingerprint[:ID_DIGITS]))),
+            significant(m.value_ms, 4),
+            str(len(m.samples_ns)),
+            *_fit_cells(known.get(m.id)),
+        )
+        for m in measurements
+    ]
+    host = facts.get("host") or {}
+    machine = ", ".join(
+        printable(str(host[key])) for key in ("processor", "system", "onnxruntime") if host.get(key)
+    )
+    head = (
+        f"Signature {signature.id}: {printable(signature.device_id)}, "
+        f"{configuration_text(signature.configuration)}, {day(stored.created_ns)}"
+        f"{', in use' if signature.active else ''}"
+    )
+    headers = ("Network", "Median ms", "Runs", "From the others ms", "Error", "")
+    table = render_table(headers, rows, " rrrr")
+    words = errors_in_words(fits)
+    told = ["", words] if words else []
+    told += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
+    if outdated := outdated_film_words(stored):
+        told += [f"FiLM: {outdated}"]
+    told += [f"Left out: {printable(text)}" for text in excluded_words(facts)]
+    told += [f"Taken in again: {printable(text)}" for text in included_again_words(facts)]
+    models = ["", _changed_table(changed)] if changed else []
+    return "\n".join([head, *([machine] if machine else []), "", table, *told, *models])
+
+
+def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
+    if fit is None:
+        return "—", "—", ""
+    doubt = "disagrees with the others: repeat it" if fit.disagrees else ""
+    return significant(fit.predicted_ms, 4), percent(fit.error, signed=True), doubt
+
+
+def _changed_table(changed: Sequence[BeforeAfter]) -> str:
+    rows = [
+        (
+            printable(each.after.model),
+            *_interval_cells(each.before),
+            *_interval_cells(each.after),
+        )
+        for each in changed
+    ]
+    headers = ("Model", "Before ms", "80 % interval", "After ms", "80 % interval")
+    return render_table(headers, rows, " rrrr")
+
+
+def _interval_cells(prediction: Prediction) -> tuple[str, str]:
+    p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
+    if p50 is None or low is None or high is None:
+        return "—", "—"
+    return significant(p50, 4), f"{significant(low)} to {significant(high)}"
+
+
+def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) -> str:
+    """Say how predictions are adapted to a signature now.
+
+    Args:
+        signature_id: of the signature that says so.
+        chosen: as ``Prediction.adaptation`` names it.
+        errors: median error of each way where both were tried.
+    """
+    ways = {"posterior": "without fine-tuning", "film": "with FiLM fine-tuned"}
+    told = [
+        f"Each network predicted from the others, median error: {percent(error)} {ways[way]}."
+        for way, error in errors.items()
+    ]
+    return "\n".join([*told, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])
+
+
+def signature_document(
+    stored: StoredSignature,
+    measurements: list[Measurement],
+    fits: Sequence[LeftOut],
+    changed: Sequence[BeforeAfter] = (),
+) -> dict[str, object]:
+    """Return a signature with its measurements; latencies in ms.
+
+    ``left_out_ms`` is what the others tell of a network, null where they tell nothing; ``models``
+    are predictions without the signature and with it.
+    """
+    known = {fit.measurement_id: fit for fit in fits}
+    return {
+        "schema": "ctm-signature/1",
+        **signature_summary(stored),
+        **measuring_facts(
+            {key: fact for key, fact in json.loads(stored.facts).items() if key != FILM}
+        ),
+        "adaptation": adaptation_of(stored),
+        "measurements": [
+            {
+                "fingerprint": measurement.fingerprint,
+                **measured_numbers(measurement),
+                "left_out_ms": fit.predicted_ms if (fit := known.get(measurement.id)) else None,
+                "disagrees": fit.disagrees if fit else None,
+            }
+            for measurement in measurements
+        ],
+        "models": [
+            {
+                "model": each.after.model,
+                "before": _interval(each.before),
+                "after": _interval(each.after),
+            }
+            for each in changed
+        ],
+    }
+
+
+def _interval(prediction: Prediction) -> dict[str, object]:
+    names = ("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
+    return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in names}}
+
+
+def signature_summary(stored: StoredSignature) -> dict[str, object]:
+    """Return a signature's entry of ``ctm probe list --json``."""
+    signature = stored.signature
+    return {
+        "signature": signature.id,
+        "device": signature.device_id,
+        "configuration": asdict(signature.configuration),
+        "active": signature.active,
+        "created_ns": stored.created_ns,
+        "session": stored.session_id,
+        "probes": len(signature.measurement_ids),
+    }

@@ -1,0 +1,53 @@
+"""The progress of long work on the standard error, and durations in words."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from predictor.cli.console import Console
+from predictor.core.progress import Progress, ProgressCallback
+from predictor.core.text import shortened
+
+_STEPS = 10  # lines where the terminal cannot rewrite one
+_LINE = 100
+
+
+def progress_on(console: Console) -> ProgressCallback:
+    """Return what tells the progress on stderr: one line that changes, or a line a tenth.
+
+    The line that changes goes when everything is done.
+    """
+    told = -1
+    rewritable = sys.stderr.isatty() and not console.quiet
+    start_s = time.monotonic()
+
+    def tell(progress: Progress) -> None:
+        nonlocal told, start_s
+        if not progress.done:
+            start_s = time.monotonic()
+        left = _time_left(progress, time.monotonic() - start_s)
+        text = f"{progress.done} of {progress.total}: {shortened(progress.message, 60)}{left}"
+        if rewritable:
+            line = text if progress.done < progress.total else ""
+            sys.stderr.write(f"\r{line:{_LINE}}\r")
+            sys.stderr.flush()
+        elif (step := progress.done * _STEPS // progress.total) != told:
+            told = step
+            console.note(text)
+
+    return tell
+
+
+def _time_left(progress: Progress, elapsed_s: float) -> str:
+    """Say how long the rest will take at the pace so far; nothing in the first second."""
+    if not progress.done or elapsed_s < 1:
+        return ""
+    rest_s = elapsed_s / progress.done * (progress.total - progress.done)
+    return f" (about {duration(rest_s)} left)"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words: ``1 min 20 s``."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,69 @@
+"""``ctm report``: predictions and all that explains them, as a document."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.parser import Parser, positive_int, prediction_options
+from predictor.cli.reading import reading_found
+from predictor.core.report import SectionId
+from predictor.services.report.files import check_report_path
+
+_SECTIONS = tuple(section.value for section in SectionId)
+_OPERATORS = 15
+
+
+def add_report(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.description = (
+        "Predict the latency of each model on each device and write a report on it."
+    )
+    parser.epilog = "exit codes: 0 done, 2 the input is wrong, 3 the host failed, 130 cancelled"
+    parser.set_defaults(run=_run)
+    prediction_options(parser, "the latency that you allow: the report says who meets it")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the file to write: report.pdf, report.md or report.json",
+    )
+    parser.add_argument(
+        "--page", choices=("a4", "letter"), default="a4", help="size of the pages (default: a4)"
+    )
+    parser.add_argument(
+        "--sections",
+        type=_sections,
+        default=_SECTIONS,
+        metavar="NAME,NAME",
+        help=f"what is to be in it (default: all of {', '.join(_SECTIONS)})",
+    )
+    parser.add_argument(
+        "--top",
+        type=positive_int,
+        default=_OPERATORS,
+        metavar="N",
+        help=f"list the N slowest operators of each pair (default: {_OPERATORS})",
+    )
+    parser.add_argument("--title", default="", metavar="TEXT", help="title of the report")
+
+
+def _sections(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    unknown = [name for name in names if name not in _SECTIONS]
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"there is no section {unknown[0]!r}, only {', '.join(_SECTIONS)}"
+        )
+    return names
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    check_report_path(Path(options.output))
+    with reading_found(options.models, options) as readings:
+        # Imports NumPy and the store while the worker starts.
+        from predictor.cli.report.command import run  # noqa: PLC0415
+
+        return run(options, console, readings)

@@ -1,0 +1,119 @@
+"""``ctm report``: predictions and all that explains them, as a document."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.predicting import PredictionStore, choose_targets, read_models
+from predictor.cli.progress import progress_on
+from predictor.core.progress import Progress, ProgressCallback, no_progress
+from predictor.core.records import Precision, Prediction, Target
+from predictor.core.report import Report, SectionId
+from predictor.core.text import printable
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.history.history import History
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.predict import explain, predict
+from predictor.services.report.build import build_report
+from predictor.services.report.files import save_report
+from predictor.services.report.pdf import report_pdf
+from predictor.services.report.probing import known_signatures
+from predictor.services.report.request import (
+    Asked,
+    ReportRequest,
+    labelled,
+)
+from predictor.services.report.versions import command_line
+from predictor.services.signatures.own import KnownTargets
+
+
+def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
+    """Predict every model on every target and write the report.
+
+    A model that cannot be read is named and left out; a store that fails costs the record of the
+    report and not the report. Both decide the exit code.
+    """
+    targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
+    models, code = read_models(readings, console)
+    if not models:
+        return code
+    with closing(PredictionStore(options.store)) as store:
+        known = store.signatures(targets)
+        predictions = predict(models, targets, options.engine, store.measured(models), known)
+        request = _request(options, models, targets, predictions, store, known)
+        report = _write(options, request, _progress(console))
+        path = Path(options.output).absolute()
+
+        def record(history: History) -> None:
+            history.record(models, predictions)
+            history.record_report(report.title, path, models, predictions)
+
+        store.ask(record, None)
+        stored = store.exit_code(console, "the report is not in the store")
+    console.result(f"{printable(options.output)}: {printable(report.title)}")
+    return code or stored
+
+
+def _progress(console: Console) -> ProgressCallback:
+    """Return what shows the progress: on a terminal only, it is a matter of seconds."""
+    return progress_on(console) if sys.stderr.isatty() else no_progress
+
+
+def _request(
+    options: argparse.Namespace,
+    models: Sequence[Model],
+    targets: Sequence[Target],
+    predictions: Sequence[Prediction],
+    store: PredictionStore,
+    known: KnownTargets,
+) -> ReportRequest:
+    precision = Precision(options.precision) if options.precision else None
+    asked = Asked(options.runtime, precision, options.threads, options.batch)
+    devices = [target.device.id for target in targets]
+    used = [p.signature for p in predictions if p.signature is not None]
+    return ReportRequest(
+        models=labelled(models),
+        targets=tuple(targets),
+        predictions=tuple(predictions),
+        explain=partial(explain, engine=options.engine, signatures=known),
+        created=datetime.now(UTC).astimezone(),
+        budget_ms=options.budget_ms,
+        asked=asked,
+        signatures=store.ask(lambda h: known_signatures(h.signatures, devices, used), ()),
+        commands=(_command(options, targets, asked),),
+        title=options.title,
+        operators=options.top,
+    )
+
+
+def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Asked) -> str:
+    """Return the command that makes the report again, with every device named by its id."""
+    files = [text for text in options.device if text.casefold().endswith(".json")]
+    ids = [target.device.id for target in targets]
+    return command_line(
+        options.models,
+        ids if not files else [*options.device, *(["--all"] if options.all else [])],
+        asked,
+        budget_ms=options.budget_ms,
+        dimensions=options.dim,
+        shapes=options.shape,
+        engine=options.engine,
+        output=options.output,
+    )
+
+
+def _write(options: argparse.Namespace, request: ReportRequest, tell: ProgressCallback) -> Report:
+    sections = [SectionId(name) for name in options.sections]
+    report = build_report(request, sections, report=tell)
+    save_report(report, Path(options.output), partial(report_pdf, page=options.page, progress=tell))
+    tell(Progress(1, 1, ""))
+    return report

@@ -1,0 +1,54 @@
+"""``ctm train``: the checkpoint of the learned engine, from published measurements."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import environment_of, research_needed
+from predictor.cli.parser import Parser
+from predictor.cli.progress import progress_on
+from predictor.core.errors import InputError
+from predictor.services.devices.catalogue import load_catalogue
+
+
+def add_train(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.description = (
+        "Train the network that predictions use. Silicon and families of networks are "
+        "held out first: what the network errs by there is what its intervals say. Then it is "
+        "trained on everything. A run that was stopped goes on where it was."
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument("--data", required=True, help="folder with one folder a source")
+    parser.add_argument("--out", required=True, help="folder of the checkpoint")
+    parser.add_argument("--steps", type=int, default=None, help="blocks to learn from")
+    parser.add_argument("--seed", type=int, default=0, help="of everything that is drawn [0]")
+    parser.add_argument(
+        "--validate-only", action="store_true", help="stop when the held-out figures are written"
+    )
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    """Train, and write the checkpoint with its model card; always 0."""
+    if options.steps is not None and options.steps < 1:
+        raise InputError("--steps", f"it is {options.steps}", "give a number above 0")
+    with research_needed("training"):
+        from predictor.research.evaluation.corpus.engine_maker import EngineMaker  # noqa: PLC0415
+
+    progress, out = progress_on(console), Path(options.out)
+    maker = EngineMaker(
+        Path(options.data),
+        load_catalogue().by_id,
+        out,
+        environment_of("ctm train --data DIR --out DIR"),
+        steps=options.steps,
+        seed=options.seed,
+        progress=progress,
+    )
+    maker.validate(progress)
+    if not options.validate_only:
+        maker.ship(progress)
+    console.note(f"Written: {out}")
+    return 0

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from predictor.cli.predicting import choose_targets
+from predictor.cli.program import parse
+from predictor.cli.reading import unique
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration, Device, Precision
+from predictor.services.devices.catalogue import Catalogue
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    configurations = (
+        Configuration("onnxruntime", Precision.FP32),
+        Configuration("ncnn", Precision.FP16, 2),
+    )
+    return Catalogue(
+        Device(name, name, "Maker", Family.CPU, {}, configurations=configurations)
+        for name in ("alpha", "beta", "gamma")
+    )
+
+
+def chosen(catalogue: Catalogue, options: str) -> list[tuple[str, str, str, int]]:
+    targets = choose_targets(parse(f"predict m.onnx {options}".split()), catalogue)
+    return [
+        (
+            target.device.id,
+            target.configuration.runtime,
+            target.configuration.precision.value,
+            target.configuration.threads,
+        )
+        for target in targets
+    ]
+
+
+def test_devices_stand_in_the_order_given_and_all_adds_the_others(catalogue: Catalogue) -> None:
+    names = [name for name, *_ in chosen(catalogue, "--device gamma --device alpha --all")]
+
+    assert names == ["gamma", "alpha", "beta"]
+
+
+def test_the_usual_configuration_is_asked_unless_told_otherwise(catalogue: Catalogue) -> None:
+    assert chosen(catalogue, "--device beta") == [("beta", "onnxruntime", "fp32", 0)]
+    assert chosen(catalogue, "--device beta --precision fp16") == [("beta", "ncnn", "fp16", 2)]
+    assert chosen(catalogue, "--device beta --runtime ncnn --threads 4") == [
+        ("beta", "ncnn", "fp16", 4)
+    ]
+
+
+def test_an_unknown_device_is_refused(catalogue: Catalogue) -> None:
+    with pytest.raises(InputError, match="gamma"):
+        chosen(catalogue, "--device gama")
+
+
+def test_a_name_may_be_given_twice_only_with_one_value() -> None:
+    assert unique([("a", 1), ("b", 2), ("a", 1)], "--dim") == {"a": 1, "b": 2}
+    with pytest.raises(InputError, match="--dim: a is given twice"):
+        unique([("a", 1), ("a", 2)], "--dim")
