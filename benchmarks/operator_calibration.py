@@ -26,8 +26,9 @@ from predictor.core.records import Target
 from predictor.core.wording import percent
 from predictor.cost.engine import TargetMeasurements
 from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.predict import taken
 from predictor.services.probing.plan import probe_target
-from predictor.services.signatures.own import read_own_signatures, taken
+from predictor.services.signatures.own import read_own_signatures
 from predictor.store.database import open_database
 
 NETWORKS: Final = 36

@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 )
 
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.views.tooltips import as_tooltip
+from ctm_gui.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.text import plural

@@ -19,7 +19,7 @@ from predictor.services.prediction.operator_difference import (
     operator_difference,
     times_moved_on,
 )
-from predictor.services.signatures.own import KnownTargets
+from predictor.services.prediction.predict import KnownTargets
 
 _PART_S = 0.2  # how long a part of the targets may take before what is there is shown
 NOTHING_YET = "Open two models to see which of their operators differ."

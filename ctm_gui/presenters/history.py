@@ -17,13 +17,12 @@ from ctm_gui.presenters.past_rows import PastRow, PastRows, past_rows
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, Prediction
+from predictor.core.tags import checked_note, clean_tags
 from predictor.core.wording import shown
 from predictor.services.history.history import History
 from predictor.services.history.past_predictions import (
     NewTruth,
     StoredPrediction,
-    checked_note,
-    clean_tags,
 )
 from predictor.services.history.then_and_now import Graphs, ThenAndNow, predict_again
 from predictor.services.signatures.own import OwnSignatures

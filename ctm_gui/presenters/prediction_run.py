@@ -12,8 +12,8 @@ from predictor.core.records import Device, Measurement, Precision, Prediction, T
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.engines import usual_engine_problem
-from predictor.services.prediction.predict import predict, resolve_targets
-from predictor.services.signatures.own import NOTHING_MEASURED, KnownTargets, OwnSignatures
+from predictor.services.prediction.predict import KnownTargets, predict, resolve_targets
+from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 

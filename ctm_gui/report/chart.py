@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ctm_gui.presenters.log_ticks import log_ticks
+from ctm_gui.log_ticks import log_ticks
 from ctm_gui.report.flow import LEFT, SMALL, SMALL_BOLD, Flow
 from ctm_gui.report.marks import Box, Line, Style
 from ctm_gui.report.ticks import linear_ticks

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel
 
-from ctm_gui.views.tooltips import as_tooltip
+from ctm_gui.tooltips import as_tooltip
 
 
 class ElidedLabel(QLabel):

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from ctm_gui.presenters.device_wording import metric_help
+from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.fields import FormLineEdit
-from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family, Metric
 from predictor.services.devices.form import range_text

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 from ctm_gui.presenters.pareto import TradeOff, point_details
 from ctm_gui.presenters.pareto_axes import axis_ranges, nearest_point
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
-from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.units import LatencyUnit
 
 _RADIUS_PX = 5.5

@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.theme import Theme
-from ctm_gui.views.tooltips import as_tooltip
+from ctm_gui.tooltips import as_tooltip
 
 HATCH_PX = 7.0
 

@@ -29,9 +29,9 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton,
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
+from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.cell_delegate import CellDelegate
 from ctm_gui.views.column_fit import ColumnFit
-from ctm_gui.views.tooltips import as_tooltip
 from ctm_gui.views.turns import in_turns
 
 # About 12 ms of writing.

@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
 )
 
 from predictor.core.errors import InputError
+from predictor.core.tags import MAX_NOTE
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import batch_of, configuration_text, latency_text, shown
 from predictor.services.history.past_predictions import (
-    MAX_NOTE,
     STATISTICS,
     NewTruth,
     StoredPrediction,

@@ -15,10 +15,10 @@ from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import pair_details
 from ctm_gui.presenters.truth_chart import BASES, TruthChart
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
-from ctm_gui.views.tooltips import as_tooltip
 from predictor.core.units import LatencyUnit
 from predictor.services.history.truth import Pair
 

@@ -17,8 +17,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History, open_history
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.comparison import default_devices
-from predictor.services.prediction.predict import resolve_targets
-from predictor.services.signatures.own import KnownTargets
+from predictor.services.prediction.predict import KnownTargets, resolve_targets
 
 _T = TypeVar("_T")
 _MANY = 8  # from so many models on, the progress of reading is shown

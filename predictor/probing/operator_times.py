@@ -7,11 +7,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from predictor.probing.importers.records import OperatorTime
 from predictor.probing.runner.settings import LONGEST_NAME, MOST_OPERATORS
 
 _LONGEST_NS = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTime:
+    """How long one entry of a profile took, as the tool names it.
+
+    Attributes:
+        name: of the (often fused) operator; empty where the file tells the type alone.
+        op_type: the tool's word for its type, empty where it has none.
+        time_ms: of one run; 0 where the tool's clock was too coarse.
+        unit: compute unit or provider that ran it, empty where it is not told.
+    """
+
+    name: str
+    op_type: str
+    time_ms: float
+    unit: str = ""
 
 
 def checked_operators(value: object) -> tuple[OperatorTime, ...]:

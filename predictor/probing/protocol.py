@@ -16,8 +16,7 @@ from typing import Any
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
 from predictor.core.wording import percent
-from predictor.probing.importers.records import OperatorTime
-from predictor.probing.operator_times import checked_operators, triples
+from predictor.probing.operator_times import OperatorTime, checked_operators, triples
 from predictor.probing.runner.medians import summary
 from predictor.probing.runner.settings import BLOCKS, PROTOCOL, Settings
 

@@ -14,8 +14,8 @@ from PySide6.QtTest import QTest
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.theme import LIGHT, apply_theme
+from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.tables import GridView, copy_button
-from ctm_gui.views.tooltips import as_tooltip
 
 
 def make_grid(count: int, columns: int = 3, text: str = "cell") -> Grid:

@@ -20,8 +20,8 @@ from predictor.services.prediction.operator_difference import (
     operator_difference,
     times_moved_on,
 )
+from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.variants import Variants
-from predictor.services.signatures.own import KnownTargets
 
 SCHEMA = "ctm-comparison/1"
 

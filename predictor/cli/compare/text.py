@@ -23,8 +23,8 @@ from predictor.services.prediction.operator_difference import (
     operator_difference,
     times_moved_on,
 )
+from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.variants import Variants
-from predictor.services.signatures.own import KnownTargets
 
 _ROWS = 15  # operators listed of each pair
 

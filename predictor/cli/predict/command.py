@@ -21,9 +21,8 @@ from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.node_data import write_node_data
-from predictor.services.prediction.predict import explain, predict
+from predictor.services.prediction.predict import KnownTargets, explain, predict
 from predictor.services.report.request import labelled
-from predictor.services.signatures.own import KnownTargets
 
 _BUDGET_MISSED = 1
 _MEASURE_THIS = (

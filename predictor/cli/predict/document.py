@@ -10,8 +10,12 @@ from predictor.core.records import Prediction, Target
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_gaze
-from predictor.services.prediction.predict import OperatorTable, budget_probability, explain
-from predictor.services.signatures.own import KnownTargets
+from predictor.services.prediction.predict import (
+    KnownTargets,
+    OperatorTable,
+    budget_probability,
+    explain,
+)
 
 SCHEMA = "ctm-prediction/1"
 

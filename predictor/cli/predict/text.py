@@ -18,8 +18,7 @@ from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_gaze, token_label
 from predictor.services.prediction.fastest import fastest_sentence
-from predictor.services.prediction.predict import OperatorTable, explain
-from predictor.services.signatures.own import KnownTargets
+from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
 
 _NOTHING = "—"
 _OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")

@@ -22,7 +22,7 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.history.history import History
 from predictor.services.models.inspection import Model
-from predictor.services.prediction.predict import explain, predict
+from predictor.services.prediction.predict import KnownTargets, explain, predict
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.pdf import report_pdf
@@ -33,7 +33,6 @@ from predictor.services.report.request import (
     labelled,
 )
 from predictor.services.report.versions import command_line
-from predictor.services.signatures.own import KnownTargets
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:

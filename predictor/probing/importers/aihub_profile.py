@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, OperatorTime, Statistic
+from predictor.probing.importers.records import ImportedLatency, Statistic
 from predictor.probing.importers.source import Source, median_ns
+from predictor.probing.operator_times import OperatorTime
 
 _PER_MS = 1000.0
 _SUMMARY = "execution_summary"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from predictor.core.records import Precision
 from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, OperatorTime, Statistic
+from predictor.probing.importers.records import ImportedLatency, Statistic
 from predictor.probing.importers.source import Source, median_ns
-from predictor.probing.operator_times import checked_operators
+from predictor.probing.operator_times import OperatorTime, checked_operators
 from predictor.probing.runner.results import digest
 from predictor.probing.runner.settings import RESULTS_SCHEMA
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, OperatorTime, Statistic
+from predictor.probing.importers.records import ImportedLatency, Statistic
 from predictor.probing.importers.source import Entry, Source, median_ns
+from predictor.probing.operator_times import OperatorTime
 
 _PER_MS = 1000.0
 _KERNEL = "_kernel_time"

@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from predictor.probing.importers.records import OperatorTime
+from predictor.probing.operator_times import OperatorTime
 
 _SEPARATORS = re.compile(r"\s\+\s|\s\|\|\s|\s*[,;]\s*|\s*\|\s*")
 _WRAPPED = re.compile(r"^(?:\w+\((?P<call>.*)\)|\[(?P<tensors>.*)\](?::\d+)?)$")

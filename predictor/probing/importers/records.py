@@ -8,6 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from predictor.core.records import Precision
+from predictor.probing.operator_times import OperatorTime
 
 
 class Statistic(StrEnum):
@@ -18,23 +19,6 @@ class Statistic(StrEnum):
     MEAN = "mean"
     MEAN_OF_FASTEST = "mean of the fastest"
     STATED = "as stated, statistic unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorTime:
-    """How long one entry of a profile took, as the tool names it.
-
-    Attributes:
-        name: of the (often fused) operator; empty where the file tells the type alone.
-        op_type: the tool's word for its type, empty where it has none.
-        time_ms: of one run; 0 where the tool's clock was too coarse.
-        unit: compute unit or provider that ran it, empty where it is not told.
-    """
-
-    name: str
-    op_type: str
-    time_ms: float
-    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

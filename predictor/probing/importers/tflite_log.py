@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, OperatorTime, Statistic
+from predictor.probing.importers.records import ImportedLatency, Statistic
 from predictor.probing.importers.source import Source
+from predictor.probing.operator_times import OperatorTime
 
 _PER_MS = 1000.0
 _COUNT = re.compile(r"(?P<timings>Timings \(microseconds\):\s*)?\bcount=(?P<count>\S+)(?P<rest>.*)")

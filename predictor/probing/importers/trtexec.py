@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, OperatorTime, Statistic
+from predictor.probing.importers.records import ImportedLatency, Statistic
 from predictor.probing.importers.source import Entry, Source, median_ns
+from predictor.probing.operator_times import OperatorTime
 
 _WARM_UP_MS = 200.0
 _START_KEYS = ("startH2dMs", "startInMs")  # newer and older versions

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement, Prediction
+from predictor.core.tags import checked_note, clean_tags
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit
 from predictor.graph.operator_graph import OperatorGraph
@@ -32,15 +33,11 @@ __all__ = [
     "Statistic",
     "StoredMeasurement",
     "StoredPrediction",
-    "clean_tags",
     "latency_in_ms",
 ]
 
 PROTOCOL = "typed-by-hand/1"
 STATISTICS: tuple[Statistic, ...] = tuple(Statistic)
-MAX_TAGS = 20
-MAX_TAG = 40
-MAX_NOTE = 2000
 MAX_LATENCY_MS = 3_600_000.0  # an hour: a larger number is in another unit
 KEPT_DELETED_NS = 30 * 24 * 3600 * 10**9
 
@@ -174,42 +171,6 @@ class PastPredictions:
             except (ValueError, KeyError, TypeError):
                 continue
         return found
-
-
-def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Return tags as they are stored: trimmed, each once, case kept, in the user's order.
-
-    Raises:
-        InputError: one is too long, or there are too many.
-    """
-    known: dict[str, str] = {}
-    for tag in tags:
-        word = " ".join(tag.split())
-        if word:
-            known.setdefault(word.casefold(), word)
-    clean = tuple(known.values())
-    for tag in clean:
-        if len(tag) > MAX_TAG or "," in tag:
-            what = "has a comma" if "," in tag else f"has more than {MAX_TAG} characters"
-            raise InputError(f"tag {shortened(tag, 30)}", f"it {what}", "write a shorter word")
-    if len(clean) > MAX_TAGS:
-        raise InputError(
-            "the tags", f"{len(clean)} are more than {MAX_TAGS}", "keep those that you search for"
-        )
-    return clean
-
-
-def checked_note(note: str) -> str:
-    """Return a note without blanks around it.
-
-    Raises:
-        InputError: it is too long.
-    """
-    text = note.strip()
-    if len(text) > MAX_NOTE:
-        reason = f"it has {len(text)} characters, more than {MAX_NOTE}"
-        raise InputError("the note", reason, "shorten it")
-    return text
 
 
 def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:

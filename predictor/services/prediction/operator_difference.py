@@ -14,8 +14,12 @@ from predictor.graph.matching import match_operators
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
-from predictor.services.prediction.predict import OperatorFacts, explain, operator_facts
-from predictor.services.signatures.own import KnownTargets
+from predictor.services.prediction.predict import (
+    KnownTargets,
+    OperatorFacts,
+    explain,
+    operator_facts,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, pairwise
@@ -22,12 +22,17 @@ from predictor.core.records import (
     Target,
 )
 from predictor.cost.cores import threads_in_use
-from predictor.cost.engine import AttentionMaps, BoundType, Engine, PredictionTable
+from predictor.cost.engine import (
+    AttentionMaps,
+    BoundType,
+    Engine,
+    PredictionTable,
+    TargetMeasurements,
+)
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured
-from predictor.services.signatures.own import KnownTargets, without
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
 _BOUND_WORDS: dict[int, str] = {
@@ -42,6 +47,9 @@ _FLAG_WORDS: tuple[tuple[OperatorFlag, str], ...] = (
     (OperatorFlag.UNKNOWN_TRIPS, "in a loop of unknown length, counted once"),
     (OperatorFlag.DATA_DEPENDENT, "output size depends on values, the largest is counted"),
 )
+
+KnownTargets = Mapping[str, TargetMeasurements]
+"""Measurements of targets, by target key."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +167,30 @@ def predict(
             told = without(known, some[0].graph.fingerprint) if is_seen else known
             predicted += _predicted(open_engine(engine), some, targets, told)
     return with_measured(predicted, own)
+
+
+def without(known: KnownTargets, fingerprint: str) -> KnownTargets:
+    """Return what was measured but for one graph: what is to be predicted must not be in it."""
+    return {key: _without(measured, fingerprint) for key, measured in known.items()}
+
+
+def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasurements:
+    keep = [i for i, graph in enumerate(measured.graphs) if graph.fingerprint != fingerprint]
+    if len(keep) == len(measured.graphs):
+        return measured
+    film = measured.film and measured.film.unseen(fingerprint)
+    return replace(taken(measured, keep), film=film)
+
+
+def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
+    """Return some of a target's measurements, without what was fine-tuned to all of them."""
+    return TargetMeasurements(
+        measured.signature_id,
+        tuple(measured.graphs[i] for i in keep),
+        measured.latency_ms[keep],
+        measured.noise[keep],
+        operators=tuple(measured.operators[i] for i in keep) if measured.operators else (),
+    )
 
 
 def _predicted(

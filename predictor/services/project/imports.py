@@ -16,10 +16,10 @@ from functools import partial
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Device
+from predictor.core.tags import MAX_NOTE, MAX_TAGS
 from predictor.devices.schema import DeviceFile, device_to_object
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import UserDevices, unused_id
-from predictor.services.history.past_predictions import MAX_NOTE, MAX_TAGS
 from predictor.services.project import conflicts
 from predictor.services.project.conflicts import Choice, Chooser, Conflict, Subject, always
 from predictor.services.project.records import Project

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
+from predictor.core.tags import MAX_NOTE, MAX_TAG, MAX_TAGS, clean_tags
 from predictor.devices.fields import Place
 from predictor.devices.schema import DeviceFile, device_from_object, device_to_object
 from predictor.graph.untrusted import checked_graph
-from predictor.services.history.past_predictions import MAX_NOTE, MAX_TAG, MAX_TAGS, clean_tags
 from predictor.services.project.checked_fields import CheckedFields
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction

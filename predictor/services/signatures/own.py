@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -40,9 +40,6 @@ FILM: Final = "film"
 
 TargetName = tuple[str, str, str, int]
 """Device, runtime, precision, threads as a count; the batch is in each graph's shapes."""
-
-KnownTargets = Mapping[str, TargetMeasurements]
-"""What was measured on targets, by target key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,36 +116,12 @@ def stored_signatures(path: Path | None = None) -> OwnSignatures:
         return read_own_signatures(database)
 
 
-def without(known: KnownTargets, fingerprint: str) -> KnownTargets:
-    """Return what was measured but for one graph: what is to be predicted must not be in it."""
-    return {key: _without(measured, fingerprint) for key, measured in known.items()}
-
-
 def noise_of(measurement: Measurement) -> float:
     """Return the standard deviation of ln(value) as far as the samples tell it."""
     samples = np.array(measurement.samples_ns, np.float64)
     if samples.size < 2 or samples.min() <= 0:
         return UNTOLD_NOISE
     return max(LEAST_NOISE, float(np.log(samples).std()) / math.sqrt(samples.size))
-
-
-def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasurements:
-    keep = [i for i, graph in enumerate(measured.graphs) if graph.fingerprint != fingerprint]
-    if len(keep) == len(measured.graphs):
-        return measured
-    film = measured.film and measured.film.unseen(fingerprint)
-    return replace(taken(measured, keep), film=film)
-
-
-def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
-    """Return some of a target's measurements, without what was fine-tuned to all of them."""
-    return TargetMeasurements(
-        measured.signature_id,
-        tuple(measured.graphs[i] for i in keep),
-        measured.latency_ms[keep],
-        measured.noise[keep],
-        operators=tuple(measured.operators[i] for i in keep) if measured.operators else (),
-    )
 
 
 def measurements_of(

@@ -10,7 +10,7 @@ import numpy as np
 from predictor.cost.engine import OperatorTimes
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.importers.operators import OperatorNames, match_operators
-from predictor.probing.importers.records import OperatorTime
+from predictor.probing.operator_times import OperatorTime
 
 _MOST_MS: Final = 0.01  # that a profiler may add to an entry
 _LEAST_SHARE: Final = 0.2  # of an entry that is not the profiler's

@@ -16,7 +16,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.film_tuning.onnx_in_torch import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
-from predictor.services.signatures.own import taken
+from predictor.services.prediction.predict import taken
 from tests.unit.cost.graphs import VIEW, Op, make_graph
 from tests.unit.cost.test_roofline_invariants import graphs
 from tests.unit.engine.tiny import TARGETS, tiny_engine

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.log_ticks import log_ticks
+from ctm_gui.log_ticks import log_ticks
 
 
 def values(ticks):

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration
-from predictor.probing.importers.records import OperatorTime
-from predictor.probing.operator_times import operator_times, triples
+from predictor.probing.operator_times import OperatorTime, operator_times, triples
 from predictor.probing.protocol import (
     checked_network,
     measurement_of,

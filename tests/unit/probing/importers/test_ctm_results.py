@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from predictor.probing.importers.records import OperatorTime
+from predictor.probing.operator_times import OperatorTime
 from predictor.probing.runner.results import digest
 from tests.unit.probing.importers.importing import read, refusal
 

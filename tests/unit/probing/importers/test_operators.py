@@ -9,7 +9,7 @@ from predictor.probing.importers.operators import (
     match_operators,
     times_by_operator,
 )
-from predictor.probing.importers.records import OperatorTime
+from predictor.probing.operator_times import OperatorTime
 
 
 def node(name: str, op_type: str, inputs: str, output: str) -> OperatorNames:

@@ -11,6 +11,7 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Signature
+from predictor.core.tags import clean_tags
 from predictor.core.units import LatencyUnit
 from predictor.services.history import past_predictions
 from predictor.services.history.history import History, open_history
@@ -18,7 +19,6 @@ from predictor.services.history.past_predictions import (
     NewTruth,
     PastPredictions,
     Statistic,
-    clean_tags,
     latency_in_ms,
 )
 from predictor.services.history.then_and_now import ThenAndNow, predict_again

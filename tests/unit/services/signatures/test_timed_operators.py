@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from predictor.probing.importers.records import OperatorTime
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
+from predictor.probing.operator_times import OperatorTime
 from predictor.services.signatures.timed_operators import times_of_operators
 from tests.unit.cost.graphs import Op, make_graph
 
