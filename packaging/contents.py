@@ -17,6 +17,8 @@ ENTRY = PACKAGING / "entries" / "closertome.py"
 TOLD_VERSIONS = ("PySide6_Essentials", "pyqtgraph", "numpy", "onnx", "onnxruntime", "sqlite-utils")
 
 EXCLUDED = (
+    # Needs published tables and a checkout; the wheel has none of it either.
+    "predictor.research",
     # Training only; torch alone is three times the rest.
     "torch",
     "torchvision",
@@ -113,6 +115,13 @@ def data_files() -> list[tuple[str, str]]:
     return [(str(ROOT / "resources"), "predictor/resources"), help_pages, *files]
 
 
+def command_modules() -> list[str]:
+    """Return the modules of ``ctm``, which imports them by name when they are asked for."""
+    files = sorted((ROOT / "predictor" / "cli").rglob("*.py"))
+    places = [path.relative_to(ROOT).with_suffix("").parts for path in files]
+    return [".".join(parts).removesuffix(".__init__") for parts in places]
+
+
 def analysis_arguments() -> dict[str, object]:
     """Return the arguments of PyInstaller's ``Analysis`` for the one entry of both programs."""
     from PyInstaller.utils.hooks import copy_metadata  # noqa: PLC0415  # only where it is built
@@ -122,6 +131,7 @@ def analysis_arguments() -> dict[str, object]:
         "scripts": [str(ENTRY)],
         "pathex": [str(ROOT)],
         "datas": [*data_files(), *metadata],
+        "hiddenimports": command_modules(),
         "excludes": list(EXCLUDED),
         "runtime_hooks": [str(PACKAGING / "hooks" / "library_path.py")]
         if sys.platform.startswith("linux")

@@ -82,6 +82,7 @@ def test_the_wheel_has_both_packages_and_the_resources_and_nothing_else(wheel: P
 
     tops = {name.split("/")[0] for name in names}
     assert tops == {"predictor", "ctm_gui", f"closertome-{__version__}.dist-info"}
+    assert not [name for name in names if name.startswith("predictor/research")]
     shipped = {path for path in (ROOT / "resources").rglob("*") if path.is_file()}
     for path in shipped:
         assert f"predictor/resources/{path.relative_to(ROOT / 'resources').as_posix()}" in names
@@ -108,6 +109,39 @@ def test_installed_it_predicts_in_an_empty_folder(scripts: Path, tmp_path: Path)
 
     assert document["predictions"][0]["latency_ms"] > 0
     assert not list(empty.iterdir())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", "--data", ".", "--out", "."),
+        ("evaluate", "bound", "--data", "."),
+        ("evaluate", "nas", "--data", ".", "--output", "."),
+    ],
+)
+def test_installed_what_needs_a_checkout_says_so(
+    scripts: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    process = subprocess.run(
+        [scripts / "ctm", *command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (process.returncode, process.stdout) == (3, "")
+    (sentence,) = process.stderr.splitlines()
+    assert sentence.endswith(
+        "it is not part of an installed CloserToMe; "
+        "run it in a checkout, with closertome[train] installed."
+    )
+
+
+def test_installed_it_has_the_child_that_fine_tunes(scripts: Path, tmp_path: Path) -> None:
+    code = (
+        "from importlib.util import find_spec; from predictor.services.signatures import film; "
+        "print(find_spec(film._MODULE).origin); "
+        "film.can_fine_tune() and __import__(film._MODULE)"
+    )
+
+    assert str(scripts.parent) in done(scripts / "python", "-c", code, cwd=tmp_path)
 
 
 def test_installed_the_window_tells_its_version(scripts: Path, tmp_path: Path) -> None:
