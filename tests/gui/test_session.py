@@ -32,6 +32,11 @@ def started(qtbot: QtBot, folder: Path, *models: str) -> Iterator[Application]:
     application.close()
 
 
+def models_on_disk(settings: Path) -> bool:
+    # By its text: the QSettings of one process share what is not written yet.
+    return settings.exists() and "\nmodels=" in settings.read_text(encoding="utf-8")
+
+
 @pytest.mark.usefixtures("own_folders")
 def test_models_dimensions_targets_and_view_come_back_and_a_file_that_has_gone_says_so(
     qtbot: QtBot,
@@ -78,7 +83,7 @@ def test_the_session_is_kept_while_the_program_runs(
     model = make_model()
     with started(qtbot, tmp_path, str(model)) as application:
         qtbot.waitUntil(lambda: len(application.workspace.shelf.entries) == 1)
-        settle(application.workspace)
+        qtbot.waitUntil(lambda: models_on_disk(tmp_path / "window.ini"))
         kept = Settings(tmp_path / "window.ini").get(table.MODELS)
         assert read_models(kept) == [SessionModel(str(model), {})]
 
