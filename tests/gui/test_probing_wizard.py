@@ -64,6 +64,12 @@ def quick_plan(workspace: Workspace) -> Callable[[int], ProbePlan]:
     return make
 
 
+@pytest.fixture
+def long_plan(quick_plan: Callable[[int], ProbePlan]) -> ProbePlan:
+    """Plan what is stopped long before it ends, however fast the machine is."""
+    return replace(quick_plan(3), settings=replace(QUICK, warm_up_s=20.0))
+
+
 def click(qtbot: QtBot, button: QPushButton) -> None:
     assert button.isVisible()
     assert button.isEnabled()
@@ -177,9 +183,9 @@ def test_a_stopped_session_can_end_with_what_it_has(
     desk: ProbingDesk,
     store: Path,
     qtbot: QtBot,
-    quick_plan: Callable[[int], ProbePlan],
+    long_plan: ProbePlan,
 ) -> None:
-    desk.start(quick_plan(3), wizard.target_page.choice)
+    desk.start(long_plan, wizard.target_page.choice)
     wizard.show_page(MEASURE)
     page = wizard.measure_page
     qtbot.waitUntil(lambda: desk.run.progress is not None, timeout=WAIT_MS)
@@ -202,9 +208,9 @@ def test_closing_the_window_stops_measuring_and_keeps_the_session(
     desk: ProbingDesk,
     store: Path,
     qtbot: QtBot,
-    quick_plan: Callable[[int], ProbePlan],
+    long_plan: ProbePlan,
 ) -> None:
-    desk.start(quick_plan(3), wizard.target_page.choice)
+    desk.start(long_plan, wizard.target_page.choice)
     wizard.show_page(MEASURE)
     qtbot.waitUntil(lambda: desk.run.progress is not None, timeout=WAIT_MS)
     qtbot.keyClick(wizard, Qt.Key.Key_Escape)
