@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QFontDatabase, QIcon
 from PySide6.QtWidgets import QApplication
 
@@ -69,7 +70,7 @@ class Application:
         self.window.theme_chosen.connect(self.use_theme)
         self.window.probing_asked.connect(self.open_wizard)
         self.window.report_asked.connect(self.open_report)
-        self.qt.styleHints().colorSchemeChanged.connect(self._on_system_theme)
+        self._theme_news = self.qt.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         self.use_theme(remembered_theme(self.settings))
 
     def run(self, models: Sequence[str]) -> int:
@@ -87,6 +88,8 @@ class Application:
 
     def close(self) -> None:
         """Stop all work; the store is closed and the child process has ended afterwards."""
+        # Qt's style hints outlive the window: their news would reach one that is deleted.
+        QObject.disconnect(self._theme_news)
         if self._first_frame is not None:
             self._first_frame.cancel()
         self._later.close()

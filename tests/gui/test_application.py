@@ -214,6 +214,13 @@ def test_the_theme_follows_the_system_until_the_user_chooses(application: Applic
     assert window_colour() == DARK.background
 
 
+def test_a_closed_program_follows_no_theme(application: Application) -> None:
+    application.use_theme(ThemeChoice.DARK)
+    application.close()
+    application.qt.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Light)
+    assert application.qt.palette().window().color().name() == DARK.background
+
+
 def test_the_shipped_font_loads_with_its_licence_beside_it(qtbot: QtBot) -> None:
     fonts = resources_dir() / "fonts"
     loaded = QFontDatabase.addApplicationFont(str(fonts / "DejaVuSans.ttf"))
