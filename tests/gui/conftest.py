@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.application import Application
 from ctm_gui.presenters.probing import ProbingDesk
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
@@ -38,6 +40,15 @@ def garbage_on_this_thread() -> Iterator[None]:
     yield
     gc.enable()
     gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def process_as_before() -> Iterator[None]:
+    """Put back what the program sets for its process."""
+    interval = sys.getswitchinterval()
+    yield
+    sys.setswitchinterval(interval)
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
@@ -161,6 +172,23 @@ def window(qtbot: QtBot, qapp: QApplication, workspace: Workspace, tmp_path: Pat
     for _ in window.build_views():  # as the application does once the first frame is there
         pass
     return window
+
+
+@pytest.fixture
+def make_application(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Application]]:
+    """Make the program with its files in a folder."""
+    made: list[Application] = []
+
+    def make(folder: Path = tmp_path) -> Application:
+        folder.mkdir(exist_ok=True)
+        application = Application(folder / "store.db", folder / "window.ini")
+        qtbot.addWidget(application.window)
+        made.append(application)
+        return application
+
+    yield make
+    for application in made:
+        application.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -120,10 +120,7 @@ def test_a_damaged_catalogue_is_one_sentence_and_exit_2(
 
     monkeypatch.setattr("ctm_gui.application.load_catalogue", damaged)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
-    try:
-        assert main([]) == 2
-    finally:
-        gc.enable()
+    assert main([]) == 2
     assert capsys.readouterr().err == (
         "ctm-gui: rpi5.json: it is no JSON; install the program again.\n"
     )
@@ -142,14 +139,8 @@ def test_the_check_before_qt_loads_no_qt() -> None:
 
 
 @pytest.fixture
-def application(qtbot: QtBot, tmp_path: Path) -> Iterator[Application]:
-    interval = sys.getswitchinterval()
-    application = Application(tmp_path / "store.db", tmp_path / "window.ini")
-    qtbot.addWidget(application.window)
-    yield application
-    application.close()
-    sys.setswitchinterval(interval)
-    gc.unfreeze()
+def application(make_application: Callable[..., Application]) -> Application:
+    return make_application()
 
 
 def test_garbage_is_collected_on_the_windows_thread_only(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -116,10 +116,9 @@ def test_after_closing_nothing_more_is_made(qtbot: QtBot) -> None:
 
 @pytest.mark.usefixtures("own_folders")
 def test_an_application_that_closes_before_its_first_frame_starts_no_work(
-    qtbot: QtBot, tmp_path: Path
+    qtbot: QtBot, make_application: Callable[..., Application], tmp_path: Path
 ) -> None:
-    application = Application(tmp_path / "store.db", tmp_path / "window.ini")
-    qtbot.addWidget(application.window)
+    application = make_application()
     opened: list[None] = []
     application.workspace.recorder.opened.connect(lambda: opened.append(None))
     application.start()

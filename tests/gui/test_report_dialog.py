@@ -263,11 +263,13 @@ def test_the_menu_asks_for_a_report_once_something_is_compared(
 
 @pytest.mark.usefixtures("own_folders")
 def test_the_action_shows_the_report_of_what_the_window_compares(
-    qtbot: QtBot, make_model: MakeModel, settle: Callable[[Workspace], None], tmp_path: Path
+    qtbot: QtBot,
+    make_application: Callable[..., Application],
+    make_model: MakeModel,
+    settle: Callable[[Workspace], None],
 ) -> None:
-    application = Application(tmp_path / "store.db", tmp_path / "window.ini")
+    application = make_application()
     window, workspace = application.window, application.workspace
-    qtbot.addWidget(window)
     action = window.actions_by_id["report"]
     with qtbot.waitSignal(workspace.recorder.opened, timeout=SETTLE_MS):
         application.start([str(make_model("reported.onnx"))])
@@ -292,4 +294,3 @@ def test_the_action_shows_the_report_of_what_the_window_compares(
     action.trigger()
     assert application.report is dialog, "one dialog for all reports"
     qtbot.waitUntil(lambda: bool(dialog.desk.draft) and "batch 3" in texts(dialog))
-    application.close()
