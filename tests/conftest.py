@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 from collections.abc import Iterator
@@ -30,6 +31,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # they start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Modules, and the tests in each, come in another order every time, so that none can depend on what
+# ran before it. ``CTM_TEST_ORDER=`` with the number that a run has told repeats its order. Not by
+# pytest-randomly: it imports NumPy before we have settled its threads. The processes of xdist
+# inherit the number.
+ORDER = os.environ.setdefault("CTM_TEST_ORDER", str(random.randrange(10**6)))  # noqa: S311
 
 FAIL_ON_SKIP = os.environ.get("CTM_FAIL_ON_SKIP") == "1"
 PATIENCE_MS = 30_000
@@ -78,6 +85,20 @@ def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
     forget()
     yield checkpoint
     forget()
+
+
+def pytest_report_header() -> str:
+    """Tell what repeats this run's order."""
+    return f"order: CTM_TEST_ORDER={ORDER}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Shuffle modules, and the tests in each: what a module shares is still made once."""
+
+    def draw(name: str) -> float:
+        return random.Random(f"{ORDER} {name}").random()  # noqa: S311 - no secret
+
+    items.sort(key=lambda item: (draw(item.nodeid.partition("::")[0]), draw(item.nodeid)))
 
 
 @pytest.hookimpl(trylast=True)
