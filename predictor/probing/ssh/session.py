@@ -7,6 +7,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,9 @@ class BoardSession:
             raise LostError(f"it starts no program ({error})") from error
         session = cls(target, process)
         program = _AGENT.read_bytes()
-        session._write(b"%d\n" % len(program) + program)
+        # Where there is no such Python the shell may have ended before this: its words tell below.
+        with suppress(LostError):
+            session._write(b"%d\n" % len(program) + program)
         session._check(await session._hello())
         session._reader = asyncio.create_task(session._read())
         return session

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import asyncssh
 import pytest
 from onnx import TensorProto, helper
 
@@ -297,7 +298,19 @@ def test_a_runner_that_fails_leaves_its_last_words(
     assert not board.exists()
 
 
-def test_no_python_on_the_board(target: SshTarget, known: KnownHosts) -> None:
+@pytest.mark.parametrize("shell_is_faster", [False, True])
+def test_no_python_on_the_board(
+    target: SshTarget, known: KnownHosts, monkeypatch: pytest.MonkeyPatch, shell_is_faster: bool
+) -> None:
+    create_process = asyncssh.SSHClientConnection.create_process
+
+    async def ended(*arguments: object, **options: object) -> object:
+        process = await create_process(*arguments, **options)
+        await process.wait_closed()
+        return process
+
+    if shell_is_faster:  # it has ended before we write to it
+        monkeypatch.setattr(asyncssh.SSHClientConnection, "create_process", ended)
     lost = replace(target, python="/nowhere/python3")
 
     with pytest.raises(HostError, match="/nowhere/python3 does not start there") as caught:
