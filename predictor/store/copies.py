@@ -94,7 +94,11 @@ def keep_aside(store: Path, aside: Path) -> None:
 
 
 def _into_store(copy: Path, store: Path) -> None:
-    with closing(sqlite3.connect(copy)) as origin, closing(sqlite3.connect(store)) as target:
+    patience_s = BUSY_TIMEOUT_MS / 1e3
+    with (
+        closing(sqlite3.connect(copy)) as origin,
+        closing(sqlite3.connect(store, timeout=patience_s)) as target,
+    ):
         target.execute("PRAGMA synchronous = FULL")
         _match_pages(origin, target)
         _copy_pages(origin, target)
