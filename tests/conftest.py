@@ -16,8 +16,10 @@ from pytestqt.qtbot import QtBot
 
 from predictor.core.libraries import settle_libraries
 
-# How long an example takes depends on what else this machine does.
-hypothesis.settings.register_profile("ctm", deadline=None)
+# How long an example takes, and how long it is drawn, depends on what else this machine does.
+hypothesis.settings.register_profile(
+    "ctm", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("ctm")
 
 # Before the first import of Qt, onnxruntime or torch, here and in every process that a test starts.
