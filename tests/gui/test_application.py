@@ -160,7 +160,7 @@ def test_garbage_is_collected_on_the_windows_thread_only(
     assert not gc.isenabled()
     assert gc.get_freeze_count() > 10_000
     assert not deleted_on  # 100 000 objects on another thread made the collector due, not run
-    qtbot.waitUntil(lambda: deleted_on == [threading.get_ident()], timeout=10_000)
+    qtbot.waitUntil(lambda: deleted_on == [threading.get_ident()])
 
 
 def test_files_on_the_command_line_are_opened(

@@ -36,6 +36,8 @@ from tests.unit.probing.plans import network, plan
 # -I and -S: the interpreter of a block starts in some milliseconds.
 WORKER = [sys.executable, "-I", "-S", str(Path(__file__).parent / "worker.py")]
 SETTINGS = Settings(load_limit_s=20.0, silence_limit_s=20.0)
+# A network that is well must not seem to hang while its process waits for a processor.
+IMPATIENT = replace(SETTINGS, silence_limit_s=1.5)
 
 
 class Heard:
@@ -138,11 +140,9 @@ def test_a_failing_network_costs_no_other_and_says_why(
 
 
 def test_a_network_that_hangs_is_given_up(tmp_path: Path) -> None:
-    heard, _ = measure(
-        tmp_path, "hanging", "steady", settings=replace(SETTINGS, silence_limit_s=0.3)
-    )
+    heard, _ = measure(tmp_path, "hanging", "steady", settings=IMPATIENT)
     assert heard.of(NetworkFailed) == [
-        NetworkFailed("hanging", Failure.TIME_OUT, "nothing was heard of it for 0.3 s")
+        NetworkFailed("hanging", Failure.TIME_OUT, "nothing was heard of it for 1.5 s")
     ]
     assert len(heard.of(NetworkDone)) == 1
 
@@ -272,14 +272,14 @@ def test_nodes_are_timed_after_the_first_block_of_a_network_alone(tmp_path: Path
     ("name", "words"),
     [
         ("dying", "its process was killed, most likely for its memory"),
-        ("stuck", "nothing was heard of it for 0.3 s"),
+        ("stuck", "nothing was heard of it for 1.5 s"),
         ("steady", "its process ended without a result"),
     ],
 )
 def test_a_profiled_pass_that_fails_costs_no_measurement(
     tmp_path: Path, name: str, words: str
 ) -> None:
-    heard, _ = measure(tmp_path, name, settings=replace(SETTINGS, silence_limit_s=0.3))
+    heard, _ = measure(tmp_path, name, settings=IMPATIENT)
     (done,) = heard.of(NetworkDone)
     assert (done.document["verdict"], done.document["median_ms"]) == ("steady", 0.001)
     assert done.document["operators_missing"] == words

