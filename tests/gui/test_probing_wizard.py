@@ -271,7 +271,7 @@ def test_a_kit_is_written_and_its_session_waits(
     wizard.target_page.form.device_box.choose("rpi5")
     click(qtbot, wizard.next_button)
     quick = quick_plan(1)
-    qtbot.waitUntil(lambda: not desk.planner.busy, timeout=WAIT_MS)
+    desk.planner.forget()  # a plan of twelve networks takes its time
     desk.planner.planned = Planned(quick, coverage(quick))
     desk.planner.changed.emit()
     assert wizard.next_button.text() == "Write &Kit…"
