@@ -438,6 +438,7 @@ def test_the_adaptive_selector_has_a_width_at_which_it_stops(
     page.selector_box.setCurrentIndex(list(SELECTORS).index("adaptive"))
     assert page.within_box.isEnabled()
     page.within_box.setValue(30)
+    page.probes_box.setValue(4)
     qtbot.waitUntil(lambda: page.planned is not None, timeout=WAIT_MS)
     assert page.planned.plan.within == 0.3
     assert len(cells(page.table, 0)) == 3
