@@ -106,7 +106,8 @@ def test_what_came_of_it_is_told_and_the_better_is_kept(
     found = desk.tuning.found
     assert found is not None
     assert said[0] == "Loading torch…"
-    assert "1 of 4 fits are done…" in said
+    # Each of the four where the window has a processor in time; it gets the last news at least.
+    assert any(words.endswith(" of 4 fits are done…") for words in said)
     assert (dialog.progress_bar.value(), dialog.progress_bar.maximum()) == (4, 4)
     assert "—" not in cells(dialog.table, 2) + cells(dialog.table, 3) + cells(dialog.table, 4)
     assert dialog.state.text().startswith("Kept: " if found.film_is_better else "Not kept")
