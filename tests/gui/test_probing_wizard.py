@@ -41,7 +41,7 @@ from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.unit.probing.plans import QUICK
 
-WAIT_MS = 60_000
+WAIT_MS = 120_000  # planning computes for some seconds, a minute where others have the processors
 LEFT = Qt.MouseButton.LeftButton
 
 
