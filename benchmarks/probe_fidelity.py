@@ -44,8 +44,8 @@ from predictor.probing.measuring.interface import (
     Samples,
 )
 from predictor.probing.measuring.local import LocalRunner
-from predictor.probing.networks.files import write_file
 from predictor.probing.networks.pool import PoolNetwork, load_pool
+from predictor.probing.networks.spaces import write_network
 
 LIMIT = 0.02
 PARTS = 4  # networks from the smallest to the largest of the pool
@@ -237,7 +237,7 @@ def chosen() -> list[PoolNetwork]:
 def tries(network: PoolNetwork, folder: Path, repeats: int) -> list[Try]:
     """Compare a network until so many tries told something, or twice as many were made."""
     path = folder / f"{network.name}.onnx"
-    sha256 = write_file(path, network.space, network.code)
+    sha256 = write_network(path, network.space, network.code)
     file = NetworkFile(network.name, path, sha256, network.fingerprint)
     made: list[Try] = []
     while sum(not one.disturbed for one in made) < repeats and len(made) < 2 * repeats:

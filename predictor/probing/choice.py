@@ -15,9 +15,9 @@ from predictor.core.errors import InputError
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.dbsel import DBSel
-from predictor.probing.selection.information import DOptimalSelector, IOptimalSelector
+from predictor.probing.selection.information import D_OPTIMAL, I_OPTIMAL
 from predictor.probing.selection.interface import Pool, Selector
-from predictor.probing.selection.operators import OperatorDesign
+from predictor.probing.selection.operator_design import OperatorDesign
 from predictor.probing.selection.random import RandomSelector
 
 ADAPTIVE: Final = "adaptive"
@@ -25,8 +25,8 @@ INFORMATION: Final = "iopt"
 DBSEL: Final = "dbsel"
 SELECTORS: Final[dict[str, Selector]] = {
     DBSEL: DBSel(),
-    "dopt": DOptimalSelector(),
-    INFORMATION: IOptimalSelector(),
+    "dopt": D_OPTIMAL,
+    INFORMATION: I_OPTIMAL,
     "random": RandomSelector(),
 }
 SELECTOR_NAMES: Final = (*SELECTORS, ADAPTIVE)

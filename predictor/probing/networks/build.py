@@ -31,12 +31,12 @@ def main() -> int:
 def _build(job: dict[str, object]) -> dict[str, str]:
     from pathlib import Path  # noqa: PLC0415  # with onnx, which takes longest
 
-    from predictor.probing.networks.files import write_file  # noqa: PLC0415
+    from predictor.probing.networks.spaces import write_network  # noqa: PLC0415
 
     folder, networks = Path(str(job["folder"])), job["networks"]
     assert isinstance(networks, list)  # noqa: S101  # our own parent wrote it
     return {
-        network["name"]: write_file(
+        network["name"]: write_network(
             folder / f"{network['name']}.onnx", network["space"], network["code"]
         )
         for network in networks

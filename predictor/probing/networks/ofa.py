@@ -65,27 +65,14 @@ class _Block:
     squeezes: bool
 
 
-def ofa_code(
-    kernels: Sequence[int], expansions: Sequence[int], depths: Sequence[int], resolution: int
-) -> tuple[int, ...]:
-    """Join the four parts of a code.
-
-    Args:
-        kernels: 20 numbers, one a block slot.
-        expansions: 20 numbers, one a block slot.
-        depths: 5 numbers, the blocks in use of each unit.
-        resolution: height and width of the input.
-    """
-    return tuple(int(n) for part in (kernels, expansions, depths, (resolution,)) for n in part)
-
-
 def ofa(
     code: Sequence[int], batch: int = 1, *, multiplier: float = 1.2, with_weights: bool = True
 ) -> onnx.ModelProto:
     """Build the network of a code.
 
     Args:
-        code: 46 numbers, see :func:`ofa_code`. Slots beyond a unit's depth are not used.
+        code: 20 kernels and 20 expansions, one a block slot; 5 depths, the blocks in use of each
+            unit; the height and width of the input. Slots beyond a unit's depth are not used.
         batch: images at once.
         multiplier: of all widths.
         with_weights: see :class:`NetworkWriter`.

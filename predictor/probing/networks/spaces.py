@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Final, Protocol
 
 import onnx
 
-from predictor.core.errors import InputError
+from predictor.core.errors import HostError, InputError
 from predictor.graph.ingest import build_model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.reader import ReadModel
@@ -40,28 +41,27 @@ BUILDERS: Final[dict[str, Builder]] = {
 }
 
 
-def build_network(space: str, code: Sequence[int], batch: int = 1) -> onnx.ModelProto:
-    """Build a model with weights.
+def write_network(path: Path, space: str, code: Sequence[int], batch: int = 1) -> str:
+    """Write the file of a model with weights; return its SHA-256 in hex.
 
     Args:
+        path: of the file; its folder is made where it is missing.
         space: one of :data:`BUILDERS`.
         code: of the architecture, in the form of the space.
         batch: images at once.
 
     Raises:
         InputError: there is no such space, or code or batch are wrong.
+        HostError: the disk is full or the folder cannot be written.
     """
-    return _builder(space)(code, batch)
-
-
-def write_network(path: Path, space: str, code: Sequence[int], batch: int = 1) -> None:
-    """Write the file of a model; the arguments are those of :func:`build_network`.
-
-    Raises:
-        InputError: as :func:`build_network`.
-        OSError: the file cannot be written.
-    """
-    path.write_bytes(model_bytes(build_network(space, code, batch)))
+    data = model_bytes(_builder(space)(code, batch))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        reason = f"it cannot be written ({error.strerror})"
+        raise HostError(str(path), reason, "free some space") from error
+    return hashlib.sha256(data).hexdigest()
 
 
 def operator_graph_of(space: str, code: Sequence[int], batch: int = 1) -> OperatorGraph:
@@ -73,7 +73,7 @@ def operator_graph_of(space: str, code: Sequence[int], batch: int = 1) -> Operat
         batch: images at once.
 
     Raises:
-        InputError: as :func:`build_network`.
+        InputError: there is no such space, or code or batch are wrong.
     """
     proto = _builder(space)(code, batch, with_weights=False)
     return build_model(ReadModel(proto, proto.graph.name, 0, 0), {}, None, {}).graph

@@ -11,8 +11,9 @@ See V. Fedorov, "Theory of Optimal Experiments", 1972.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +27,28 @@ from predictor.probing.selection.interface import (
     measured,
 )
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True)
-class DOptimalSelector:
-    """Greedy D-optimal design on standardised features with an intercept.
+class DesignSelector:
+    """Greedy optimal design on standardised features with an intercept.
 
     Attributes:
+        name: of the design, for errors.
+        choose: takes features [N, F], the noise variance and k; returns k distinct rows.
         noise_variance: of a measurement, in units of a weight's prior variance.
     """
 
+    name: str
+    choose: Callable[[Floats, float, int], tuple[int, ...]]
     noise_variance: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_noise(self.noise_variance)
+        if not (np.isfinite(self.noise_variance) and self.noise_variance > 0):
+            raise InputError(
+                "noise variance of probes", f"it is {self.noise_variance}", "give a number above 0"
+            )
 
     def select(
         self, pool: Pool, k: int, measure: Measure | None = None, seed: int = 0
@@ -46,64 +56,12 @@ class DOptimalSelector:
         """Choose and measure; see :class:`Selector`. Nothing is random: the seed has no effect."""
         del seed
         check_budget(pool, k)
-        features = standardised(pool.needed_features("D-optimal"))
-        return _selection(largest_variances(features, self.noise_variance, k), measure)
+        features = standardised(pool.needed_features(self.name))
+        indices = self.choose(features, self.noise_variance, k)
+        return Selection(indices, measured(measure, indices) if measure else ())
 
 
-@dataclass(frozen=True, slots=True)
-class IOptimalSelector:
-    """Greedy I-optimal design on standardised features with an intercept.
-
-    It prefers what is typical of the pool where D-optimal prefers the extremes, which matters most
-    when probes are few.
-
-    Attributes:
-        noise_variance: of a measurement, in units of a weight's prior variance.
-    """
-
-    noise_variance: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_noise(self.noise_variance)
-
-    def select(
-        self, pool: Pool, k: int, measure: Measure | None = None, seed: int = 0
-    ) -> Selection:
-        """Choose and measure; see :class:`Selector`. Nothing is random: the seed has no effect."""
-        del seed
-        check_budget(pool, k)
-        features = standardised(pool.needed_features("I-optimal"))
-        return _selection(smallest_mean_variance(features, self.noise_variance, k), measure)
-
-
-@dataclass(frozen=True, slots=True)
-class PosteriorVarianceSelector:
-    """Largest posterior variance under a given prior, for the features of a trained model.
-
-    The pool's features are taken as they are: a row x_i of F numbers such that the prior covariance
-    of the log-latencies of networks i and j is x_i^T x_j. For a Bayesian linear model with the
-    prior covariance S S^T of its weights these are its features times S.
-
-    Attributes:
-        noise_variance: of one measured log-latency. The default is the square of 3 %.
-    """
-
-    noise_variance: float = 0.03**2
-
-    def __post_init__(self) -> None:
-        _check_noise(self.noise_variance)
-
-    def select(
-        self, pool: Pool, k: int, measure: Measure | None = None, seed: int = 0
-    ) -> Selection:
-        """Choose and measure; see :class:`Selector`. Nothing is random: the seed has no effect."""
-        del seed
-        check_budget(pool, k)
-        features = pool.needed_features("posterior variance")
-        return _selection(largest_variances(features, self.noise_variance, k), measure)
-
-
-def standardised(features: NDArray[np.float64]) -> NDArray[np.float64]:
+def standardised(features: Floats) -> Floats:
     """Return the features [N, F] with mean 0 and variance 1, and a column of ones: [N, 1 + F].
 
     A feature that is the same for all networks becomes 0: it tells them not apart.
@@ -115,9 +73,7 @@ def standardised(features: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([np.ones(len(features)), scaled])
 
 
-def largest_variances(
-    features: NDArray[np.float64], noise_variance: float, k: int
-) -> tuple[int, ...]:
+def largest_variances(features: Floats, noise_variance: float, k: int) -> tuple[int, ...]:
     """Choose ``k`` rows, each the one of largest posterior variance; the first of equal ones.
 
     Args:
@@ -138,7 +94,7 @@ def largest_variances(
 
 
 def smallest_mean_variance(
-    features: NDArray[np.float64],
+    features: Floats,
     noise_variance: float,
     k: int,
     first: Sequence[int] = (),
@@ -171,38 +127,29 @@ def smallest_mean_variance(
     return tuple(chosen)
 
 
-def _conditioned(
-    features: NDArray[np.float64], noise_variance: float, chosen: Sequence[int]
-) -> NDArray[np.float64]:
+def _conditioned(features: Floats, noise_variance: float, chosen: Sequence[int]) -> Floats:
     """Return row i as S x_i, with the covariance S of the weights after measuring ``chosen``."""
     if not chosen:
         return features.copy()
     seen = features[list(chosen)]
     covariance = seen @ seen.T + noise_variance * np.eye(len(seen))
-    rest: NDArray[np.float64] = features - features @ seen.T @ np.linalg.solve(covariance, seen)
+    rest: Floats = features - features @ seen.T @ np.linalg.solve(covariance, seen)
     return rest
 
 
-def _first_best(values: NDArray[np.float64], chosen: list[int]) -> int:
+def _first_best(values: Floats, chosen: list[int]) -> int:
     still_open = values.copy()
     still_open[chosen] = -np.inf
     return int(np.argmax(still_open))
 
 
-def _share(
-    features: NDArray[np.float64], direction: NDArray[np.float64], total_variance: float
-) -> NDArray[np.float64]:
+def _share(features: Floats, direction: Floats, total_variance: float) -> Floats:
     """Return each row's covariance with the measured one, over the variance of what is read."""
-    share: NDArray[np.float64] = (features * direction).sum(axis=1) / total_variance
+    share: Floats = (features * direction).sum(axis=1) / total_variance
     return share
 
 
-def _selection(indices: tuple[int, ...], measure: Measure | None) -> Selection:
-    return Selection(indices, measured(measure, indices) if measure else ())
-
-
-def _check_noise(noise_variance: float) -> None:
-    if not (np.isfinite(noise_variance) and noise_variance > 0):
-        raise InputError(
-            "noise variance of probes", f"it is {noise_variance}", "give a number above 0"
-        )
+D_OPTIMAL: Final = DesignSelector("D-optimal", largest_variances)
+# It prefers what is typical of the pool where D-optimal prefers the extremes, which matters most
+# when probes are few.
+I_OPTIMAL: Final = DesignSelector("I-optimal", smallest_mean_variance)

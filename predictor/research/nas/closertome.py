@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
-from predictor.probing.selection.adaptive import AdaptiveSelector
 from predictor.probing.selection.interface import Measure, Pool, Selection
+from predictor.research.nas.adaptive import AdaptiveSelector
 from predictor.research.nas.kernel_network import KernelRecipe, train_kernel_network
 from predictor.research.nas.method import Predicted, Probes
 from predictor.research.nas.noise import coarse_noise, in_whole_ms

@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.cost.engine import OperatorTimes
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.importers.operators import OperatorNames, match_operators
+from predictor.probing.importers.fused_operators import OperatorNames, match_operators
 from predictor.probing.operator_times import OperatorTime
 
 _MOST_MS: Final = 0.01  # that a profiler may add to an entry

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
 from predictor.probing.networks.families import FAMILIES, OPERATORS
-from predictor.probing.networks.spaces import build_network, operator_graph_of
+from predictor.probing.networks.spaces import BUILDERS, operator_graph_of
 from predictor.probing.networks.writer import model_bytes
 from tests.networks.ingesting import ingest_proto
 from tests.unit.probing.running import operators, run
@@ -42,7 +42,7 @@ def test_every_family_is_here() -> None:
 
 @pytest.mark.parametrize("space", SMALL)
 def test_a_network_runs_and_its_file_is_the_planned_graph(space: str) -> None:
-    model = build_network(space, SMALL[space])
+    model = BUILDERS[space](SMALL[space])
     output = run(model)
     assert np.isfinite(output).all()
     assert output.std() > 0
@@ -52,7 +52,7 @@ def test_a_network_runs_and_its_file_is_the_planned_graph(space: str) -> None:
 
 @pytest.mark.parametrize("kind", range(len(OPERATORS)))
 def test_every_operator_runs(kind: int) -> None:
-    output = run(build_network("operator", (kind, 2, 32, 7)))
+    output = run(BUILDERS["operator"]((kind, 2, 32, 7)))
     assert output.shape == (1, 32, 7, 7)
     assert np.isfinite(output).all()
 
@@ -60,7 +60,7 @@ def test_every_operator_runs(kind: int) -> None:
 @pytest.mark.parametrize("space", SMALL)
 def test_equal_codes_give_equal_files_and_a_batch_scales_the_work(space: str) -> None:
     code = SMALL[space]
-    assert model_bytes(build_network(space, code)) == model_bytes(build_network(space, code))
+    assert model_bytes(BUILDERS[space](code)) == model_bytes(BUILDERS[space](code))
     assert int(operator_graph_of(space, code, 3).macs.sum()) == 3 * macs(space, code)
 
 
@@ -122,4 +122,4 @@ def test_any_code_of_a_family_is_a_sound_network(data: st.DataObject) -> None:
 )
 def test_a_wrong_code_is_refused(code: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="architecture code of transformer"):
-        build_network("transformer", code)  # type: ignore[arg-type]
+        BUILDERS["transformer"](code)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.probing.networks.fbnet import CIFAR, IMAGENET, fbnet
-from predictor.probing.networks.spaces import build_network, operator_graph_of
+from predictor.probing.networks.spaces import BUILDERS, operator_graph_of
 from tests.unit.probing.running import normalised_channels, operators, run
 
 SKIPS = [8] * 22
@@ -140,7 +140,7 @@ def test_shapes_of_the_two_forms() -> None:
 
 @pytest.mark.parametrize("code", [SKIPS, [1] * 22, [7] * 22, [*range(9), *range(9), *range(4)]])
 def test_the_runtime_runs_it_and_its_numbers_stay_moderate(code: list[int]) -> None:
-    output = run(build_network("fbnet-cifar100", code, batch=2))
+    output = run(BUILDERS["fbnet-cifar100"](code, batch=2))
 
     assert output.shape == (2, 100)
     assert 1e-3 < output.std() < 1e3
@@ -148,7 +148,7 @@ def test_the_runtime_runs_it_and_its_numbers_stay_moderate(code: list[int]) -> N
 
 
 def test_the_imagenet_form_runs() -> None:
-    output = run(build_network("fbnet-imagenet", FBNET_C))
+    output = run(BUILDERS["fbnet-imagenet"](FBNET_C))
 
     assert output.shape == (1, 1000)
     assert 1e-3 < output.std() < 1e3

@@ -8,7 +8,7 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.probing.networks.nasbench201 import EDGES, OPERATIONS, live_edges, nasbench201
-from predictor.probing.networks.spaces import build_network, operator_graph_of
+from predictor.probing.networks.spaces import BUILDERS, operator_graph_of
 from tests.unit.probing.running import normalised_channels, operators, run
 
 NONE, SKIP, CONV1, CONV3, POOL = range(5)
@@ -149,7 +149,7 @@ def test_a_cell_sums_the_paths_through_it() -> None:
 )
 @pytest.mark.parametrize("space", ["nasbench201", "nasbench201-eager"])
 def test_the_runtime_runs_it_and_its_numbers_stay_finite(space: str, code: list[int]) -> None:
-    output = run(build_network(space, code, batch=2))
+    output = run(BUILDERS[space](code, batch=2))
 
     assert output.shape == (2, 10)
     assert np.isfinite(output).all()

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.probing.networks.ofa import ofa, ofa_code, rounded
-from predictor.probing.networks.spaces import build_network, operator_graph_of
+from predictor.probing.networks.ofa import ofa, rounded
+from predictor.probing.networks.spaces import BUILDERS, operator_graph_of
 from tests.unit.probing.running import normalised_channels, operators, run
 
-SMALLEST = ofa_code([3] * 20, [3] * 20, [2] * 5, 128)
-LARGEST = ofa_code([7] * 20, [6] * 20, [4] * 5, 224)
+SMALLEST = [*[3] * 20, *[3] * 20, *[2] * 5, 128]
+LARGEST = [*[7] * 20, *[6] * 20, *[4] * 5, 224]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_slots_beyond_the_depth_have_no_effect() -> None:
     depths = [3, 4, 4, 4, 4]
 
     first, second = (
-        operator_graph_of("ofa-mbv3-w1.2", ofa_code(k, e, depths, 160))
+        operator_graph_of("ofa-mbv3-w1.2", [*k, *e, *depths, 160])
         for k, e in ((kernels, expansions), (other_kernels, other_expansions))
     )
 
@@ -74,7 +74,7 @@ def test_kernel_expansion_and_depth_act_on_their_own_slot() -> None:
     kernels, expansions = [3] * 20, [3] * 20
     kernels[4], expansions[9] = 7, 6
 
-    graph = operator_graph_of("ofa-mbv3-w1.0", ofa_code(kernels, expansions, [2, 2, 2, 3, 4], 128))
+    graph = operator_graph_of("ofa-mbv3-w1.0", [*kernels, *expansions, *[2, 2, 2, 3, 4], 128])
 
     window = dict(zip(graph.names, graph.window[:, 0].tolist(), strict=True))
     assert [name for name, size in window.items() if size == 7] == ["unit1.0.depthwise"]
@@ -100,9 +100,9 @@ def test_squeeze_and_activation_by_unit() -> None:
 
 @pytest.mark.parametrize("resolution", [128, 132, 224])
 def test_the_runtime_runs_it(resolution: int) -> None:
-    code = ofa_code([5] * 20, [4] * 20, [2, 3, 2, 2, 2], resolution)
+    code = [*[5] * 20, *[4] * 20, *[2, 3, 2, 2, 2], resolution]
 
-    output = run(build_network("ofa-mbv3-w1.2", code))
+    output = run(BUILDERS["ofa-mbv3-w1.2"](code))
 
     assert output.shape == (1, 1000)
     assert 1e-3 < output.std() < 1e3
@@ -111,9 +111,9 @@ def test_the_runtime_runs_it(resolution: int) -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (ofa_code([3] * 20, [3] * 20, [2] * 5, 130), "position 45 is 130"),
-        (ofa_code([4] * 20, [3] * 20, [2] * 5, 128), "position 0 is 4; give one of 3, 5, 7"),
-        (ofa_code([3] * 20, [3] * 20, [5] * 5, 128), "position 40 is 5; give one of 2, 3, 4"),
+        ([*[3] * 20, *[3] * 20, *[2] * 5, 130], "position 45 is 130"),
+        ([*[4] * 20, *[3] * 20, *[2] * 5, 128], "position 0 is 4; give one of 3, 5, 7"),
+        ([*[3] * 20, *[3] * 20, *[5] * 5, 128], "position 40 is 5; give one of 2, 3, 4"),
     ],
 )
 def test_a_wrong_code_is_refused(code: tuple[int, ...], words: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from predictor.calibration.operators import OperatorPrior, Work
-from predictor.probing.selection.operators import OperatorDesign
+from predictor.probing.selection.operator_design import OperatorDesign
 
 CONVOLUTION, PRODUCT, NORM = range(3)
 PRIOR = OperatorPrior()

@@ -13,7 +13,6 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import ARRAYS
-from predictor.probing.networks.ofa import ofa_code
 from predictor.probing.networks.spaces import BUILDERS, operator_graph_of, write_network
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,8 +22,8 @@ CODES = {
     "fbnet-imagenet": [1, 8, 8, 8, 5, 8, 8, 8, 6, 8, 8, 8, 2, 8, 8, 8, 8, 1, 8, 8, 8, 8],
     "nasbench201": [3, 4, 1, 0, 2, 3],
     "nasbench201-eager": [3, 4, 1, 0, 2, 3],
-    "ofa-mbv3-w1.0": ofa_code([3, 5, 7, 3] * 5, [3, 4, 6, 4] * 5, [2, 3, 2, 2, 2], 132),
-    "ofa-mbv3-w1.2": ofa_code([5, 3, 3, 7] * 5, [4, 3, 3, 6] * 5, [2, 2, 2, 2, 2], 160),
+    "ofa-mbv3-w1.0": [*[3, 5, 7, 3] * 5, *[3, 4, 6, 4] * 5, *[2, 3, 2, 2, 2], 132],
+    "ofa-mbv3-w1.2": [*[5, 3, 3, 7] * 5, *[4, 3, 3, 6] * 5, *[2, 2, 2, 2, 2], 160],
     "transformer": (1, 2, 32, 32, 2),
     "patches": (1, 2, 32, 8, 8),
     "products": (2, 4, 48, 64),

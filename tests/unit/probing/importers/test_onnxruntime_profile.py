@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, save
+from onnx import TensorProto, helper, load, save
 
-from predictor.probing.importers.model_names import read_operator_names
-from predictor.probing.importers.operators import match_operators
+from predictor.probing.importers.fused_operators import OperatorNames, match_operators
 from predictor.probing.importers.registry import import_file
 from tests.unit.probing.importers.importing import changed, line_of, read, refusal
 
@@ -169,7 +168,11 @@ def test_a_profile_of_the_real_runtime_covers_every_operator(tmp_path: Path, lev
     profile = Path(session.end_profiling())
 
     (latency,) = import_file(profile).latencies
-    match = match_operators(latency.operators, read_operator_names(tmp_path / "m.onnx"))
+    nodes = [
+        OperatorNames(node.name, node.op_type, tuple(node.input), tuple(node.output))
+        for node in load(tmp_path / "m.onnx").graph.node
+    ]
+    match = match_operators(latency.operators, nodes)
 
     assert len(latency.samples_ns) == 3
     assert match.unmatched == ()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
-from predictor.probing.selection.information import IOptimalSelector
+from predictor.probing.selection.information import I_OPTIMAL
 from predictor.probing.selection.interface import Measure, Pool, Selection
 from predictor.research.nas.hand import hand_features
 from predictor.research.nas.method import Predicted, Probes
@@ -55,7 +55,7 @@ class TrainedHandBayes:
         self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
     ) -> Selection:
         """Choose the probes that leave the least variance over the candidates."""
-        return IOptimalSelector().select(Pool(features=self.features[candidates]), k, measure, seed)
+        return I_OPTIMAL.select(Pool(features=self.features[candidates]), k, measure, seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

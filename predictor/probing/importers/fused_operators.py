@@ -227,23 +227,3 @@ class _Matcher:
             owned = [p for p in self._producers[node] if p in self._owner]
             if owned:
                 self._owner[node] = self._owner[max(owned)]
-
-
-def times_by_operator(
-    entries: Sequence[OperatorTime], match: OperatorMatch, weights: Mapping[int, float]
-) -> dict[int, float]:
-    """Return ms of each matched node: an entry's time split by the weights of its nodes.
-
-    Args:
-        entries: of the profile.
-        match: of these entries.
-        weights: share of the work by node, for example an analytic estimate; nodes without one
-            count as 0, and a group without any weight is split evenly.
-    """
-    times: dict[int, float] = {}
-    for entry, group in zip(entries, match.groups, strict=True):
-        total = sum(weights.get(node, 0.0) for node in group)
-        for node in group:
-            share = weights.get(node, 0.0) / total if total > 0 else 1 / len(group)
-            times[node] = times.get(node, 0.0) + entry.time_ms * share
-    return times

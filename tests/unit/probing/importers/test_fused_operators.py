@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.probing.importers.operators import (
+from predictor.probing.importers.fused_operators import (
     OperatorNames,
     match_operators,
-    times_by_operator,
 )
 from predictor.probing.operator_times import OperatorTime
 
@@ -156,18 +155,6 @@ def test_pointwise_networks_of_tensorrt() -> None:
     match = match_operators(entries(("PWN(/block/Add, /block/Relu)", "")), NODES[4:6])
 
     assert match.groups == ((0, 1),)
-
-
-def test_a_time_is_split_by_the_work_of_its_operators() -> None:
-    profile = [
-        OperatorTime("/stem/Conv", "FusedConv", 8.0),
-        OperatorTime("/fc/MatMul", "Gemm", 2.0),
-    ]
-    match = match_operators(profile, NODES[:3] + NODES[7:])
-
-    times = times_by_operator(profile, match, {0: 3.0, 2: 1.0})
-
-    assert times == {0: 6.0, 1: 0.0, 2: 2.0, 3: 1.0, 4: 1.0}
 
 
 @given(st.lists(st.sampled_from([n.name for n in NODES] + ["c2", "r1_nchwc", "x", ""]), max_size=9))

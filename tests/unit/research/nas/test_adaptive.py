@@ -9,9 +9,9 @@ import pytest
 
 from predictor.calibration.posterior import BayesianRegression, ScalePrior
 from predictor.core.errors import InputError
-from predictor.probing.selection.adaptive import AdaptiveSelector
 from predictor.probing.selection.information import smallest_mean_variance
 from predictor.probing.selection.interface import Pool
+from predictor.research.nas.adaptive import AdaptiveSelector
 
 REGRESSION = BayesianRegression(
     ScalePrior((0.5, 1.0, 2.0)), ScalePrior((0.005, 0.02, 0.08, 0.3)), 0.01
