@@ -54,9 +54,10 @@ from predictor.probing.measuring.local import LocalRunner
 from predictor.services.devices.this_machine import describe_this_machine, with_measured
 from predictor.services.models.ingestion import IngestionWorker, Model
 from predictor.services.prediction.predict import predict
-from predictor.services.probing.plan import Wish, plan_probes, probe_target
-from predictor.services.probing.sessions import open_probing
-from predictor.services.signatures.fit import LeftOut, errors_in_words
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import open_probing
+from predictor.services.probing.plan import PlanRequest, plan_probes, probe_target
+from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
 from predictor.services.signatures.own import read_own_signatures
 from predictor.store.database import open_database
 
@@ -155,10 +156,10 @@ def probe(
     if known is not None:
         return float(known["seconds"])
     begun = time.monotonic()
-    plan = plan_probes(Wish(target, probes, selector, budget_s=limit_s, live=True))
+    plan = plan_probes(PlanRequest(target, probes, selector, budget_s=limit_s, live=True))
     with open_probing(kept.folder / f"{selector}.db") as probing:
-        session = probing.start(plan)
-        for _ in probing.run(session.id, LocalRunner()):
+        session = probing.sessions.start(plan)
+        for _ in measure(probing.sessions, session.id, LocalRunner()):
             pass
     seconds = time.monotonic() - begun
     kept.keep(selector, {"seconds": seconds})
@@ -223,7 +224,7 @@ def beside(
     known: dict[str, Any] | None = kept.document(f"{selector}-beside")
     if known is not None:
         return known
-    plan = plan_probes(Wish(target, PROBES, selector, budget_s=LIMIT_S, live=True))
+    plan = plan_probes(PlanRequest(target, PROBES, selector, budget_s=LIMIT_S, live=True))
     visits = [
         replace(file, name=_visit_name(file.name, visit))
         for file in files
@@ -233,8 +234,8 @@ def beside(
     plan = replace(plan, budget_s=LIMIT_S * (1 + VISIT_SHARE * len(visits) / PROBES))
     runner = Beside(visits, PROBES)
     with open_probing(kept.folder / f"{selector}-beside.db") as probing:
-        session = probing.start(plan)
-        for _ in probing.run(session.id, runner):
+        session = probing.sessions.start(plan)
+        for _ in measure(probing.sessions, session.id, runner):
             pass
     kept.keep(f"{selector}-beside", runner.entries)
     return runner.entries
@@ -288,7 +289,7 @@ def foretold(
         known = read_own_signatures(database).of([target])[target.key]
     with open_probing(path) as probing:
         (stored,) = (s for s in probing.signatures.every() if s.signature.active)
-        fits = probing.left_out(stored, target.device)
+        fits = left_out(target, *probing.signatures.measured(stored.signature.id))
     asked = [each.model for each in real]
     whole = replace(known, operators=())
     ways = {

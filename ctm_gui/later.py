@@ -35,7 +35,8 @@ VIEWS = (
     "ctm_gui.views.central_views",
 )
 ENGINE = (
-    "predictor.services.probing.sessions",
+    "predictor.services.probing.open",
+    "predictor.services.probing.measure",
     "predictor.services.probing.plan",
     "predictor.services.probing.imports",
 )

@@ -12,11 +12,11 @@ from ctm_gui.presenters.probing_shelf import SignatureShelf
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
-from predictor.core.records import Device
+from predictor.core.records import Device, Target
 from predictor.core.wording import percent
-from predictor.services.probing.sessions import StoredSignature, open_probing
-from predictor.services.signatures.film import Adaptations, median_error, obstacle
-from predictor.services.signatures.stored import adaptation_of
+from predictor.services.probing.open import open_probing
+from predictor.services.signatures.entry import SignatureEntry, adaptation_of
+from predictor.services.signatures.film import Adaptations, adaptations, median_error, obstacle
 
 
 class FineTuning(QObject):
@@ -107,7 +107,7 @@ class FineTuning(QObject):
         self.error: CtmError | None = None
         self.cancelled = False
 
-    def _keep(self, stored: StoredSignature, found: Adaptations) -> None:
+    def _keep(self, stored: SignatureEntry, found: Adaptations) -> None:
         self.found = found
         if found.film_is_better:
             self._shelf.adapt(stored, found.film, f"Fine-tuned: {errors_words(found)}")
@@ -155,7 +155,9 @@ def _progress_words(progress: Progress | None) -> str:
 
 
 def _adaptations(
-    path: Path | None, stored: StoredSignature, device: Device, context: TaskContext
+    path: Path | None, stored: SignatureEntry, device: Device, context: TaskContext
 ) -> Adaptations:
+    target = Target(device, stored.signature.configuration)
     with open_probing(path) as probing:
-        return probing.adaptations(stored, device, context.report, context.token)
+        measured = probing.signatures.measured(stored.signature.id)
+    return adaptations(target, *measured, context.report, context.token)

@@ -24,6 +24,7 @@ from predictor.core.wording import (
 )
 from predictor.services.history.then_and_now import ThenAndNow
 from predictor.services.history.truth import CHANCE, Pair, TargetErrors
+from predictor.services.measurements.provenance import Provenance
 
 NOTHING_YET = (
     "Every prediction is kept here. Drop a model and tick targets, and come back: record what you "
@@ -111,7 +112,7 @@ def pair_details(pair: Pair, data: PastRows, unit: LatencyUnit) -> str:
     if pair.inside80 is not None:
         side = "inside" if pair.inside80 else "outside"
         lines.append(f"{side} the 80 % interval {interval_text(prediction, unit)} {unit}")
-    note = json.loads(measurement.provenance).get("note")
+    note = Provenance.of(measurement).note
     if note:
         lines.append(f"Note: {shown(str(note))}")
     return "\n".join(lines)

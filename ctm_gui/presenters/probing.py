@@ -20,8 +20,9 @@ from predictor.core.records import Device
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.models.ingestion import Model
+from predictor.services.probing.kits import make_kit
 from predictor.services.probing.plan import ProbePlan
-from predictor.services.probing.sessions import StoredSession
+from predictor.services.probing.sessions import ProbeSession
 
 
 class ProbingDesk(QObject):
@@ -94,12 +95,12 @@ class ProbingDesk(QObject):
     def write_kit(self, plan: ProbePlan, path: str) -> None:
         """Write the kit of a plan; the shelf shows its session, which waits for results."""
 
-        def work_done(session: StoredSession) -> None:
+        def work_done(session: ProbeSession) -> None:
             self._workspace.messages.info(f"Wrote the kit {path}")
             self.shelf.show_session(session.id)
 
         self._store.run(
-            lambda probing: probing.make_kit(plan, Path(path)),
+            lambda probing: make_kit(probing.sessions, plan, Path(path)),
             on_result=work_done,
             on_error=self.shelf.failed.emit,
         )

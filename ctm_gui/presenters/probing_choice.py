@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from predictor.core.records import Configuration, Device, Measurement
-from predictor.services.probing.plan import plan_facts
-from predictor.services.probing.sessions import SessionState, StoredSession
+from predictor.services.measurements.provenance import Provenance
+from predictor.services.probing.sessions import ProbeSession, SessionState
 
 
 class Way(StrEnum):
@@ -88,7 +87,7 @@ class Unfinished:
             nothing tells.
     """
 
-    session: StoredSession
+    session: ProbeSession
     way: Way | None
 
     @property
@@ -97,9 +96,7 @@ class Unfinished:
         return sum(probe.state != "waiting" for probe in self.session.probes)
 
 
-def unfinished(
-    session: StoredSession, measurements: Mapping[str, Measurement]
-) -> Unfinished | None:
+def unfinished(session: ProbeSession, measurements: Mapping[str, Measurement]) -> Unfinished | None:
     """Return what is left of a session; None where it has ended.
 
     Args:
@@ -111,10 +108,10 @@ def unfinished(
     return Unfinished(session, way_of(session, measurements))
 
 
-def way_of(session: StoredSession, measurements: Mapping[str, Measurement]) -> Way | None:
+def way_of(session: ProbeSession, measurements: Mapping[str, Measurement]) -> Way | None:
     """Return how a session is measured; None where nothing tells yet."""
-    if plan_facts(session.plan)["kit"]:
+    if session.plan.kit:
         return Way.KIT
-    sources = {json.loads(m.provenance).get("source") for m in measurements.values()}
+    sources = {Provenance.of(m).source for m in measurements.values()}
     ways = {"local": Way.THIS, "ssh": Way.SSH}
     return next((way for name, way in ways.items() if name in sources), None)

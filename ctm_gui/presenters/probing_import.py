@@ -23,7 +23,8 @@ from predictor.services.probing.imports import (
     matches,
     take_over,
 )
-from predictor.services.probing.sessions import open_probing
+from predictor.services.probing.kits import import_results
+from predictor.services.probing.open import open_probing
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _read(choice: TargetChoice, models: Sequence[Model], _: TaskContext) -> Read
 
 def _take_kit(path: Path, store: Path | None, _: TaskContext) -> Imported:
     with open_probing(store) as probing:
-        return Imported(probing.import_results(path).id)
+        return Imported(import_results(probing.sessions, path).id)
 
 
 def _take(

@@ -31,15 +31,15 @@ from predictor.services.probing.expectation import (
 from predictor.services.probing.plan import (
     ADAPTIVE,
     Coverage,
+    PlanRequest,
     ProbePlan,
     RunConfiguration,
-    Wish,
     coverage,
     plan_probes,
     planned_once,
     probe_target,
 )
-from predictor.services.probing.ssh import board_runner
+from predictor.services.probing.runners import board_runner
 
 SELECTORS = {
     "dbsel": "DBSel: where known devices differ",
@@ -212,7 +212,7 @@ def _plan(
         device, note = machine or _this_machine(context.token)
     context.token.check()
     target = probe_target(device, choice.threads)
-    asked = Wish(
+    asked = PlanRequest(
         target,
         wish.probes,
         wish.selector,

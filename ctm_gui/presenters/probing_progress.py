@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,9 +23,7 @@ from predictor.services.probing.events import (
     RunStarted,
     Samples,
 )
-from predictor.services.probing.live import probes_to_come
-from predictor.services.probing.plan import expected_ms, reasons
-from predictor.services.probing.sessions import ProbeState, StoredProbe, StoredSession
+from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionProbe
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -36,7 +33,7 @@ class Told:
     """An event, and how its network is stored since then; None where it is about none."""
 
     event: ProbeEvent
-    probe: StoredProbe | None = None
+    probe: SessionProbe | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +109,10 @@ class RunProgress:
         to_come: how many networks are still to be chosen, at most.
     """
 
-    def __init__(self, session: StoredSession, measurements: Mapping[str, Measurement]) -> None:
+    def __init__(self, session: ProbeSession, measurements: Mapping[str, Measurement]) -> None:
         self._rows = _rows(session, session.probes, measurements)
-        self.to_come = probes_to_come(session.plan)
-        self._expected_s = float(json.loads(session.plan)["expected_s"])
+        self.to_come = session.plan.to_come
+        self._expected_s = session.plan.expected_s
         self._done_here = 0
         self.current = ""
         self.block = 0
@@ -141,11 +138,11 @@ class RunProgress:
         waiting = sum(row.state is ProbeState.WAITING for row in self._rows.values())
         return waiting + self.to_come
 
-    def grow(self, session: StoredSession) -> None:
+    def grow(self, session: ProbeSession) -> None:
         """Add the networks that were chosen since the session was read."""
         new = [probe for probe in session.probes if probe.name not in self._rows]
         self._rows |= _rows(session, new, {})
-        self.to_come = probes_to_come(session.plan)
+        self.to_come = session.plan.to_come
 
     def take(self, told: Told) -> None:
         """Add what was told."""
@@ -208,7 +205,7 @@ class RunProgress:
             self.trace = SampleTrace()
         self.current, self.block, self.sentinel = event.name, event.block, event.sentinel
 
-    def _end(self, probe: StoredProbe, event: NetworkDone | NetworkFailed) -> None:
+    def _end(self, probe: SessionProbe, event: NetworkDone | NetworkFailed) -> None:
         median_ms = event.document.get("median_ms") if isinstance(event, NetworkDone) else None
         row = self._rows[probe.name]
         self._rows[probe.name] = network_row(probe, row.why, row.expected_ms, median_ms)
@@ -216,27 +213,30 @@ class RunProgress:
 
 
 def _rows(
-    session: StoredSession,
-    probes: Iterable[StoredProbe],
+    session: ProbeSession,
+    probes: Iterable[SessionProbe],
     measurements: Mapping[str, Measurement],
 ) -> dict[str, NetworkRow]:
     """Return the rows of some of a session's networks, by name."""
-    why, expected = reasons(session.plan), expected_ms(session.plan)
+    planned = {network.name: network for network in session.plan.probes}
     return {
         probe.name: network_row(
-            probe, why.get(probe.name, ""), expected.get(probe.name), _median(probe, measurements)
+            probe,
+            planned[probe.name].reason,
+            planned[probe.name].expected_ms,
+            _median(probe, measurements),
         )
         for probe in probes
     }
 
 
 def network_row(
-    probe: StoredProbe, why: str, expected: float | None, median_ms: float | None
+    probe: SessionProbe, why: str, expected: float | None, median_ms: float | None
 ) -> NetworkRow:
     """Return the row of a network as it is stored."""
     words = str(probe.state)
     if probe.state is ProbeState.MEASURED:
-        words = str(json.loads(probe.outcome).get("words", "measured"))
+        words = probe.words or "measured"
     elif probe.reason:
         words = probe.reason
     return NetworkRow(probe.name, why, expected, probe.state, median_ms, shown(words))
@@ -255,6 +255,6 @@ def milliseconds(value_ms: float | None) -> str:
     return NOTHING if value_ms is None else significant(value_ms, 4)
 
 
-def _median(probe: StoredProbe, measurements: Mapping[str, Measurement]) -> float | None:
+def _median(probe: SessionProbe, measurements: Mapping[str, Measurement]) -> float | None:
     measurement = measurements.get(probe.measurement_id or "")
     return None if measurement is None else measurement.value_ms

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +10,12 @@ from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
 from predictor.core.wording import shown
+from predictor.services.measurements.provenance import Provenance
 from predictor.services.probing.events import DRIFT_LIMIT
-from predictor.services.probing.sessions import Probing, StoredProbe, StoredSession, StoredSignature
-from predictor.services.signatures.fit import LeftOut
-from predictor.services.signatures.stored import excluded_reasons
-from predictor.services.signatures.use import BeforeAfter
+from predictor.services.probing.open import Probing
+from predictor.services.probing.sessions import ProbeSession, SessionProbe
+from predictor.services.signatures.assessment import BeforeAfter, LeftOut
+from predictor.services.signatures.entry import SignatureEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class Result:
     device_id: str
     configuration: Configuration
     rows: tuple[ResultRow, ...]
-    signature: StoredSignature | None = None
-    session: StoredSession | None = None
-    signatures: tuple[StoredSignature, ...] = ()
+    signature: SignatureEntry | None = None
+    session: ProbeSession | None = None
+    signatures: tuple[SignatureEntry, ...] = ()
     other_id: str = ""
     way: Way | None = None
     assessed: bool = False
@@ -92,8 +92,8 @@ class Result:
     @property
     def drift(self) -> float:
         """How far the sentinel drifted, as a share; 0 where nothing tells."""
-        facts = json.loads(self.signature.facts) if self.signature else {}
-        return float(facts.get("drift") or 0.0)
+        drift = self.signature and self.signature.facts.document.get("drift")
+        return float(drift or 0.0)
 
     @property
     def drifted(self) -> bool:
@@ -134,7 +134,7 @@ class Result:
 
 
 def result_rows(
-    measurements: Sequence[Measurement], probes: Sequence[StoredProbe] = ()
+    measurements: Sequence[Measurement], probes: Sequence[SessionProbe] = ()
 ) -> tuple[ResultRow, ...]:
     """Return a row for each measurement, and for each network that has no number.
 
@@ -180,12 +180,12 @@ def assessed(result: Result, fits: Sequence[LeftOut], changes: tuple[BeforeAfter
 
 def of_session(session_id: str, probing: Probing) -> Result:
     """Return what came of a session: its newest signature, else what was measured so far."""
-    session = probing.session(session_id)
+    session = probing.sessions.get(session_id)
     signatures = _of_target(probing, session.device_id, session.configuration)
     mine = next((s for s in signatures if s.session_id == session.id), None)
     if mine is not None:
         return of_signature(mine.signature.id, "", probing)
-    measured = probing.measurements(session.id)
+    measured = probing.sessions.measurements(session.id)
     return Result(
         session.device_id,
         session.configuration,
@@ -206,11 +206,11 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
     if not found:
         raise InputError(f"signature {signature_id}", "it was deleted", "choose another one")
     stored = found[0]
-    session = probing.session(stored.session_id) if stored.session_id else None
+    session = probing.sessions.get(stored.session_id) if stored.session_id else None
     probes = session.probes if session else ()
     measured = probing.signatures.measurements(signature_id)
     rows = result_rows(measured, probes) + excluded_rows(
-        probing.signatures.excluded(signature_id), excluded_reasons(json.loads(stored.facts))
+        probing.signatures.excluded(signature_id), stored.facts.excluded
     )
     if other_id:
         rows = compared(rows, probing.signatures.measurements(other_id))
@@ -227,7 +227,7 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
     )
 
 
-def after_deletion(deleted: StoredSignature, probing: Probing) -> Result:
+def after_deletion(deleted: SignatureEntry, probing: Probing) -> Result:
     """Return the active signature of the target, else its newest, else nothing of it."""
     device_id, configuration = deleted.signature.device_id, deleted.signature.configuration
     left = _of_target(probing, device_id, configuration)
@@ -238,11 +238,11 @@ def after_deletion(deleted: StoredSignature, probing: Probing) -> Result:
 
 
 def _row(measurement: Measurement) -> ResultRow:
-    provenance = json.loads(measurement.provenance)
+    provenance = Provenance.of(measurement)
     samples_ns = measurement.samples_ns
-    words = provenance.get("words") or f"imported: {measurement.statistic}"
+    words = provenance.words or f"imported: {measurement.statistic}"
     return ResultRow(
-        shown(str(provenance.get("network") or measurement.fingerprint[:12])),
+        shown(str(provenance.network or measurement.fingerprint[:12])),
         measurement.fingerprint,
         measurement.value_ms,
         min(samples_ns) / 1e6 if samples_ns else None,
@@ -255,7 +255,7 @@ def _row(measurement: Measurement) -> ResultRow:
 
 def _of_target(
     probing: Probing, device_id: str, configuration: Configuration
-) -> tuple[StoredSignature, ...]:
+) -> tuple[SignatureEntry, ...]:
     target = (device_id, configuration)
     found = probing.signatures.every()
     return tuple(
@@ -263,6 +263,6 @@ def _of_target(
     )
 
 
-def _is_doubtful(probe: StoredProbe) -> bool:
-    noisy = json.loads(probe.outcome).get("verdict") == "noisy"
+def _is_doubtful(probe: SessionProbe) -> bool:
+    noisy = probe.verdict == "noisy"
     return noisy or (probe.measurement_id is None and probe.state != "waiting")

@@ -22,17 +22,11 @@ from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
 from predictor.services.models.ingestion import Model
 from predictor.services.probing.events import NetworkDone, NetworkFailed, ProbeEvent, ProbesChosen
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.plan import ProbePlan
-from predictor.services.probing.sessions import (
-    Command,
-    LocalRunner,
-    ProbeRunner,
-    Probing,
-    StoredProbe,
-    StoredSession,
-    open_probing,
-)
-from predictor.services.probing.ssh import board_runner
+from predictor.services.probing.runners import Command, LocalRunner, ProbeRunner, board_runner
+from predictor.services.probing.sessions import ProbeSession, SessionProbe
 
 # Drawing takes part of the machine that is measured: four times a second are enough.
 FOLLOW_MS = 250
@@ -88,11 +82,11 @@ class HostKeyQuestion:
 class _Begun:
     """The session that a run is about; ``progress`` is not touched by the worker any more."""
 
-    session: StoredSession
+    session: ProbeSession
     progress: RunProgress
 
 
-_Queued = Told | HostKeyQuestion | _Begun | Progress | StoredSession
+_Queued = Told | HostKeyQuestion | _Begun | Progress | ProbeSession
 """What the worker tells; a session where further networks were chosen."""
 
 
@@ -214,7 +208,7 @@ class ProbeRun(QObject):
         if self.phase is Phase.STOPPED and self.session_id:
             session_id = self.session_id
             self._store.run(
-                lambda probing: probing.give_up(session_id),
+                lambda probing: probing.sessions.give_up(session_id),
                 on_result=lambda _: self._end(),
                 on_error=self._fail,
             )
@@ -246,15 +240,17 @@ class ProbeRun(QObject):
     ) -> None:
         """Measure on the worker's thread, with a connection of its own."""
         with open_probing(self._store.path) as probing:
-            session: StoredSession = find(probing)
-            measured = probing.measurements(session.id)
+            session: ProbeSession = find(probing)
+            measured = probing.sessions.measurements(session.id)
             self._queue.put(_Begun(session, RunProgress(session, measured)))
             self._runner = runner = self._new_runner(choice, context.token)
             source = "ssh" if choice.way is Way.SSH else "local"
             try:
-                for event in probing.run(session.id, runner, context.token, source, asked):
+                for event in measure(
+                    probing.sessions, session.id, runner, context.token, source, asked
+                ):
                     if isinstance(event, ProbesChosen):
-                        self._queue.put(probing.session(session.id))
+                        self._queue.put(probing.sessions.get(session.id))
                         continue
                     self._queue.put(Told(event, _stored_probe(probing, session.id, event)))
             finally:
@@ -298,7 +294,7 @@ class ProbeRun(QObject):
             self.host_key_asked.emit(told)
         elif isinstance(told, Progress):
             self.state = told.message
-        elif isinstance(told, StoredSession):
+        elif isinstance(told, ProbeSession):
             if self.progress is not None:
                 self.progress.grow(told)
         elif self.progress is not None:
@@ -340,21 +336,21 @@ class ProbeRun(QObject):
         self._active_s, self._since_s = self._measured_s(), None
 
 
-def _new_session(plan: ProbePlan, probing: Probing) -> StoredSession:
-    return probing.start(plan)
+def _new_session(plan: ProbePlan, probing: Probing) -> ProbeSession:
+    return probing.sessions.start(plan)
 
 
-def _stored_session(session_id: str, again: Sequence[str], probing: Probing) -> StoredSession:
+def _stored_session(session_id: str, again: Sequence[str], probing: Probing) -> ProbeSession:
     if again:
-        probing.repeat(session_id, again)
-    return probing.session(session_id)
+        probing.sessions.repeat(session_id, again)
+    return probing.sessions.get(session_id)
 
 
-def _stored_probe(probing: Probing, session_id: str, event: ProbeEvent) -> StoredProbe | None:
+def _stored_probe(probing: Probing, session_id: str, event: ProbeEvent) -> SessionProbe | None:
     """Return how the network of an outcome is stored now."""
     if not isinstance(event, NetworkDone | NetworkFailed):
         return None
     if isinstance(event, NetworkFailed) and event.sentinel:
         return None
-    probes = probing.session(session_id).probes
+    probes = probing.sessions.get(session_id).probes
     return next(probe for probe in probes if probe.name == event.name)

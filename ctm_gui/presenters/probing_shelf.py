@@ -21,14 +21,19 @@ from ctm_gui.presenters.probing_results import (
 )
 from ctm_gui.presenters.probing_store import ProbingStore
 from ctm_gui.presenters.probing_undo import Deletion, Replacement
-from predictor.core.records import Device
+from predictor.core.records import Device, Target
 from predictor.core.wording import shown
 from predictor.services.models.ingestion import Model
-from predictor.services.probing.sessions import Probing, StoredSignature
+from predictor.services.probing.open import Probing
+from predictor.services.signatures.assessment import (
+    BeforeAfter,
+    LeftOut,
+    before_and_after,
+    left_out,
+)
+from predictor.services.signatures.entry import SignatureEntry
 from predictor.services.signatures.film import FilmTuning
-from predictor.services.signatures.fit import LeftOut
 from predictor.services.signatures.stored import Signatures
-from predictor.services.signatures.use import BeforeAfter
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class Known:
 
 
 # Sessions and signatures, the newest first.
-_Overview = tuple[tuple[Unfinished, ...], tuple[StoredSignature, ...]]
+_Overview = tuple[tuple[Unfinished, ...], tuple[SignatureEntry, ...]]
 
 
 class SignatureShelf(QObject):
@@ -78,7 +83,7 @@ class SignatureShelf(QObject):
         self._store, self._known = store, known or Known()
         self._undo_stack = undo_stack
         self.sessions: tuple[Unfinished, ...] = ()
-        self.signatures: tuple[StoredSignature, ...] = ()
+        self.signatures: tuple[SignatureEntry, ...] = ()
         self.result: Result | None = None
 
     def refresh(self) -> None:
@@ -129,7 +134,7 @@ class SignatureShelf(QObject):
             f"Took in {row.name} again; that it was left out is kept",
         )
 
-    def adapt(self, stored: StoredSignature, film: FilmTuning, told: str) -> None:
+    def adapt(self, stored: SignatureEntry, film: FilmTuning, told: str) -> None:
         """Let predictions use FiLM fine-tuned to a signature; a new one takes its place."""
         before = stored.signature.id
         self._replace(
@@ -142,12 +147,12 @@ class SignatureShelf(QObject):
     def leave(self, session_id: str) -> None:
         """End a session that will not go on; what was measured becomes its signature."""
         self._store.run(
-            lambda probing: probing.give_up(session_id),
+            lambda probing: probing.sessions.give_up(session_id),
             on_result=lambda _: self.refresh(),
             on_error=self.failed.emit,
         )
 
-    def delete(self, stored: StoredSignature) -> None:
+    def delete(self, stored: SignatureEntry) -> None:
         """Delete a signature; undo brings it back."""
         self._undo_stack.push(Deletion(self, stored))
 
@@ -155,7 +160,7 @@ class SignatureShelf(QObject):
         """Change signatures, show the one whose id comes of it, and say what was done."""
         self._show(lambda probing: of_signature(work(probing.signatures), "", probing), told)
 
-    def put_away(self, stored: StoredSignature, told: str) -> None:
+    def put_away(self, stored: SignatureEntry, told: str) -> None:
         """Delete a signature, show what is left of its target, and say what was done."""
 
         def work(probing: Probing) -> Result:
@@ -191,19 +196,17 @@ class SignatureShelf(QObject):
             return
         stored, models = result.signature, list(self._known.models())
 
-        def done(found: tuple[tuple[LeftOut, ...], tuple[BeforeAfter, ...]]) -> None:
+        def work(probing: Probing) -> tuple[tuple[LeftOut, ...], tuple[BeforeAfter, ...]]:
+            target = Target(device, stored.signature.configuration)
+            measured, used = probing.signatures.measured(stored.signature.id)
+            return left_out(target, measured, used), before_and_after(target, measured, models)
+
+        def done(assessment: tuple[tuple[LeftOut, ...], tuple[BeforeAfter, ...]]) -> None:
             if self.result is result:
-                self.result = assessed(result, *found)
+                self.result = assessed(result, *assessment)
                 self.shown.emit(self.result)
 
-        self._store.run(
-            lambda probing: (
-                probing.left_out(stored, device),
-                probing.before_and_after(stored, device, models),
-            ),
-            on_result=done,
-            on_error=self.failed.emit,
-        )
+        self._store.run(work, on_result=done, on_error=self.failed.emit)
 
     def _on_overview(self, found: _Overview) -> None:
         self.sessions, self.signatures = found
@@ -213,8 +216,8 @@ class SignatureShelf(QObject):
 def _overview(probing: Probing) -> _Overview:
     left = [
         found
-        for session in probing.sessions()
+        for session in probing.sessions.every()
         if session.finished_ns is None
-        and (found := unfinished(session, probing.measurements(session.id)))
+        and (found := unfinished(session, probing.sessions.measurements(session.id)))
     ]
     return tuple(reversed(left)), tuple(reversed(probing.signatures.every()))

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
-from predictor.services.probing.sessions import Probing, open_probing
+from predictor.services.probing.open import Probing, open_probing
 
 T = TypeVar("T")
 

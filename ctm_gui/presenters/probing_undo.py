@@ -8,7 +8,7 @@ from typing import Protocol
 from PySide6.QtGui import QUndoCommand
 
 from predictor.core.wording import local_time, shown
-from predictor.services.probing.sessions import StoredSignature
+from predictor.services.signatures.entry import SignatureEntry
 from predictor.services.signatures.stored import Signatures
 
 
@@ -18,14 +18,14 @@ class Desk(Protocol):
     def change(self, work: Callable[[Signatures], str], told: str) -> None:
         """Change signatures, show the one whose id comes of it, and say what was done."""
 
-    def put_away(self, stored: StoredSignature, told: str) -> None:
+    def put_away(self, stored: SignatureEntry, told: str) -> None:
         """Delete a signature, show what is left of its target, and say what was done."""
 
 
 class Deletion(QUndoCommand):
     """Deletes a signature, and restores it."""
 
-    def __init__(self, desk: Desk, stored: StoredSignature) -> None:
+    def __init__(self, desk: Desk, stored: SignatureEntry) -> None:
         super().__init__(f"Delete signature of {shown(stored.signature.device_id)}")
         self._desk, self._stored = desk, stored
         self._what = f"the signature of {local_time(stored.created_ns)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,26 +11,25 @@ from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing.events import drift_words
-from predictor.services.probing.sessions import SessionState, StoredSignature
-from predictor.services.signatures.fit import errors_in_words
-from predictor.services.signatures.stored import (
+from predictor.services.probing.sessions import SessionState
+from predictor.services.signatures.assessment import errors_in_words
+from predictor.services.signatures.entry import (
     ADAPTATIONS,
+    SignatureEntry,
     adaptation_of,
-    excluded_words,
-    included_again_words,
     outdated_film_words,
 )
 
 
-def signature_title(stored: StoredSignature) -> str:
+def signature_title(stored: SignatureEntry) -> str:
     """Name a signature among others: when it was made, and whether it is fine-tuned."""
     tuned = ", fine-tuned" if adaptation_of(stored) == "film" else ""
     return f"{local_time(stored.created_ns)}{tuned}"
 
 
-def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
+def signature_facts(stored: SignatureEntry) -> list[tuple[str, str]]:
     """Return what is known of a signature beside its numbers, as label and words."""
-    facts = json.loads(stored.facts)
+    facts = stored.facts.document
     host: Mapping[str, Any] = facts.get("host") or {}
     configuration: Mapping[str, Any] = facts.get("configuration") or {}
     drift = facts.get("drift")
@@ -42,8 +40,8 @@ def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
         ("Power", _joined(host, ("power_source", "governor"))),
         ("Drift", "" if drift is None else percent(drift)),
         ("FiLM", outdated_film_words(stored)),
-        ("Left out", ", ".join(excluded_words(facts))),
-        ("Taken in again", ", ".join(included_again_words(facts))),
+        ("Left out", ", ".join(stored.facts.excluded_words())),
+        ("Taken in again", ", ".join(stored.facts.included_again_words())),
     ]
     return [(label, shown(words)) for label, words in found if words]
 

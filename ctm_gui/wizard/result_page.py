@@ -27,7 +27,7 @@ from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from predictor.core.wording import configuration_text, local_time, shown
-from predictor.services.probing.sessions import StoredSignature
+from predictor.services.signatures.entry import SignatureEntry
 
 _UPPER_PX, _CHANGES_PX, _LOWER_PX = 300, 110, 130
 
@@ -44,7 +44,7 @@ class ResultPage(QWidget):
         super().__init__()
         self._shelf, self._tuning = shelf, tuning
         self._result: Result | None = None
-        self._listed: tuple[StoredSignature, ...] = ()
+        self._listed: tuple[SignatureEntry, ...] = ()
         self._following = False
         self.heading = label(role="heading")
         self.words = label()
@@ -260,7 +260,7 @@ class ResultPage(QWidget):
         if row is not None:
             self._shelf.include(self._shown_id(), row)
 
-    def _current(self) -> StoredSignature | None:
+    def _current(self) -> SignatureEntry | None:
         row = self.signatures.current_row()
         if row is None or row >= len(self._listed):
             return None

@@ -74,7 +74,7 @@ class ProbePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlanRequest:
     """What is asked of a plan.
 
     Attributes:
@@ -117,7 +117,7 @@ class Beliefs:
 
 
 def make_plan(
-    wish: Wish,
+    request: PlanRequest,
     pool: Sequence[PoolNetwork],
     known_ms: NDArray[np.float64] | None,
     beliefs: Beliefs | None = None,
@@ -125,7 +125,7 @@ def make_plan(
     """Choose the networks that are measured first: all, unless the choice is live.
 
     Args:
-        wish: what is asked for.
+        request: what is asked for.
         pool: the networks to choose from.
         known_ms: float64 [N, D], what they take on known targets; DBSel needs it.
         beliefs: on the target; the adaptive selector needs them, the information-optimal one goes
@@ -135,39 +135,39 @@ def make_plan(
         InputError: there is no such selector, the number of probes does not fit the pool, or the
             budget is too small for it.
     """
-    check_budget(Pool(features=graph_features(pool)), wish.probes)
-    settings = _settings_within(wish)
-    expected = estimated_ms(pool, [wish.target])[:, 0]
-    affordable = _affordable(expected, wish, settings)
-    chosen = _choosing(wish, pool, affordable, known_ms, beliefs)
+    check_budget(Pool(features=graph_features(pool)), request.probes)
+    settings = _settings_within(request)
+    expected = estimated_ms(pool, [request.target])[:, 0]
+    affordable = _affordable(expected, request, settings)
+    chosen = _choosing(request, pool, affordable, known_ms, beliefs)
     probes = [
         PlannedProbe(pool[affordable[row]], why, _number(expected[affordable[row]]))
         for row, why in chosen.first()
     ]
     # Shuffled, so that a drift of the machine does not look like a property of the networks.
-    random.Random(wish.seed).shuffle(probes)  # noqa: S311  # no secret
+    random.Random(request.seed).shuffle(probes)  # noqa: S311  # no secret
     sentinel = next(i for i, network in enumerate(pool) if network.name == SENTINEL)
     watch = PlannedProbe(pool[sentinel], "shows drift", _number(expected[sentinel]))
     seconds = [expected_seconds(probe.expected_ms, settings) for probe in probes]
     of_watch = block_seconds(watch.expected_ms, settings)
     return ProbePlan(
         uuid.uuid4().hex,
-        wish.target,
+        request.target,
         tuple(probes),
         watch,
-        wish.configuration,
+        request.configuration,
         settings,
-        wish.selector,
-        wish.seed,
-        sum(seconds) / len(seconds) * wish.probes + _sentinel_blocks(wish) * of_watch,
-        wish.budget_s,
-        wish.probes - len(probes),
-        wish.within,
+        request.selector,
+        request.seed,
+        sum(seconds) / len(seconds) * request.probes + _sentinel_blocks(request) * of_watch,
+        request.budget_s,
+        request.probes - len(probes),
+        request.within,
     )
 
 
 def more_probes(
-    wish: Wish,
+    request: PlanRequest,
     pool: Sequence[PoolNetwork],
     known_ms: NDArray[np.float64] | None,
     told: Mapping[str, float],
@@ -176,21 +176,21 @@ def more_probes(
     """Choose what a live session measures next; nothing once it is enough.
 
     Args:
-        wish: what was asked for.
+        request: what was asked for.
         pool: the networks to choose from.
         known_ms: as :func:`make_plan` takes it.
         told: latency in ms of every network of the session so far; NaN for those without.
         beliefs: on the target, what was measured so far taken into account.
     """
-    expected = estimated_ms(pool, [wish.target])[:, 0]
-    fitting = set(_affordable(expected, wish, _settings_within(wish)))
+    expected = estimated_ms(pool, [request.target])[:, 0]
+    fitting = set(_affordable(expected, request, _settings_within(request)))
     rows = [i for i, network in enumerate(pool) if i in fitting or network.name in told]
-    chosen = _choosing(wish, pool, rows, known_ms, beliefs).more(told)
+    chosen = _choosing(request, pool, rows, known_ms, beliefs).more(told)
     return [PlannedProbe(pool[rows[i]], why, _number(expected[rows[i]])) for i, why in chosen]
 
 
 def _choosing(
-    wish: Wish,
+    request: PlanRequest,
     pool: Sequence[PoolNetwork],
     rows: Sequence[int],
     known_ms: NDArray[np.float64] | None,
@@ -198,60 +198,62 @@ def _choosing(
 ) -> Choosing:
     """Return what a choice among some networks of the pool is made from."""
     return Choosing(
-        wish.selector,
-        wish.probes,
-        wish.seed,
+        request.selector,
+        request.probes,
+        request.seed,
         [pool[row] for row in rows],
         None if known_ms is None else known_ms[list(rows)],
-        wish.live,
+        request.live,
         [beliefs.works[row] for row in rows] if beliefs else (),
         beliefs.asked if beliefs else (),
         beliefs.belief if beliefs else None,
-        wish.within,
+        request.within,
     )
 
 
-def _sentinel_blocks(wish: Wish) -> int:
+def _sentinel_blocks(request: PlanRequest) -> int:
     """Return how often the sentinel is measured: three times in each round."""
     rounds = 1
-    if wish.live and wish.selector == ADAPTIVE:
-        rounds = math.ceil(wish.probes / ROUND)
-    elif wish.live and wish.selector == DBSEL:
+    if request.live and request.selector == ADAPTIVE:
+        rounds = math.ceil(request.probes / ROUND)
+    elif request.live and request.selector == DBSEL:
         rounds = 2
     return _SENTINEL_BLOCKS * rounds
 
 
-def _settings_within(wish: Wish) -> Settings:
+def _settings_within(request: PlanRequest) -> Settings:
     """Return the protocol with a cap that keeps the session in its budget, three blocks a network.
 
     Raises:
         InputError: the budget leaves less than the protocol's least time for a network.
     """
     settings = Settings()
-    blocks = wish.probes * (BLOCKS + 1) + _sentinel_blocks(wish)
+    blocks = request.probes * (BLOCKS + 1) + _sentinel_blocks(request)
     overhead_s = START_S + settings.warm_up_s
-    profiled_s = wish.probes * settings.profile_s
-    cap_s = ((wish.budget_s - profiled_s) / blocks - overhead_s) * BLOCKS
+    profiled_s = request.probes * settings.profile_s
+    cap_s = ((request.budget_s - profiled_s) / blocks - overhead_s) * BLOCKS
     if cap_s < _LEAST_CAP_S:
         least_s = (_LEAST_CAP_S / BLOCKS + overhead_s) * blocks + profiled_s
         raise InputError(
             "time budget",
-            f"{wish.budget_s:.0f} s are too short for {wish.probes} networks, which may take "
+            f"{request.budget_s:.0f} s are too short for {request.probes} networks, which may take "
             f"{least_s:.0f} s",
             "give more time or fewer networks",
         )
     return replace(settings, cap_s=min(settings.cap_s, cap_s))
 
 
-def _affordable(expected: NDArray[np.float64], wish: Wish, settings: Settings) -> list[int]:
+def _affordable(
+    expected: NDArray[np.float64], request: PlanRequest, settings: Settings
+) -> list[int]:
     """Return the networks of which a probe fits its share of the budget; all without estimates."""
-    share_s = wish.budget_s / (wish.probes + _sentinel_blocks(wish) / BLOCKS)
+    share_s = request.budget_s / (request.probes + _sentinel_blocks(request) / BLOCKS)
     fitting = [i for i, ms in enumerate(expected) if expected_seconds(ms, settings) <= share_s]
-    if len(fitting) < wish.probes:
+    if len(fitting) < request.probes:
         raise InputError(
             "time budget",
-            f"only {len(fitting)} networks are small enough for {wish.probes} probes in "
-            f"{wish.budget_s:.0f} s on {wish.target.device.id}",
+            f"only {len(fitting)} networks are small enough for {request.probes} probes in "
+            f"{request.budget_s:.0f} s on {request.target.device.id}",
             "give more time or fewer networks",
         )
     return fitting

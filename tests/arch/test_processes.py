@@ -135,7 +135,7 @@ def test_the_first_frame_needs_no_network_no_onnx_and_no_wizard(tmp_path: Path) 
     loaded = set(done.stderr.splitlines()[-1].split())
     assert "ctm_gui.views.main_window" in loaded
     late = {
-        "predictor.services.probing.sessions",
+        "predictor.services.probing.open",
         "ctm_gui.wizard.window",
         "sqlite_utils",
         "asyncssh",

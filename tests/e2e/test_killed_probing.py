@@ -15,7 +15,10 @@ import psutil
 import pytest
 
 from predictor.services.probing.events import NetworkDone
-from predictor.services.probing.sessions import LocalRunner, ProbeState, SessionState, open_probing
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import open_probing
+from predictor.services.probing.runners import LocalRunner
+from predictor.services.probing.sessions import ProbeState, SessionState
 from tests.e2e.conftest import ROOT, Start
 from tests.unit.services.probing.test_sessions import small_plan
 
@@ -64,7 +67,7 @@ def temporary(tmp_path: Path) -> Path:
 @pytest.fixture
 def session_id(store: Path) -> str:
     with open_probing(store) as probing:
-        return probing.start(small_plan(NETWORKS)).id
+        return probing.sessions.start(small_plan(NETWORKS)).id
 
 
 @pytest.fixture
@@ -136,10 +139,10 @@ def committed(store: Path) -> dict[str, tuple[str, bytes]]:
 def rest_measured(store: Path) -> int:
     """Go on with the only session to its end; return how many networks were measured."""
     with open_probing(store) as probing:
-        (session,) = probing.sessions()
+        (session,) = probing.sessions.every()
         assert session.state is SessionState.RUNNING
-        events = list(probing.run(session.id, LocalRunner()))
-        assert probing.session(session.id).state is SessionState.FINISHED
+        events = list(measure(probing.sessions, session.id, LocalRunner()))
+        assert probing.sessions.get(session.id).state is SessionState.FINISHED
     return sum(isinstance(event, NetworkDone) for event in events)
 
 
@@ -166,7 +169,7 @@ def test_a_probing_that_is_killed_again_and_again_measures_each_network_once(
     done = committed(store)
     assert known.items() <= done.items()
     with open_probing(store) as probing:
-        session = probing.session(session_id)
+        session = probing.sessions.get(session_id)
         assert session.state is SessionState.FINISHED
         assert {probe.name for probe in session.probes} == set(done)
         (stored,) = probing.signatures.every()

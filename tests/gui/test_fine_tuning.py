@@ -24,8 +24,8 @@ from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.records import Configuration
+from predictor.services.probing.open import open_probing
 from predictor.services.probing.plan import probe_target
-from predictor.services.probing.sessions import open_probing
 from predictor.services.signatures.film import Adaptations
 from tests.gui.accessible import faint, nameless, out_of_order, same_keys
 from tests.gui.test_probing_wizard import WAIT_MS, cells, click, signed, titles

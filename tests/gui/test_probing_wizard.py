@@ -28,15 +28,18 @@ from predictor.core.records import Basis, Configuration, Measurement, Signature
 from predictor.probing.networks.pool import load_pool
 from predictor.services.probing.events import NetworkDone
 from predictor.services.probing.imports import candidates
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.plan import (
     PlannedProbe,
+    PlanRequest,
     ProbePlan,
-    Wish,
     coverage,
     plan_probes,
     probe_target,
 )
-from predictor.services.probing.sessions import LocalRunner, ProbeState, Probing, open_probing
+from predictor.services.probing.runners import LocalRunner
+from predictor.services.probing.sessions import ProbeState
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.unit.probing.plans import QUICK
@@ -56,7 +59,9 @@ def quick_plan(workspace: Workspace) -> Callable[[int], ProbePlan]:
 
     def make(probes: int) -> ProbePlan:
         board = next(e.device for e in workspace.library.entries if e.device.id == "rpi5")
-        plan = plan_probes(Wish(probe_target(board, 1), probes, "random", budget_s=60.0 * probes))
+        plan = plan_probes(
+            PlanRequest(probe_target(board, 1), probes, "random", budget_s=60.0 * probes)
+        )
         smallest = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)
         chosen = [PlannedProbe(network, "small", 1.0) for network in smallest[: probes + 1]]
         return replace(plan, probes=tuple(chosen[1:]), sentinel=chosen[0], settings=QUICK)
@@ -97,8 +102,8 @@ def texts(widget: QWidget) -> list[str]:
 def measure_one(store: Path, plan: ProbePlan) -> str:
     """Measure the first network of a plan and leave the session, as a program that is killed."""
     with open_probing(store) as probing:
-        session = probing.start(plan)
-        events = probing.run(session.id, LocalRunner())
+        session = probing.sessions.start(plan)
+        events = measure(probing.sessions, session.id, LocalRunner())
         next(event for event in events if isinstance(event, NetworkDone))
         events.close()  # type: ignore[attr-defined]
         return session.id
@@ -148,7 +153,7 @@ def test_from_a_device_to_its_signature_and_back(
     (stored,) = on_store(store, lambda probing: probing.signatures.every())  # type: ignore[misc]
     assert stored.signature.active
     assert stored.signature.device_id == "rpi5"
-    assert json.loads(stored.facts)["host"]["processor"]
+    assert stored.facts.document["host"]["processor"]
 
     qtbot.waitUntil(lambda: cells(wizard.result_page.signatures, 4) == ["active"], timeout=WAIT_MS)
     click(qtbot, wizard.result_page.delete_button)
@@ -173,7 +178,7 @@ def test_an_unfinished_session_is_listed_and_goes_on(
     click(qtbot, page.go_on_button)
     assert wizard.pages.currentIndex() == MEASURE
     qtbot.waitUntil(page_is(wizard, RESULT), timeout=WAIT_MS)
-    session = on_store(store, lambda probing: probing.session(session_id))
+    session = on_store(store, lambda probing: probing.sessions.get(session_id))
     states = [probe.state for probe in session.probes]  # type: ignore[attr-defined]
     assert states == [ProbeState.MEASURED] * 2
 
@@ -199,7 +204,7 @@ def test_a_stopped_session_can_end_with_what_it_has(
     qtbot.waitUntil(wizard.target_page.end_button.isVisible, timeout=WAIT_MS)
     click(qtbot, wizard.target_page.end_button)
     qtbot.waitUntil(lambda: not wizard.target_page.sessions.isVisible(), timeout=WAIT_MS)
-    (session,) = on_store(store, lambda probing: probing.sessions())  # type: ignore[misc]
+    (session,) = on_store(store, lambda probing: probing.sessions.every())  # type: ignore[misc]
     assert session.finished_ns is not None
 
 

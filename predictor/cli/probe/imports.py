@@ -19,7 +19,8 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.ingestion import IngestionWorker, Model
 from predictor.services.probing.imports import Taken, import_file, take_over
-from predictor.services.probing.sessions import Probing
+from predictor.services.probing.kits import import_results
+from predictor.services.probing.open import Probing
 
 _SHOWN_DIGITS = 12
 
@@ -65,7 +66,7 @@ def _meaning(text: str) -> tuple[str, str | None]:
 def _import(options: argparse.Namespace, console: Console, probing: Probing) -> int:
     if options.device:
         return _take_over(options, console)
-    session = probing.import_results(Path(options.file))
+    session = import_results(probing.sessions, Path(options.file))
     return print_session(probing, session.id, options, console)
 
 

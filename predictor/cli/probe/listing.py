@@ -13,8 +13,9 @@ from predictor.cli.probe.signatures import show_signature, signature_summary
 from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
 from predictor.core.text import printable
-from predictor.services.probing.plan import plan_facts
-from predictor.services.probing.sessions import Probing, StoredSession, StoredSignature
+from predictor.services.probing.open import Probing
+from predictor.services.probing.sessions import ProbeSession
+from predictor.services.signatures.entry import SignatureEntry
 
 
 def add_list(parser: Parser) -> None:
@@ -38,7 +39,7 @@ def add_show(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    sessions, signatures = probing.sessions(), probing.signatures.every()
+    sessions, signatures = probing.sessions.every(), probing.signatures.every()
     if options.json:
         console.document(
             {
@@ -60,7 +61,7 @@ def _show(options: argparse.Namespace, console: Console, probing: Probing) -> in
     return 0
 
 
-def _list_text(sessions: Sequence[StoredSession], signatures: Sequence[StoredSignature]) -> str:
+def _list_text(sessions: Sequence[ProbeSession], signatures: Sequence[SignatureEntry]) -> str:
     """Return the tables of sessions and signatures."""
     if not sessions and not signatures:
         return "Nothing was probed yet; start with `ctm probe run`."
@@ -95,7 +96,7 @@ def _list_text(sessions: Sequence[StoredSession], signatures: Sequence[StoredSig
     return "\n\n".join(tables)
 
 
-def _session_summary(session: StoredSession) -> dict[str, object]:
+def _session_summary(session: ProbeSession) -> dict[str, object]:
     """Return a session's entry of ``ctm probe list --json``."""
     return {
         "session": session.id,
@@ -105,5 +106,5 @@ def _session_summary(session: StoredSession) -> dict[str, object]:
         "created_ns": session.created_ns,
         "probes": len(session.probes),
         "measured": sum(probe.measurement_id is not None for probe in session.probes),
-        "kit": plan_facts(session.plan)["kit"] is not None,
+        "kit": session.plan.kit is not None,
     }

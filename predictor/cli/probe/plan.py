@@ -23,15 +23,16 @@ from predictor.services.probing.expectation import (
     expected_interval,
     interval_words,
 )
+from predictor.services.probing.kits import make_kit
+from predictor.services.probing.open import Probing
 from predictor.services.probing.plan import (
     ADAPTIVE,
+    PlanRequest,
     ProbePlan,
     RunConfiguration,
-    Wish,
     plan_probes,
     probe_target,
 )
-from predictor.services.probing.sessions import Probing
 
 _SELECTORS = ("dbsel", "dopt", "iopt", "random", "adaptive")
 _CPU_PROVIDER = "CPUExecutionProvider"
@@ -113,7 +114,7 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
 
 def _kit(options: argparse.Namespace, console: Console, probing: Probing) -> int:
     plan = plan_probes(plan_request(options, console, live=False))
-    session = probing.make_kit(plan, Path(options.output))
+    session = make_kit(probing.sessions, plan, Path(options.output))
     interval = _interval(plan)
     if options.json:
         console.document(
@@ -125,7 +126,7 @@ def _kit(options: argparse.Namespace, console: Console, probing: Probing) -> int
     return 0
 
 
-def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -> Wish:
+def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -> PlanRequest:
     """Return what is to be planned.
 
     Args:
@@ -143,7 +144,7 @@ def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -
         threads=target.configuration.threads,
         affinity=options.affinity,
     )
-    return Wish(
+    return PlanRequest(
         target,
         options.probes,
         options.selector,

@@ -24,15 +24,11 @@ from predictor.services.probing.events import (
     SessionEvent,
     done_words,
 )
-from predictor.services.probing.live import probes_to_come
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import Probing
 from predictor.services.probing.plan import plan_probes
-from predictor.services.probing.sessions import (
-    LocalRunner,
-    ProbeRunner,
-    Probing,
-    StoredSession,
-)
-from predictor.services.probing.ssh import board_runner
+from predictor.services.probing.runners import LocalRunner, ProbeRunner, board_runner
+from predictor.services.probing.sessions import ProbeSession
 
 _THIS_MACHINE = "this"
 
@@ -69,7 +65,7 @@ def _run(options: argparse.Namespace, console: Console, probing: Probing) -> int
     progress = ProbeProgress(session, console)
     source = "ssh" if options.ssh else "local"
     try:
-        for event in probing.run(session.id, runner, source=source):
+        for event in measure(probing.sessions, session.id, runner, source=source):
             progress.take(event)
     except KeyboardInterrupt:
         console.note(f"`ctm probe run --session {session.id[:ID_DIGITS]}` goes on with it.")
@@ -77,7 +73,7 @@ def _run(options: argparse.Namespace, console: Console, probing: Probing) -> int
     return print_session(probing, session.id, options, console)
 
 
-def _session(options: argparse.Namespace, console: Console, probing: Probing) -> StoredSession:
+def _session(options: argparse.Namespace, console: Console, probing: Probing) -> ProbeSession:
     """Return the session that was named, else a new one."""
     if not options.session:
         if options.repeat:
@@ -85,12 +81,12 @@ def _session(options: argparse.Namespace, console: Console, probing: Probing) ->
         if options.ssh and options.device == _THIS_MACHINE:
             raise InputError("--ssh", "a board is not this machine", "say what it is with --device")
         plan = plan_probes(plan_request(options, console, live=True))
-        if plan.target.device.id == THIS_MACHINE_ID and probing.keep_device(plan.target.device):
+        if plan.target.device.id == THIS_MACHINE_ID and probing.devices.keep(plan.target.device):
             console.note("This machine is one of your devices now, with its measured rates.")
-        return probing.start(plan)
-    session = probing.session(options.session)
+        return probing.sessions.start(plan)
+    session = probing.sessions.get(options.session)
     if options.repeat:
-        probing.repeat(session.id, options.repeat)
+        probing.sessions.repeat(session.id, options.repeat)
     return session
 
 
@@ -116,12 +112,12 @@ class ProbeProgress:
         console: to write to.
     """
 
-    def __init__(self, session: StoredSession, console: Console) -> None:
+    def __init__(self, session: ProbeSession, console: Console) -> None:
         self._console = console
         self._total = len(session.probes)
         self._begun = self._done = sum(p.measurement_id is not None for p in session.probes)
         self._start_s = time.monotonic()
-        to_come = probes_to_come(session.plan)
+        to_come = session.plan.to_come
         later = f", and up to {to_come} chosen by what they show" if to_come else ""
         console.note(f"Session {session.id}: {self._total} networks{later}.")
         self._total += to_come

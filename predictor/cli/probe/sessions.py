@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,15 +15,14 @@ from predictor.core.records import Measurement
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.core.wording import percent
+from predictor.services.measurements.provenance import Provenance
 from predictor.services.probing.events import drift_words
-from predictor.services.probing.plan import expected_ms, plan_facts, reasons
+from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.sessions import (
+    ProbeSession,
     ProbeState,
-    Probing,
+    SessionProbe,
     SessionState,
-    StoredProbe,
-    StoredSession,
-    open_probing,
 )
 
 ID_DIGITS = 8
@@ -47,8 +45,8 @@ def print_session(
     probing: Probing, session_id: str, options: argparse.Namespace, console: Console
 ) -> int:
     """Print a session; return 0, or 3 where nothing could be measured."""
-    session = probing.session(session_id)
-    measurements = probing.measurements(session.id)
+    session = probing.sessions.get(session_id)
+    measurements = probing.sessions.measurements(session.id)
     signature_id = _signature_of(probing, session)
     if options.json:
         console.document(session_document(session, measurements, signature_id))
@@ -57,14 +55,14 @@ def print_session(
     return _NOTHING_MEASURED if session.state is SessionState.FAILED else 0
 
 
-def _signature_of(probing: Probing, session: StoredSession) -> str | None:
+def _signature_of(probing: Probing, session: ProbeSession) -> str | None:
     """Return the newest signature that came of a session."""
     found = [s.signature.id for s in probing.signatures.every() if s.session_id == session.id]
     return found[-1] if found else None
 
 
 def session_text(
-    session: StoredSession, measurements: Mapping[str, Measurement], signature_id: str | None
+    session: ProbeSession, measurements: Mapping[str, Measurement], signature_id: str | None
 ) -> str:
     """Return a session: its networks with their latencies or why they have none."""
     rows = [
@@ -76,7 +74,7 @@ def session_text(
         f"Session {session.id}: {printable(session.device_id)}, "
         f"{configuration_text(session.configuration)}, {session.state}"
     )
-    drift = json.loads(session.facts).get("drift")
+    drift = session.facts.get("drift")
     lines = [head, "", table]
     if drift is not None:
         lines += ["", drift_words(drift)]
@@ -90,11 +88,11 @@ def session_text(
     return "\n".join(lines)
 
 
-def _cells(probe: StoredProbe, measurement: Measurement | None) -> tuple[str, ...]:
+def _cells(probe: SessionProbe, measurement: Measurement | None) -> tuple[str, ...]:
     if measurement is None:
         words = probe.reason or str(probe.state)
         return "—", "", "", "", printable(words)
-    words = json.loads(probe.outcome).get("words", "") if probe.state is ProbeState.MEASURED else ""
+    words = probe.words if probe.state is ProbeState.MEASURED else ""
     samples_ns = measurement.samples_ns
     return (
         significant(measurement.value_ms, 4),
@@ -105,19 +103,17 @@ def _cells(probe: StoredProbe, measurement: Measurement | None) -> tuple[str, ..
     )
 
 
-def _is_doubtful(probe: StoredProbe) -> bool:
-    noisy = json.loads(probe.outcome).get("verdict") == "noisy"
-    return noisy or probe.state is ProbeState.INCONCLUSIVE
+def _is_doubtful(probe: SessionProbe) -> bool:
+    return probe.verdict == "noisy" or probe.state is ProbeState.INCONCLUSIVE
 
 
 def session_document(
-    session: StoredSession,
+    session: ProbeSession,
     measurements: Mapping[str, Measurement],
     signature_id: str | None,
 ) -> dict[str, object]:
     """Return a session with its probes; latencies in ms."""
-    why, expected = reasons(session.plan), expected_ms(session.plan)
-    facts = json.loads(session.facts)
+    planned = {network.name: network for network in session.plan.probes}
     return {
         "schema": "ctm-probe-session/1",
         "session": session.id,
@@ -127,17 +123,17 @@ def session_document(
         "created_ns": session.created_ns,
         "finished_ns": session.finished_ns,
         "signature": signature_id,
-        **measuring_facts(plan_facts(session.plan)),
-        "host": facts.get("host"),
-        "drift": facts.get("drift"),
+        **measuring_facts(session.plan.facts()),
+        "host": session.facts.get("host"),
+        "drift": session.facts.get("drift"),
         "probes": [
             {
                 "name": probe.name,
                 "fingerprint": probe.fingerprint,
                 "state": str(probe.state),
-                "reason": why.get(probe.name, ""),
+                "reason": planned[probe.name].reason,
                 "problem": probe.reason,
-                "expected_ms": expected.get(probe.name),
+                "expected_ms": planned[probe.name].expected_ms,
                 **measured_numbers(measurements.get(probe.measurement_id or "")),
             }
             for probe in session.probes
@@ -155,7 +151,7 @@ def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
     if measurement is None:
         return {"latency_ms": None}
     ordered = sorted(measurement.samples_ns)
-    provenance = json.loads(measurement.provenance)
+    provenance = Provenance.of(measurement)
     return {
         "latency_ms": measurement.value_ms,
         "statistic": measurement.statistic,
@@ -166,8 +162,8 @@ def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
             f"p{share * 100:.0f}": value / 1e6
             for share, value in supported_percentiles(ordered).items()
         },
-        "verdict": provenance.get("verdict"),
-        "words": provenance.get("words"),
-        "operators": provenance.get("operators"),
+        "verdict": provenance.verdict,
+        "words": provenance.words,
+        "operators": provenance.operators,
         "measurement": measurement.id,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
@@ -18,25 +17,29 @@ from predictor.cli.probe.sessions import (
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
-from predictor.core.records import Device, Measurement, Prediction, adaptation_by
+from predictor.core.records import Device, Measurement, Prediction, Target, adaptation_by
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.core.wording import percent
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.measurements.provenance import Provenance
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.probing.sessions import Probing, StoredSignature
-from predictor.services.signatures.film import median_error
-from predictor.services.signatures.fit import LeftOut, errors_in_words
-from predictor.services.signatures.own import FILM
-from predictor.services.signatures.stored import (
+from predictor.services.probing.open import Probing
+from predictor.services.signatures.assessment import (
+    BeforeAfter,
+    LeftOut,
+    before_and_after,
+    errors_in_words,
+    left_out,
+)
+from predictor.services.signatures.entry import (
     ADAPTATIONS,
+    SignatureEntry,
     adaptation_of,
-    excluded_words,
-    included_again_words,
     outdated_film_words,
 )
-from predictor.services.signatures.use import BeforeAfter
+from predictor.services.signatures.film import adaptations, median_error
 
 
 def add_exclude(parser: Parser) -> None:
@@ -129,13 +132,15 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
     film = None
     if by != "posterior":
         device = load_catalogue(user_devices_of(options.store)).find(stored.signature.device_id)
-        found = probing.adaptations(stored, device, progress_on(console))
+        target = Target(device, stored.signature.configuration)
+        measured = probing.signatures.measured(signature_id)
+        both = adaptations(target, *measured, progress_on(console))
         errors = {
-            "posterior": median_error(found.by_posterior),
-            "film": median_error(found.by_film),
+            "posterior": median_error(both.by_posterior),
+            "film": median_error(both.by_film),
         }
-        if by == "film" or found.film_is_better:
-            film = found.film
+        if by == "film" or both.film_is_better:
+            film = both.film
     chosen = adaptation_by(fine_tuned=film is not None, by_operators=stored.timed > 0)
     if chosen != adaptation_of(stored):
         signature_id = probing.signatures.adapt(signature_id, film)
@@ -174,15 +179,15 @@ def _print_done(options: argparse.Namespace, console: Console, signature_id: str
     return 0
 
 
-def _find(signatures: Sequence[StoredSignature], beginning: str) -> str:
+def _find(signatures: Sequence[SignatureEntry], beginning: str) -> str:
     return _only(list(_beginning(signatures, beginning)), beginning).signature.id
 
 
-def _beginning(signatures: Sequence[StoredSignature], beginning: str) -> Iterator[StoredSignature]:
+def _beginning(signatures: Sequence[SignatureEntry], beginning: str) -> Iterator[SignatureEntry]:
     return (stored for stored in signatures if stored.signature.id.startswith(beginning))
 
 
-def _only(found: Sequence[StoredSignature], beginning: str) -> StoredSignature:
+def _only(found: Sequence[SignatureEntry], beginning: str) -> SignatureEntry:
     if len(found) != 1:
         raise InputError(
             f"signature {beginning}",
@@ -194,8 +199,8 @@ def _only(found: Sequence[StoredSignature], beginning: str) -> StoredSignature:
 
 def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
     for measurement in measurements:
-        facts: Mapping[str, object] = json.loads(measurement.provenance)
-        if name in {facts.get("network"), measurement.id, measurement.fingerprint}:
+        network = Provenance.of(measurement).network
+        if name in {network, measurement.id, measurement.fingerprint}:
             return measurement
     raise InputError(f"network {name}", "the signature has none", "see `ctm probe show`")
 
@@ -208,12 +213,16 @@ def show_signature(options: argparse.Namespace, console: Console, probing: Probi
     stored = _only(found, options.id)
     measurements = probing.signatures.measurements(stored.signature.id)
     device = _device(options, console, stored)
-    fits: Sequence[LeftOut] = probing.left_out(stored, device) if device else ()
+    fits: Sequence[LeftOut] = ()
     changed: Sequence[BeforeAfter] = ()
-    if device and options.model:
-        with IngestionWorker() as worker:
-            models = [worker.ingest(path) for path in options.model]
-        changed = probing.before_and_after(stored, device, models)
+    if device:
+        target = Target(device, stored.signature.configuration)
+        measured, used = probing.signatures.measured(stored.signature.id)
+        fits = left_out(target, measured, used)
+        if options.model:
+            with IngestionWorker() as worker:
+                models = [worker.ingest(path) for path in options.model]
+            changed = before_and_after(target, measured, models)
     if options.json:
         console.document(signature_document(stored, measurements, fits, changed))
     else:
@@ -221,9 +230,7 @@ def show_signature(options: argparse.Namespace, console: Console, probing: Probi
     return True
 
 
-def _device(
-    options: argparse.Namespace, console: Console, stored: StoredSignature
-) -> Device | None:
+def _device(options: argparse.Namespace, console: Console, stored: SignatureEntry) -> Device | None:
     """Return the device of a signature; None where it is not known any more."""
     try:
         catalogue = load_catalogue(user_devices_of(options.store))
@@ -234,7 +241,7 @@ def _device(
 
 
 def signature_text(
-    stored: StoredSignature,
+    stored: SignatureEntry,
     measurements: Sequence[Measurement],
     fits: Sequence[LeftOut],
     changed: Sequence[BeforeAfter] = (),
@@ -248,17 +255,17 @@ def signature_text(
         changed: models with and without it.
     """
     known = {fit.measurement_id: fit for fit in fits}
-    signature, facts = stored.signature, json.loads(stored.facts)
+    signature, facts = stored.signature, stored.facts
     rows = [
         (
-            printable(str(json.loads(m.provenance).get("network", m.fingerprint[:ID_DIGITS]))),
+            printable(_network_name(m)),
             significant(m.value_ms, 4),
             str(len(m.samples_ns)),
             *_fit_cells(known.get(m.id)),
         )
         for m in measurements
     ]
-    host = facts.get("host") or {}
+    host = facts.document.get("host") or {}
     machine = ", ".join(
         printable(str(host[key])) for key in ("processor", "system", "onnxruntime") if host.get(key)
     )
@@ -274,10 +281,15 @@ def signature_text(
     told += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
     if outdated := outdated_film_words(stored):
         told += [f"FiLM: {outdated}"]
-    told += [f"Left out: {printable(text)}" for text in excluded_words(facts)]
-    told += [f"Taken in again: {printable(text)}" for text in included_again_words(facts)]
+    told += [f"Left out: {printable(text)}" for text in facts.excluded_words()]
+    told += [f"Taken in again: {printable(text)}" for text in facts.included_again_words()]
     models = ["", _changed_table(changed)] if changed else []
     return "\n".join([head, *([machine] if machine else []), "", table, *told, *models])
+
+
+def _network_name(measurement: Measurement) -> str:
+    name = Provenance.of(measurement).network
+    return measurement.fingerprint[:ID_DIGITS] if name is None else str(name)
 
 
 def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
@@ -324,7 +336,7 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
 
 
 def signature_document(
-    stored: StoredSignature,
+    stored: SignatureEntry,
     measurements: list[Measurement],
     fits: Sequence[LeftOut],
     changed: Sequence[BeforeAfter] = (),
@@ -338,9 +350,7 @@ def signature_document(
     return {
         "schema": "ctm-signature/1",
         **signature_summary(stored),
-        **measuring_facts(
-            {key: fact for key, fact in json.loads(stored.facts).items() if key != FILM}
-        ),
+        **measuring_facts(stored.facts.without_film()),
         "adaptation": adaptation_of(stored),
         "measurements": [
             {
@@ -367,7 +377,7 @@ def _interval(prediction: Prediction) -> dict[str, object]:
     return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in names}}
 
 
-def signature_summary(stored: StoredSignature) -> dict[str, object]:
+def signature_summary(stored: SignatureEntry) -> dict[str, object]:
     """Return a signature's entry of ``ctm probe list --json``."""
     signature = stored.signature
     return {

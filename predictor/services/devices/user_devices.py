@@ -74,6 +74,13 @@ class UserDevices:
         device_records.put(self._database, checked.device, checked.unknown_metrics, replacing)
         return checked
 
+    def keep(self, device: Device) -> bool:
+        """Make a device the user's, unless it is; return whether it was made."""
+        if any(entry.device.id == device.id for entry in self.every()):
+            return False
+        self.save(DeviceFile(device))
+        return True
+
     def delete(self, device_id: str) -> None:
         """Forget a device; what was predicted and measured on it stays.
 

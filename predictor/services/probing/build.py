@@ -6,15 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from predictor.core.errors import HostError, error_from_dict
 from predictor.core.progress import CancelToken
 from predictor.core.text import shortened
-from predictor.probing.measuring.interface import NetworkFile
+from predictor.probing.measuring.interface import MeasuringPlan, NetworkFile
 from predictor.probing.runner.messages import parse_line
+from predictor.services.probing.session_plan import PlannedNetwork, SessionPlan
 
 BUILDER_FLAG = "--network-builder"
 """First argument of a frozen program that is to build networks."""
@@ -24,13 +24,39 @@ _POLL_S = 0.05
 _TIME_LIMIT_S = 120.0
 
 
+def build_plan(
+    session_id: str,
+    plan: SessionPlan,
+    names: Iterable[str],
+    folder: Path,
+    cancel: CancelToken | None = None,
+) -> MeasuringPlan:
+    """Build networks of a session and return what a runner takes.
+
+    Args:
+        session_id: of the session.
+        plan: of the session.
+        names: of the networks to measure, in any order.
+        folder: where their files are written.
+        cancel: ends the building within a tenth of a second.
+
+    Raises:
+        HostError: the disk is full or the folder cannot be written.
+        CancelledError: it was cancelled.
+    """
+    wanted = set(names)
+    probes = [probe for probe in plan.probes if probe.name in wanted]
+    *networks, sentinel = build_files([*probes, plan.sentinel], folder, cancel)
+    return MeasuringPlan(session_id, tuple(networks), sentinel, plan.configuration, plan.protocol)
+
+
 def build_files(
-    networks: Sequence[Mapping[str, Any]], folder: Path, cancel: CancelToken | None = None
+    networks: Sequence[PlannedNetwork], folder: Path, cancel: CancelToken | None = None
 ) -> tuple[NetworkFile, ...]:
     """Build networks into a folder.
 
     Args:
-        networks: each with name, space, code, fingerprint and expected_ms.
+        networks: that are wanted.
         folder: made where it is missing.
         cancel: ends the work within a tenth of a second.
 
@@ -39,17 +65,11 @@ def build_files(
         InputError: there is no such space, or a code is wrong.
         CancelledError: it was cancelled.
     """
-    wanted = [{key: network[key] for key in ("name", "space", "code")} for network in networks]
-    sha256 = _answer({"folder": str(folder), "networks": wanted}, cancel or CancelToken())
+    entries = [{"name": n.name, "space": n.space, "code": n.code} for n in networks]
+    sha256 = _answer({"folder": str(folder), "networks": entries}, cancel or CancelToken())
     return tuple(
-        NetworkFile(
-            network["name"],
-            folder / f"{network['name']}.onnx",
-            sha256[network["name"]],
-            network["fingerprint"],
-            network["expected_ms"],
-        )
-        for network in networks
+        NetworkFile(n.name, folder / f"{n.name}.onnx", sha256[n.name], n.fingerprint, n.expected_ms)
+        for n in networks
     )
 
 

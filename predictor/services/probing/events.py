@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from predictor.core.units import significant
@@ -17,7 +16,6 @@ from predictor.probing.measuring.interface import (
     RunStarted,
     Samples,
 )
-from predictor.probing.runner.medians import difference
 from predictor.probing.runner.settings import Settings
 
 __all__ = [
@@ -34,7 +32,6 @@ __all__ = [
     "SessionEvent",
     "done_words",
     "drift_words",
-    "joined",
 ]
 
 DRIFT_LIMIT = Settings().drift
@@ -55,11 +52,11 @@ class ProbesChosen:
 
 
 SessionEvent = ProbeEvent | ProbesChosen
-"""What a session tells: what its runner tells, and which networks were chosen meanwhile."""
+"""Events of a session: those of its runner, and the choice of further networks."""
 
 
 def drift_words(drift: float) -> str:
-    """Say how much a sentinel drifted in a session, and what that means where it is much."""
+    """Drift of the sentinel in a sentence, with its meaning where it is much."""
     words = f"The sentinel drifted by {percent(drift)}."
     if drift <= DRIFT_LIMIT:
         return words
@@ -69,24 +66,9 @@ def drift_words(drift: float) -> str:
     )
 
 
-def joined(before: Drift | None, now: Drift) -> Drift:
-    """Return the drift over two runs of one session."""
-    if before is None:
-        return now
-    medians_ms = (*before.medians_ms, *now.medians_ms)
-    return Drift(medians_ms, difference(medians_ms))
-
-
 def done_words(event: NetworkDone) -> str:
     """Return what was measured of a network in a few words: ``12.3 ms, steady``."""
     median_ms = event.document.get("median_ms")
     if median_ms is None:
         return "inconclusive: its blocks differ"
     return f"{significant(float(median_ms), 4)} ms, {event.document['verdict']}"
-
-
-def is_awaited(event: ProbeEvent, names: Sequence[str]) -> bool:
-    """Return whether an event may be told: a board that was left alone tells of older networks."""
-    if isinstance(event, NetworkDone):
-        return event.name in names
-    return not isinstance(event, NetworkFailed) or event.sentinel or event.name in names

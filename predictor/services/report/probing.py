@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -23,9 +22,11 @@ from predictor.core.report import (
 from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
+from predictor.services.measurements.provenance import Provenance
 from predictor.services.report.request import KnownSignature, ReportRequest
 from predictor.services.report.words import brief, figures, listed, text, words
-from predictor.services.signatures.stored import ADAPTATIONS, Signatures, adaptation_of
+from predictor.services.signatures.entry import ADAPTATIONS, adaptation_of
+from predictor.services.signatures.stored import Signatures
 
 _COLUMNS = (
     words("network", "Reference network"),
@@ -90,7 +91,7 @@ def probing_section(request: ReportRequest) -> Section:
 
 
 def _part(known: KnownSignature, name: str, used: Sequence[Prediction]) -> Iterator[Block]:
-    signature, facts = known.stored.signature, json.loads(known.stored.facts)
+    signature, facts = known.stored.signature, known.stored.facts.document
     yield Heading(name, configuration_text(signature.configuration))
     if not used:
         yield Paragraph("The numbers in this report do not rest on this signature.")
@@ -148,8 +149,7 @@ def _only(values: set[str]) -> str:
 
 def _row(measurement: Measurement) -> Row:
     samples = measurement.samples_ns
-    provenance = json.loads(measurement.provenance)
-    name = str(provenance.get("network") or measurement.fingerprint[:12])
+    name = str(Provenance.of(measurement).network or measurement.fingerprint[:12])
     least_ms = min(samples) / 1e6 if samples else None
     variation = coefficient_of_variation(samples) if samples else None
     return Row(

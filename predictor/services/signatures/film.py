@@ -15,18 +15,14 @@ import numpy as np
 
 from predictor.core.errors import HostError, InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
-from predictor.core.records import Device, Target
+from predictor.core.records import Measurement, Target
 from predictor.core.text import plural
 from predictor.cost.engine import TargetMeasurements
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.services.child_process import ChildProcess
 from predictor.services.prediction.engines import open_engine
-from predictor.services.signatures.fit import LeftOut, left_out
-from predictor.services.signatures.own import measurements_of
-from predictor.store.database import Database
-from predictor.store.measurements import of_signature
-from predictor.store.signatures import StoredSignature
+from predictor.services.signatures.assessment import LeftOut, left_out
 
 __all__ = [
     "Adaptations",
@@ -38,7 +34,7 @@ __all__ = [
     "obstacle",
 ]
 
-_WHAT: Final = "FiLM fine-tuning"
+_SUBJECT: Final = "FiLM fine-tuning"
 _POLL_S: Final = 0.05  # how late a cancel is noticed
 _LEAST: Final = 3  # networks: what is fitted to fewer is told by them alone
 _MODULE: Final = "predictor.network.film_tuning.child"
@@ -64,42 +60,39 @@ class Adaptations:
         return median_error(self.by_film) < median_error(self.by_posterior)
 
 
-def median_error(found: Sequence[LeftOut]) -> float:
+def median_error(fits: Sequence[LeftOut]) -> float:
     """Return the median of the errors, without their signs."""
-    return float(np.median([abs(each.error) for each in found]))
+    return float(np.median([abs(fit.error) for fit in fits]))
 
 
 def adaptations(
-    database: Database,
-    stored: StoredSignature,
-    device: Device,
+    target: Target,
+    measured: TargetMeasurements,
+    measurements: Sequence[Measurement],
     progress: ProgressCallback | None = None,
     cancel: CancelToken | None = None,
 ) -> Adaptations:
     """Fine-tune FiLM to a signature, and predict each of its networks from the others both ways.
 
     Args:
-        database: where graphs and measurements are.
-        stored: the signature.
-        device: of its target.
+        target: of the signature.
+        measured: measurements of the signature as engines take them.
+        measurements: the same records, those of which the graph is known.
         progress: told after each fit.
         cancel: ends the child within a tenth of a second.
 
     Raises:
         InputError, HostError, CancelledError: as of :func:`fine_tune`.
     """
-    signature = stored.signature
-    measurements = of_signature(database, signature.id)
-    target = Target(device, signature.configuration)
-    measured, used = measurements_of(database, signature.id, measurements)
     plain = replace(measured, film=None)
     film = fine_tune(target, plain, progress, cancel)
-    both = [left_out(target, used, each, cancel) for each in (plain, replace(plain, film=film))]
+    tuned = replace(plain, film=film)
+    both = [left_out(target, each, measurements, cancel) for each in (plain, tuned)]
     return Adaptations(film, *both)
 
 
 def can_fine_tune() -> bool:
-    """Say whether torch is installed, which nothing else of the program needs; without loading."""
+    """Whether torch is installed, which nothing else of the program needs; it is not loaded."""
     frozen = getattr(sys, "frozen", False)
     return not frozen and importlib.util.find_spec("torch") is not None
 
@@ -112,10 +105,10 @@ def obstacle(networks: int) -> InputError | None:
     """
     if not can_fine_tune():
         install = "install CloserToMe by pip with its train extra, closertome[train]"
-        return InputError(_WHAT, "torch is not installed", install)
+        return InputError(_SUBJECT, "torch is not installed", install)
     if networks < _LEAST:
         reason = f"the signature has {plural(networks, 'network')}, fewer than {_LEAST}"
-        return InputError(_WHAT, reason, "probe more networks")
+        return InputError(_SUBJECT, reason, "probe more networks")
     return None
 
 
@@ -159,18 +152,18 @@ def fine_tune(
 
 
 def _tunable(measured: TargetMeasurements) -> CloserToMeEngine:
-    if (found := obstacle(len(measured.graphs))) is not None:
-        raise found
+    if (problem := obstacle(len(measured.graphs))) is not None:
+        raise problem
     engine = open_engine()
     if not isinstance(engine, CloserToMeEngine):
-        raise InputError(_WHAT, "the learned engine is not in use", "install the program again")
+        raise InputError(_SUBJECT, "the learned engine is not in use", "install the program again")
     return engine
 
 
 def _fitted(
     request: dict[str, object], progress: ProgressCallback | None, cancel: CancelToken
 ) -> Sequence[dict[str, Any]]:
-    child = ChildProcess([sys.executable, "-P", "-X", "utf8", "-m", _MODULE], _WHAT)
+    child = ChildProcess([sys.executable, "-P", "-X", "utf8", "-m", _MODULE], _SUBJECT)
     try:
         child.send(request)
         while True:
@@ -180,7 +173,7 @@ def _fitted(
             except Empty:
                 continue
             if answer is None:
-                raise HostError(_WHAT, child.describe_end(), "try again, or keep the posterior")
+                raise HostError(_SUBJECT, child.describe_end(), "try again, or keep the posterior")
             payload = answer["payload"]
             if answer["kind"] == "result":
                 return list(payload["fitted"])

@@ -7,24 +7,23 @@ active, say of an older driver, and measurements that were excluded from one hav
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from predictor.core.records import Configuration, Measurement, Target
 from predictor.cost.cores import threads_in_use
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
-from predictor.cost.film import FilmTuning
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.operator_times import operator_times
+from predictor.services.signatures.entry import SignatureFacts
 from predictor.services.signatures.timed_operators import times_of_operators
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
@@ -35,8 +34,6 @@ LEAST_NOISE: Final = 0.01
 """Of ln(latency): medians of one machine differ by as much from one minute to the next."""
 UNTOLD_NOISE: Final = 0.03
 """Of ln(latency) where one number is all that is known."""
-FILM: Final = "film"
-"""The fact of a signature that FiLM was fine-tuned to it."""
 
 TargetName = tuple[str, str, str, int]
 """Device, runtime, precision, threads as a count; the batch is in each graph's shapes."""
@@ -141,7 +138,7 @@ def measurements_of(
         tuple(graph for graph, _ in pairs),
         np.array([m.value_ms for _, m in pairs], np.float64),
         np.array([noise_of(m) for _, m in pairs], np.float64),
-        film_of(json.loads(signature_records.facts_of(database, signature_id))),
+        SignatureFacts.parse(signature_records.facts_of(database, signature_id)).film,
         _operators(pairs),
     )
     return known, tuple(m for _, m in pairs)
@@ -155,14 +152,6 @@ def _operators(
         times_of_operators(graph, operator_times(m.provenance), m.value_ms) for graph, m in pairs
     )
     return found if any(found) else ()
-
-
-def film_of(facts: Mapping[str, Any]) -> FilmTuning | None:
-    """Return FiLM as it was fine-tuned to a signature; None where the network stays as it ships."""
-    try:
-        return FilmTuning.from_json(facts[FILM])
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None  # there is none, or another program wrote something else
 
 
 def _measurements(

@@ -11,17 +11,20 @@ from ctm_gui.presenters.probing import resumed_choice
 from ctm_gui.presenters.probing_choice import Source, TargetChoice, Way, unfinished
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Measurement
-from predictor.services.probing.sessions import ProbeState, SessionState, StoredProbe, StoredSession
+from predictor.services.probing.plan import RunConfiguration
+from predictor.services.probing.session_plan import PlannedNetwork, SessionPlan
+from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionProbe, SessionState
 
 BOARD = Device("board", "Board", "maker", Family.CPU, {})
 
 
-def session(**facts: object) -> StoredSession:
-    plan = json.dumps(
-        {"settings": {}, "configuration": {}, "selector": "dbsel", "kit": facts.pop("kit", None)}
+def session(**facts: object) -> ProbeSession:
+    sentinel = PlannedNetwork("s", "space", (), "d" * 64, None, "")
+    plan = SessionPlan(
+        "dbsel", 0, 1.0, 0.0, None, {}, RunConfiguration(), (), sentinel, facts.pop("kit", None)
     )
-    probes = (StoredProbe("a", "f" * 64), StoredProbe("b", "e" * 64, ProbeState.SKIPPED))
-    stored = StoredSession("1" * 32, "board", Configuration("onnxruntime"), plan, probes)
+    probes = (SessionProbe("a", "f" * 64), SessionProbe("b", "e" * 64, ProbeState.SKIPPED))
+    stored = ProbeSession("1" * 32, "board", Configuration("onnxruntime"), plan, probes)
     return replace(stored, **facts)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,19 +25,24 @@ from predictor.services.probing.events import (
     RunFinished,
     Samples,
 )
-from predictor.services.probing.sessions import ProbeState, StoredProbe, StoredSession
+from predictor.services.probing.plan import RunConfiguration
+from predictor.services.probing.session_plan import LiveChoice, PlannedNetwork, SessionPlan
+from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionProbe
 
 
-def session(*probes: StoredProbe) -> StoredSession:
-    plan = {
-        "expected_s": 40.0,
-        "probes": [{"name": p.name, "reason": f"why {p.name}", "expected_ms": 2.5} for p in probes],
-    }
-    return StoredSession("1" * 32, "board", Configuration(), json.dumps(plan), probes)
+def session(*probes: SessionProbe, live: LiveChoice | None = None) -> ProbeSession:
+    *planned, sentinel = (
+        PlannedNetwork(name, "space", (), "f" * 64, 2.5, f"why {name}")
+        for name in (*(p.name for p in probes), "sentinel")
+    )
+    plan = SessionPlan(
+        "random", 0, 40.0, 0.0, live, {}, RunConfiguration(), tuple(planned), sentinel
+    )
+    return ProbeSession("1" * 32, "board", Configuration(), plan, probes)
 
 
-def probe(name: str, state: ProbeState = ProbeState.WAITING, **facts: Any) -> StoredProbe:
-    return StoredProbe(name, name * 64, state, **facts)
+def probe(name: str, state: ProbeState = ProbeState.WAITING, **facts: Any) -> SessionProbe:
+    return SessionProbe(name, name * 64, state, **facts)
 
 
 def four() -> RunProgress:
@@ -48,7 +51,7 @@ def four() -> RunProgress:
 
 def done(name: str, median_ms: float | None, words: str) -> Told:
     state = ProbeState.INCONCLUSIVE if median_ms is None else ProbeState.MEASURED
-    stored = probe(name, state, outcome=json.dumps({"words": words}))
+    stored = probe(name, state, words=words)
     if median_ms is None:
         stored = probe(name, state, reason=words)
     return Told(NetworkDone(name, {"median_ms": median_ms}), stored)
@@ -74,16 +77,13 @@ def test_a_network_is_shown_from_waiting_to_its_verdict() -> None:
 
 
 def test_networks_that_are_chosen_on_the_way_join_the_rows_and_the_time_left() -> None:
-    stored = session(probe("a"), probe("b"))
-    plan = json.loads(stored.plan) | {"live": {"probes": 4}}
-    progress = RunProgress(replace(stored, plan=json.dumps(plan)), {})
+    live = LiveChoice(4, 60.0, None, {})
+    progress = RunProgress(session(probe("a"), probe("b"), live=live), {})
     assert (progress.total, progress.to_come, progress.left) == (2, 2, 4)
     progress.take(done("a", 1.0, "steady"))
     assert progress.seconds_left(8.0) == 3 * 8.0
 
-    grown = session(*(probe(name) for name in "abc"))
-    plan = json.loads(grown.plan) | {"live": {"probes": 4}}
-    progress.grow(replace(grown, plan=json.dumps(plan)))
+    progress.grow(session(*(probe(name) for name in "abc"), live=live))
 
     assert [row.name for row in progress.rows] == ["a", "b", "c"]
     assert progress.rows[0].median_ms == 1.0  # what was measured stays
@@ -105,7 +105,7 @@ def test_an_inconclusive_and_a_failed_network_say_why_and_have_no_number() -> No
 
 
 def test_what_was_measured_before_is_there_when_a_session_goes_on() -> None:
-    before = probe("a", ProbeState.MEASURED, measurement_id="m", outcome='{"words": "steady"}')
+    before = probe("a", ProbeState.MEASURED, measurement_id="m", words="steady")
     measurement = Measurement("m", "a" * 64, "board", Configuration(), (), 7.0, "median", "p", "{}")
     progress = RunProgress(session(before, probe("b")), {"m": measurement})
     assert [row.median_ms for row in progress.rows] == [7.0, None]

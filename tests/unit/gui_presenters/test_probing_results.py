@@ -12,8 +12,9 @@ from ctm_gui.presenters.probing_results import Result, compared, result_rows
 from ctm_gui.presenters.probing_wording import fit_words, ratio_text, signature_facts
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
 from predictor.cost.film import FilmBiases, FilmTuning
-from predictor.services.probing.sessions import ProbeState, StoredProbe, StoredSignature
-from predictor.services.signatures.use import BeforeAfter
+from predictor.services.probing.sessions import ProbeState, SessionProbe
+from predictor.services.signatures.assessment import BeforeAfter
+from predictor.services.signatures.entry import SignatureEntry, SignatureFacts
 
 
 def measurement(name: str, value_ms: float, samples_ns: tuple[int, ...] = ()) -> Measurement:
@@ -39,8 +40,8 @@ def test_a_row_tells_median_least_variation_and_runs() -> None:
 
 def test_networks_without_a_number_follow_with_their_reason() -> None:
     probes = [
-        StoredProbe("a", "a" * 64, ProbeState.MEASURED, measurement_id="m-a"),
-        StoredProbe("b", "b" * 64, ProbeState.FAILED, "out-of-memory: killed"),
+        SessionProbe("a", "a" * 64, ProbeState.MEASURED, measurement_id="m-a"),
+        SessionProbe("b", "b" * 64, ProbeState.FAILED, "out-of-memory: killed"),
     ]
     rows = result_rows([measurement("a", 2.0)], probes)
     assert [(row.name, row.median_ms, row.words) for row in rows] == [
@@ -91,7 +92,7 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         "film": FilmTuning("0" * 64, FilmBiases(np.zeros(2), np.zeros(2))).to_json(),
     }
     signature = Signature("s", "b", Configuration(), ("m",), active=True)
-    stored = StoredSignature(signature, created_ns=0, facts=json.dumps(facts))
+    stored = SignatureEntry(signature, created_ns=0, facts=SignatureFacts(facts))
     assert dict(signature_facts(stored)) == {
         "Protocol": "ctm-probe/1",
         "Machine": "bench, A76",
@@ -104,7 +105,7 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
 def test_a_machine_that_drifted_is_warned_of_beside_what_its_networks_tell() -> None:
     def result(drift: float) -> Result:
         signature = Signature("s", "b", Configuration(), ("m",), active=True)
-        stored = StoredSignature(signature, created_ns=0, facts=json.dumps({"drift": drift}))
+        stored = SignatureEntry(signature, created_ns=0, facts=SignatureFacts({"drift": drift}))
         return Result("b", Configuration(), (), stored, assessed=True)
 
     assert not result(0.04).drifted

@@ -26,7 +26,7 @@ from predictor.probing.networks.pool import (
     load_pool,
 )
 from predictor.probing.networks.spaces import operator_graph_of
-from predictor.probing.planning import SENTINEL, Wish, make_plan
+from predictor.probing.planning import SENTINEL, PlanRequest, make_plan
 from predictor.probing.runner.settings import BLOCKS, Settings
 
 POOL = load_pool()
@@ -111,7 +111,7 @@ def test_features_tell_kinds_apart() -> None:
 
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_plan_names_each_network_once_and_why(selector: str) -> None:
-    plan = make_plan(Wish(BOARD, 12, selector), POOL, KNOWN)
+    plan = make_plan(PlanRequest(BOARD, 12, selector), POOL, KNOWN)
     names = [probe.network.name for probe in plan.probes]
     assert len(set(names)) == 12
     assert all(probe.reason for probe in plan.probes)
@@ -120,13 +120,13 @@ def test_a_plan_names_each_network_once_and_why(selector: str) -> None:
 
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_equal_wishes_give_equal_plans(selector: str) -> None:
-    first, second = (make_plan(Wish(BOARD, 8, selector, 3), POOL, KNOWN) for _ in range(2))
+    first, second = (make_plan(PlanRequest(BOARD, 8, selector, 3), POOL, KNOWN) for _ in range(2))
     assert first.probes == second.probes
     assert first.id != second.id
 
 
 def test_another_seed_measures_in_another_order() -> None:
-    first, second = (make_plan(Wish(BOARD, 8, "dopt", seed), POOL, KNOWN) for seed in (0, 1))
+    first, second = (make_plan(PlanRequest(BOARD, 8, "dopt", seed), POOL, KNOWN) for seed in (0, 1))
     names = [[probe.network.name for probe in plan.probes] for plan in (first, second)]
     assert set(names[0]) == set(names[1])
     assert names[0] != names[1]
@@ -139,7 +139,7 @@ def test_a_session_keeps_its_budget_even_with_three_blocks_a_network(
 ) -> None:
     """Cap, warm-up and start of a block, for three blocks of every network and a profiled pass."""
     try:
-        plan = make_plan(Wish(BOARD, probes, selector, budget_s=budget_s), POOL, KNOWN)
+        plan = make_plan(PlanRequest(BOARD, probes, selector, budget_s=budget_s), POOL, KNOWN)
     except InputError as error:
         assert error.subject == "time budget"  # noqa: PT017
         return
@@ -149,31 +149,34 @@ def test_a_session_keeps_its_budget_even_with_three_blocks_a_network(
 
 
 def test_twelve_probes_fit_five_minutes() -> None:
-    plan = make_plan(Wish(BOARD), POOL, KNOWN)
+    plan = make_plan(PlanRequest(BOARD), POOL, KNOWN)
     assert plan.expected_s <= 300
     assert len(plan.probes) == 12
 
 
 def test_networks_that_are_too_slow_for_the_budget_are_not_chosen() -> None:
     slow = target("slow", tflops=0.0003)
-    plan = make_plan(Wish(slow, 6, "dopt"), POOL, KNOWN)
+    plan = make_plan(PlanRequest(slow, 6, "dopt"), POOL, KNOWN)
     share_s = 300 / (6 + 1.5)
     for probe in plan.probes:
         assert expected_seconds(probe.expected_ms, plan.settings) <= share_s
-    every = make_plan(Wish(BOARD, 6, "dopt"), POOL, KNOWN)
+    every = make_plan(PlanRequest(BOARD, 6, "dopt"), POOL, KNOWN)
     assert max(p.network.macs for p in plan.probes) < max(p.network.macs for p in every.probes)
 
 
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        (Wish(BOARD, 12, budget_s=30), "time budget: 30 s are too short for 12 networks"),
-        (Wish(BOARD, 1000, budget_s=10**6), "probe budget: k is 1000"),
-        (Wish(BOARD, selector="best"), "selector best: there is none; give one of dbsel"),
-        (Wish(target("tiny", 1e-6, 1e-4)), "are small enough for 12 probes in 300 s on tiny"),
+        (PlanRequest(BOARD, 12, budget_s=30), "time budget: 30 s are too short for 12 networks"),
+        (PlanRequest(BOARD, 1000, budget_s=10**6), "probe budget: k is 1000"),
+        (PlanRequest(BOARD, selector="best"), "selector best: there is none; give one of dbsel"),
+        (
+            PlanRequest(target("tiny", 1e-6, 1e-4)),
+            "are small enough for 12 probes in 300 s on tiny",
+        ),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_one_sentence(wish: Wish, words: str) -> None:
+def test_a_wish_that_cannot_be_met_is_one_sentence(wish: PlanRequest, words: str) -> None:
     with pytest.raises(InputError) as error:
         make_plan(wish, POOL, KNOWN)
     assert words in str(error.value)
@@ -181,13 +184,13 @@ def test_a_wish_that_cannot_be_met_is_one_sentence(wish: Wish, words: str) -> No
 
 def test_without_any_estimate_a_plan_is_made_by_features() -> None:
     unknown = Target(Device("x", "x", "maker", Family.CPU, {}), BOARD.configuration)
-    plan = make_plan(Wish(unknown, 4, "dopt"), POOL, None)
+    plan = make_plan(PlanRequest(unknown, 4, "dopt"), POOL, None)
     assert [probe.expected_ms for probe in plan.probes] == [None] * 4
     with pytest.raises(InputError, match="latencies on training targets"):
-        make_plan(Wish(unknown, 4, "dbsel"), POOL, None)
+        make_plan(PlanRequest(unknown, 4, "dbsel"), POOL, None)
 
 
 def test_the_cap_is_a_probes() -> None:
-    assert make_plan(Wish(BOARD, 1, budget_s=900), POOL, KNOWN).settings == replace(
+    assert make_plan(PlanRequest(BOARD, 1, budget_s=900), POOL, KNOWN).settings == replace(
         Settings(), cap_s=20.0
     )

@@ -25,7 +25,8 @@ from predictor.probing.measuring.interface import (
     ProbeEvent,
 )
 from predictor.services.probing import plan as probing_plan
-from predictor.services.probing.sessions import open_probing
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import open_probing
 from tests.unit.probing.plans import QUICK, relu_network
 from tests.unit.services.probing.test_sessions import BOARD as MEASURED
 from tests.unit.services.probing.test_sessions import Script, small_plan
@@ -44,7 +45,7 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of this test's commands are of small networks and quick settings."""
 
-    def small(wish: probing_plan.Wish) -> probing_plan.ProbePlan:
+    def small(wish: probing_plan.PlanRequest) -> probing_plan.ProbePlan:
         plan = small_plan(wish.probes)
         return replace(plan, target=wish.target, configuration=wish.configuration)
 
@@ -56,13 +57,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def measured(own_store: Path) -> Iterator[tuple[str, str]]:
     """A store with a finished session, and the ids of session and signature."""
     with open_probing(own_store) as probing:
-        session = probing.start(small_plan(3))
+        session = probing.sessions.start(small_plan(3))
         outcomes = (
             [1_000_000, 1_010_000],
             Failure.MISSING_OPERATOR,
             [2_000_000, 2_000_000],
         )
-        for _ in probing.run(session.id, Script(*outcomes)):
+        for _ in measure(probing.sessions, session.id, Script(*outcomes)):
             pass
         yield session.id, probing.signatures.every()[0].signature.id
 
@@ -161,8 +162,8 @@ def test_noisy_networks_are_to_be_repeated(
     capsys: pytest.CaptureFixture[str], own_store: Path
 ) -> None:
     with open_probing(own_store) as probing:
-        session = probing.start(small_plan(1))
-        for _ in probing.run(session.id, Script(*[[1_000_000, 30_000_000_000]] * 3)):
+        session = probing.sessions.start(small_plan(1))
+        for _ in measure(probing.sessions, session.id, Script(*[[1_000_000, 30_000_000_000]] * 3)):
             pass
     assert main(["probe", "show", session.id]) == 0
     text = capsys.readouterr().out
@@ -239,7 +240,7 @@ def test_fine_tuning_needs_more_networks_than_two(
     capsys: pytest.CaptureFixture[str], measured: tuple[str, str], own_store: Path
 ) -> None:
     with open_probing(own_store) as probing:
-        probing.keep_device(MEASURED)
+        probing.devices.keep(MEASURED)
     assert main(["probe", "adapt", measured[1]]) == 2
     assert "the signature has 2 networks, fewer than 3" in capsys.readouterr().err
 
@@ -256,8 +257,8 @@ def test_a_signature_tells_what_it_changes_for_a_model(
     capsys: pytest.CaptureFixture[str], measured: tuple[str, str], own_store: Path, tmp_path: Path
 ) -> None:
     with open_probing(own_store) as probing:
-        assert probing.keep_device(MEASURED)
-        assert not probing.keep_device(MEASURED)
+        assert probing.devices.keep(MEASURED)
+        assert not probing.devices.keep(MEASURED)
     model = tmp_path / "model.onnx"
     model.write_bytes(relu_network(dims=(64, 4096)))
     found = document(capsys, "show", measured[1], "--model", str(model))["models"][0]
@@ -350,7 +351,7 @@ def test_ctrl_c_leaves_a_session_that_goes_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, own_store: Path
 ) -> None:
     with open_probing(own_store) as probing:
-        session = probing.start(small_plan(1))
+        session = probing.sessions.start(small_plan(1))
 
     def interrupted(*_: object) -> Iterator[ProbeEvent]:
         raise KeyboardInterrupt
@@ -368,7 +369,7 @@ def test_progress_tells_failures_and_drift(
 ) -> None:
 
     with open_probing(own_store) as probing:
-        session = probing.start(small_plan(2))
+        session = probing.sessions.start(small_plan(2))
     progress = ProbeProgress(session, Console())
     progress.take(NetworkDone("a", {"median_ms": 12.3456, "verdict": "steady"}))
     progress.take(NetworkDone("b", {"median_ms": None, "verdict": "inconclusive"}))
@@ -426,6 +427,8 @@ def test_a_wrong_board_is_one_sentence(
 def test_a_board_without_the_ssh_library_is_one_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("predictor.services.probing.ssh.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(
+        "predictor.services.probing.runners.importlib.util.find_spec", lambda _: None
+    )
     assert main(["probe", "run", *BOARD, "--probes", "1", "--ssh", "board"]) == 3
     assert "asyncssh is not installed; run pip install asyncssh" in capsys.readouterr().err

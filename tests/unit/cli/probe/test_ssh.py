@@ -32,7 +32,7 @@ def test_a_board_is_measured_once_its_key_is_named(
     monkeypatch: pytest.MonkeyPatch,
     own_store: Path,
 ) -> None:
-    def small(wish: probing_plan.Wish) -> probing_plan.ProbePlan:
+    def small(wish: probing_plan.PlanRequest) -> probing_plan.ProbePlan:
         return small_plan(wish.probes)
 
     monkeypatch.setattr("predictor.cli.probe.run.plan_probes", small)

@@ -15,8 +15,10 @@ from predictor.probing.operator_times import operator_times
 from predictor.probing.planning import SENTINEL
 from predictor.probing.runner.settings import MOST_OPERATORS
 from predictor.services.history.history import open_history
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import open_probing
 from predictor.services.probing.plan import PlannedProbe
-from predictor.services.probing.sessions import LocalRunner, open_probing
+from predictor.services.probing.runners import LocalRunner
 from predictor.services.project.file import read_project
 from predictor.store import measurements, signatures
 from tests.unit.services.probing.test_sessions import small_plan
@@ -29,15 +31,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     real = next(network for network in load_pool() if network.name == SENTINEL)
     with open_probing(path) as probing:
         plan = replace(small_plan(1), probes=(PlannedProbe(real, "real", None),))
-        for _ in probing.run(probing.start(plan).id, LocalRunner()):
+        for _ in measure(probing.sessions, probing.sessions.start(plan).id, LocalRunner()):
             pass
     return path
 
 
 def test_each_node_has_its_time(store: Path) -> None:
     with open_probing(store) as probing:
-        (session,) = probing.sessions()
-        (measurement,) = probing.measurements(session.id).values()
+        (session,) = probing.sessions.every()
+        (measurement,) = probing.sessions.measurements(session.id).values()
     times = operator_times(measurement.provenance)
     assert sum(entry.op_type == "Conv" for entry in times) > 40
     total_ms = sum(entry.time_ms for entry in times)
@@ -47,8 +49,8 @@ def test_each_node_has_its_time(store: Path) -> None:
 
 def test_json_tells_the_nodes_and_text_does_not(store: Path) -> None:
     with open_probing(store) as probing:
-        (session,) = probing.sessions()
-        known = probing.measurements(session.id)
+        (session,) = probing.sessions.every()
+        known = probing.sessions.measurements(session.id)
     (measurement,) = known.values()
     (probe,) = session_document(session, known, None)["probes"]
     assert probe["operators"] == json.loads(measurement.provenance)["operators"]
@@ -58,8 +60,8 @@ def test_json_tells_the_nodes_and_text_does_not(store: Path) -> None:
 def test_a_project_carries_the_nodes_of_a_large_network(store: Path, tmp_path: Path) -> None:
     """20 000 nodes with names of 500 characters, more than a document may have otherwise."""
     with open_probing(store) as probing:
-        (session,) = probing.sessions()
-        (measurement,) = probing.measurements(session.id).values()
+        (session,) = probing.sessions.every()
+        (measurement,) = probing.sessions.measurements(session.id).values()
     large = json.dumps({"operators": [["\u1234" * 500, "Conv", 1]] * MOST_OPERATORS})
     with open_history(tmp_path / "store.sqlite") as history:
         kept = replace(measurement, provenance=large)

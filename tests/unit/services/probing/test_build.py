@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,25 +13,17 @@ from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken
 from predictor.graph.ingest import ingest
 from predictor.probing.networks.pool import load_pool
+from predictor.probing.planning import PlannedProbe
 from predictor.services.probing import build as probing_build
 from predictor.services.probing.build import build_files
 from predictor.services.probing.child import serve_if_runner
+from predictor.services.probing.session_plan import PlannedNetwork
 
 SMALL = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)[:2]
 
 
-def job(**changes: object) -> list[dict[str, object]]:
-    return [
-        {
-            "name": network.name,
-            "space": network.space,
-            "code": list(network.code),
-            "fingerprint": network.fingerprint,
-            "expected_ms": 1.5,
-            **changes,
-        }
-        for network in SMALL
-    ]
+def job() -> list[PlannedNetwork]:
+    return [PlannedNetwork.of(PlannedProbe(network, "small", 1.5)) for network in SMALL]
 
 
 def test_each_network_is_built_as_it_was_planned(tmp_path: Path) -> None:
@@ -44,7 +37,7 @@ def test_each_network_is_built_as_it_was_planned(tmp_path: Path) -> None:
 
 def test_what_is_wrong_comes_back_as_the_error_it_was(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="search space nowhere: there is no such space"):
-        build_files(job(space="nowhere"), tmp_path)
+        build_files([replace(job()[0], space="nowhere")], tmp_path)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(HostError, match="it cannot be written"):
         build_files(job(), tmp_path / "file" / "folder")

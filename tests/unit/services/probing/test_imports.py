@@ -12,7 +12,7 @@ from predictor.core.records import Configuration, Precision
 from predictor.graph.ingest import ingest
 from predictor.probing.networks.pool import load_pool
 from predictor.services.probing.imports import import_typed, take_over
-from predictor.services.probing.sessions import open_probing
+from predictor.services.probing.open import open_probing
 from predictor.store import models
 from predictor.store.database import open_database
 from tests.unit.probing.plans import relu_network

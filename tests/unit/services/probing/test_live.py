@@ -11,9 +11,10 @@ from predictor.probing.measuring.interface import Drift, Failure
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.probing.events import ProbesChosen
 from predictor.services.probing.expectation import expected_interval
-from predictor.services.probing.live import probes_to_come
-from predictor.services.probing.plan import Wish, plan_probes, probe_target
-from predictor.services.probing.sessions import Probing, SessionState, open_probing
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import Probing, open_probing
+from predictor.services.probing.plan import PlanRequest, plan_probes, probe_target
+from predictor.services.probing.sessions import SessionState
 from tests.unit.services.probing.test_sessions import Script
 
 PI = probe_target(load_catalogue().find("rpi5"), 1)
@@ -31,16 +32,16 @@ def outcomes(count: int) -> list[list[int]]:
 
 
 def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -> None:
-    plan = plan_probes(Wish(PI, 6, live=True))
+    plan = plan_probes(PlanRequest(PI, 6, live=True))
     assert (len(plan.probes), plan.to_come) == (3, 3)
-    session = probing.start(plan)
-    assert probes_to_come(session.plan) == 3
+    session = probing.sessions.start(plan)
+    assert session.plan.to_come == 3
     script = Script(*outcomes(6))
 
-    events = list(probing.run(session.id, script))
+    events = list(measure(probing.sessions, session.id, script))
 
     (chosen,) = [event for event in events if isinstance(event, ProbesChosen)]
-    done = probing.session(session.id)
+    done = probing.sessions.get(session.id)
     assert done.state is SessionState.FINISHED
     assert [probe.name for probe in done.probes[3:]] == list(chosen.names)
     assert len({probe.name for probe in done.probes}) == 6
@@ -52,36 +53,40 @@ def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -
 
 
 def test_a_session_that_was_stopped_before_the_choice_goes_on_with_it(probing: Probing) -> None:
-    session = probing.start(plan_probes(Wish(PI, 6, live=True)))
-    begun = probing.run(session.id, Script(*outcomes(3)))
+    session = probing.sessions.start(plan_probes(PlanRequest(PI, 6, live=True)))
+    begun = measure(probing.sessions, session.id, Script(*outcomes(3)))
     while not isinstance(next(begun), Drift):
         pass
     begun.close()  # all three are measured, and nothing was chosen yet
 
     again = Script(*outcomes(3))
-    for _ in probing.run(session.id, again):
+    for _ in measure(probing.sessions, session.id, again):
         pass
 
     assert len(again.plans) == 1
-    assert len(probing.session(session.id).probes) == 6
+    assert len(probing.sessions.get(session.id).probes) == 6
 
 
 def test_the_adaptive_session_stops_at_the_width_that_is_wished(probing: Probing) -> None:
-    wide = probing.start(plan_probes(Wish(PI, 4, "adaptive", live=True, within=5.0)))
-    for _ in probing.run(wide.id, Script(*outcomes(3))):
+    wide = probing.sessions.start(
+        plan_probes(PlanRequest(PI, 4, "adaptive", live=True, within=5.0))
+    )
+    for _ in measure(probing.sessions, wide.id, Script(*outcomes(3))):
         pass
-    assert len(probing.session(wide.id).probes) == 3
+    assert len(probing.sessions.get(wide.id).probes) == 3
 
-    none = probing.start(plan_probes(Wish(PI, 4, "adaptive", live=True, within=1e-9)))
-    for _ in probing.run(none.id, Script(Failure.CRASHED, *outcomes(3))):
+    none = probing.sessions.start(
+        plan_probes(PlanRequest(PI, 4, "adaptive", live=True, within=1e-9))
+    )
+    for _ in measure(probing.sessions, none.id, Script(Failure.CRASHED, *outcomes(3))):
         pass
-    done = probing.session(none.id)
+    done = probing.sessions.get(none.id)
     assert len({probe.name for probe in done.probes}) == 4
     assert done.state is SessionState.FINISHED
 
 
 def test_more_networks_are_expected_to_narrow_the_interval_further() -> None:
-    plan = plan_probes(Wish(PI, 6, "iopt"))
+    plan = plan_probes(PlanRequest(PI, 6, "iopt"))
     fingerprints = [probe.network.fingerprint for probe in plan.probes]
     few, many = (expected_interval(PI, fingerprints[:k]) for k in (2, 6))
     assert few is not None

@@ -6,7 +6,7 @@ import numpy as np
 
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.probing.plan import Wish, coverage, plan_probes, probe_target
+from predictor.services.probing.plan import PlanRequest, coverage, plan_probes, probe_target
 
 BOARD = load_catalogue().by_id["rpi5"]
 
@@ -18,7 +18,7 @@ def test_all_cores_become_a_count() -> None:
 
 
 def test_the_coverage_marks_what_is_chosen_among_all() -> None:
-    plan = plan_probes(Wish(probe_target(BOARD, 1), 6))
+    plan = plan_probes(PlanRequest(probe_target(BOARD, 1), 6))
     found = coverage(plan)
     assert len(found.names) == len(load_pool())
     marked = {name for name, chosen in zip(found.names, found.chosen, strict=True) if chosen}
@@ -32,7 +32,7 @@ def test_the_coverage_marks_what_is_chosen_among_all() -> None:
 
 def test_a_plan_covers_the_range_of_the_pool() -> None:
     """DBSel's coverage term: the chosen span most of what known devices would take."""
-    found = coverage(plan_probes(Wish(probe_target(BOARD, 1), 12)))
+    found = coverage(plan_probes(PlanRequest(probe_target(BOARD, 1), 12)))
     chosen = np.log(found.middle_ms[found.chosen])
     every = np.log(found.middle_ms)
     assert np.ptp(chosen) > 0.5 * np.ptp(every)

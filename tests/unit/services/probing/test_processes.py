@@ -15,21 +15,23 @@ ROOT = Path(__file__).resolve().parents[4]
 
 RUN = """
 from pathlib import Path
-from predictor.services.probing.sessions import LocalRunner, open_probing
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import open_probing
+from predictor.services.probing.runners import LocalRunner
 from tests.unit.services.probing.test_sessions import small_plan
 with open_probing(Path({store!r})) as probing:
-    session = probing.start(small_plan(1))
-    events = list(probing.run(session.id, LocalRunner()))
-    assert probing.session(session.id).state == "finished", events
+    session = probing.sessions.start(small_plan(1))
+    events = list(measure(probing.sessions, session.id, LocalRunner()))
+    assert probing.sessions.get(session.id).state == "finished", events
 """
 
 
 @pytest.mark.parametrize(
     "service",
-    ["probing", "probing_build", "probing_events", "probing_import", "probing_plan", "probing_ssh"],
+    ["build", "events", "imports", "kits", "measure", "open", "plan", "runners", "sessions"],
 )
 def test_services_load_no_torch_no_onnx_no_ssh_and_no_window(service: str) -> None:
-    loaded = modules_after(f"import predictor.services.{service}")
+    loaded = modules_after(f"import predictor.services.probing.{service}")
     assert "predictor" in loaded
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "asyncssh", "PySide6", "pyqtgraph"})
 

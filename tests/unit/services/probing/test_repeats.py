@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from predictor.probing.measuring.interface import NetworkDone
-from predictor.services.probing.repeats import Repeats
+from predictor.services.probing.measure import Repeats
 
 
 class Clock:
@@ -17,9 +15,8 @@ class Clock:
         return self.now_s
 
 
-def repeats(clock: Clock, budget_s: float | None = 60.0) -> Repeats:
-    plan = {} if budget_s is None else {"budget_s": budget_s}
-    return Repeats(json.dumps(plan), clock)
+def repeats(clock: Clock, budget_s: float = 60.0) -> Repeats:
+    return Repeats(budget_s, clock)
 
 
 def told(of: Repeats, **median_ms: float | None) -> None:
@@ -56,7 +53,7 @@ def test_a_network_comes_again_twice_at_most() -> None:
 
 
 def test_nothing_comes_again_where_all_is_well_or_a_plan_names_no_budget() -> None:
-    for budget_s, median_ms in ((60.0, 1.0), (None, None)):
+    for budget_s, median_ms in ((60.0, 1.0), (0.0, None)):
         clock = Clock()
         found = repeats(clock, budget_s)
         clock.now_s = 1.0

@@ -32,25 +32,19 @@ from predictor.probing.networks.pool import load_pool
 from predictor.probing.runner.medians import percentile, summary
 from predictor.probing.runner.results import digest
 from predictor.services.probing.events import ProbesChosen
+from predictor.services.probing.kits import import_results, make_kit
+from predictor.services.probing.measure import measure
+from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.plan import (
     PlannedProbe,
+    PlanRequest,
     ProbePlan,
-    Wish,
     plan_probes,
     probe_target,
 )
-from predictor.services.probing.sessions import (
-    ProbeState,
-    Probing,
-    SessionState,
-    StoredSession,
-    open_probing,
-)
-from predictor.services.signatures.stored import (
-    excluded_reasons,
-    excluded_words,
-    included_again_words,
-)
+from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionState
+from predictor.services.signatures.entry import SignatureFacts
+from predictor.store import probe_sessions
 from tests.unit.probing.plans import QUICK
 
 BOARD = Device(
@@ -64,7 +58,9 @@ BOARD = Device(
 
 def small_plan(probes: int = 3) -> ProbePlan:
     """A plan of the smallest networks of the pool, measured in no time."""
-    plan = plan_probes(Wish(probe_target(BOARD, 1), probes, "random", budget_s=60.0 * probes))
+    plan = plan_probes(
+        PlanRequest(probe_target(BOARD, 1), probes, "random", budget_s=60.0 * probes)
+    )
     smallest = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)
     chosen = [PlannedProbe(network, "small", 1.0) for network in smallest[: probes + 1]]
     return replace(plan, probes=tuple(chosen[1:]), sentinel=chosen[0], settings=QUICK)
@@ -120,22 +116,22 @@ class Script:
         raise AssertionError(f"nobody sends {command}")
 
 
-def states(session: StoredSession) -> list[ProbeState]:
+def states(session: ProbeSession) -> list[ProbeState]:
     return [probe.state for probe in session.probes]
 
 
-def run(probing: Probing, session: StoredSession, *outcomes: Any) -> Script:
+def run(probing: Probing, session: ProbeSession, *outcomes: Any) -> Script:
     script = Script(*outcomes)
-    for _ in probing.run(session.id, script):
+    for _ in measure(probing.sessions, session.id, script):
         pass
     return script
 
 
 def test_a_session_becomes_the_active_signature_of_its_target(probing: Probing) -> None:
-    session = probing.start(small_plan())
+    session = probing.sessions.start(small_plan())
     run(probing, session, (1000, 1000), (2000, 2000), (3000, 3000))
 
-    done = probing.session(session.id)
+    done = probing.sessions.get(session.id)
     (stored,) = probing.signatures.every()
     assert (done.state, states(done)) == (SessionState.FINISHED, [ProbeState.MEASURED] * 3)
     assert stored.session_id == session.id
@@ -147,7 +143,7 @@ def test_a_session_becomes_the_active_signature_of_its_target(probing: Probing) 
     measurements = probing.signatures.measurements(stored.signature.id)
     assert [measurement.value_ms for measurement in measurements] == [0.001, 0.002, 0.003]
     assert [m.fingerprint for m in measurements] == [p.fingerprint for p in done.probes]
-    facts = json.loads(stored.facts)
+    facts = stored.facts.document
     assert facts["host"] == {"processor": "A76"}
     assert (facts["drift"], facts["protocol"]) == (0.1, "ctm-probe/1")
     provenance = json.loads(measurements[0].provenance)
@@ -159,20 +155,22 @@ def test_a_session_becomes_the_active_signature_of_its_target(probing: Probing) 
 def test_each_measurement_is_on_the_disk_when_its_event_is_told(
     probing: Probing, path: Path
 ) -> None:
-    session = probing.start(small_plan())
+    session = probing.sessions.start(small_plan())
     seen = 0
-    for event in probing.run(session.id, Script((1000, 1000), (2000, 2000), (3000, 3000))):
+    for event in measure(
+        probing.sessions, session.id, Script((1000, 1000), (2000, 2000), (3000, 3000))
+    ):
         if isinstance(event, NetworkDone):
             seen += 1
             with open_probing(path) as other:
-                assert len(other.measurements(session.id)) == seen
+                assert len(other.sessions.measurements(session.id)) == seen
     assert seen == 3
 
 
 def test_a_network_that_fails_is_kept_with_its_reason(probing: Probing) -> None:
-    session = probing.start(small_plan())
+    session = probing.sessions.start(small_plan())
     run(probing, session, (1000, 1000), Failure.MISSING_OPERATOR, Failure.SKIPPED)
-    done = probing.session(session.id)
+    done = probing.sessions.get(session.id)
     assert states(done) == [ProbeState.MEASURED, ProbeState.FAILED, ProbeState.SKIPPED]
     assert done.probes[1].reason == "missing-operator: the reason"
     assert done.state is SessionState.FINISHED
@@ -181,40 +179,45 @@ def test_a_network_that_fails_is_kept_with_its_reason(probing: Probing) -> None:
 
 def test_an_inconclusive_network_is_no_measurement_and_loses_no_sample(probing: Probing) -> None:
     plan = replace(small_plan(1), settings=replace(QUICK, agreement=0.03))
-    session = probing.start(plan)
+    session = probing.sessions.start(plan)
     run(probing, session, *[(1000, 2000, 4000)] * 3)
-    (probe,) = probing.session(session.id).probes
+    (probe,) = probing.sessions.get(session.id).probes
     assert probe.state is ProbeState.INCONCLUSIVE
     assert probe.reason == "inconclusive: its 3 blocks differ, the nearest two by 100 %"
-    kept = json.loads(probe.outcome)["blocks"]
+    (stored,) = probe_sessions.get(probing.sessions.database, session.id).probes
+    kept = json.loads(stored.outcome)["blocks"]
     assert [part["samples_ns"] for part in kept] == [[1000] * 3, [2000] * 3, [4000] * 3]
-    assert probing.measurements(session.id) == {}
+    assert probing.sessions.measurements(session.id) == {}
 
 
 def test_an_inconclusive_network_is_measured_again_while_there_is_time(probing: Probing) -> None:
     plan = replace(small_plan(2), settings=replace(QUICK, agreement=0.03))
-    session = probing.start(plan)
-    events = list(probing.run(session.id, Script((1000, 2000, 4000), (3000, 3000), (1000, 1000))))
+    session = probing.sessions.start(plan)
+    events = list(
+        measure(
+            probing.sessions, session.id, Script((1000, 2000, 4000), (3000, 3000), (1000, 1000))
+        )
+    )
 
-    first = probing.session(session.id).probes[0].name
+    first = probing.sessions.get(session.id).probes[0].name
     assert ProbesChosen((first,), again=True) in events
-    assert states(probing.session(session.id)) == [ProbeState.MEASURED] * 2
+    assert states(probing.sessions.get(session.id)) == [ProbeState.MEASURED] * 2
     (stored,) = probing.signatures.every()
     assert len(stored.signature.measurement_ids) == 2
 
 
 def test_a_session_without_any_number_has_failed_and_gives_no_signature(probing: Probing) -> None:
-    session = probing.start(small_plan(2))
+    session = probing.sessions.start(small_plan(2))
     run(probing, session, Failure.CRASHED, Failure.TIME_OUT)
-    assert probing.session(session.id).state is SessionState.FAILED
+    assert probing.sessions.get(session.id).state is SessionState.FAILED
     assert probing.signatures.every() == []
 
 
 def test_a_cancelled_session_goes_on_with_what_is_left(probing: Probing) -> None:
-    session = probing.start(small_plan())
+    session = probing.sessions.start(small_plan())
     with pytest.raises(CancelledError):
         run(probing, session, (1000, 1000), None)
-    paused = probing.session(session.id)
+    paused = probing.sessions.get(session.id)
     assert paused.state is SessionState.RUNNING
     assert states(paused) == [ProbeState.MEASURED, ProbeState.WAITING, ProbeState.WAITING]
 
@@ -227,7 +230,7 @@ def test_a_cancelled_session_goes_on_with_what_is_left(probing: Probing) -> None
 def test_what_a_board_tells_of_networks_that_are_not_awaited_is_not_stored(
     probing: Probing,
 ) -> None:
-    session = probing.start(small_plan(2))
+    session = probing.sessions.start(small_plan(2))
     with pytest.raises(CancelledError):
         run(probing, session, (1000, 1000), None)
 
@@ -242,18 +245,18 @@ def test_what_a_board_tells_of_networks_that_are_not_awaited_is_not_stored(
                 yield NetworkFailed(name, Failure.CRASHED, "the reason")
             yield from super().run(plan, cancel)
 
-    told = list(probing.run(session.id, Retelling((2000, 2000))))
+    told = list(measure(probing.sessions, session.id, Retelling((2000, 2000))))
 
     assert [event.name for event in told if isinstance(event, NetworkDone)] == [
         session.probes[1].name
     ]
     assert not any(isinstance(event, NetworkFailed) for event in told)
-    assert states(probing.session(session.id)) == [ProbeState.MEASURED] * 2
-    assert len(probing.measurements(session.id)) == 2
+    assert states(probing.sessions.get(session.id)) == [ProbeState.MEASURED] * 2
+    assert len(probing.sessions.measurements(session.id)) == 2
 
 
 def test_nothing_is_left_of_the_networks_that_were_built(probing: Probing, path: Path) -> None:
-    session = probing.start(small_plan())
+    session = probing.sessions.start(small_plan())
     with pytest.raises(CancelledError):
         run(probing, session, (1000, 1000), None)
     assert {file.name for file in path.parent.iterdir()} <= {
@@ -264,46 +267,46 @@ def test_nothing_is_left_of_the_networks_that_were_built(probing: Probing, path:
 
 
 def test_a_session_that_is_given_up_keeps_what_it_has(probing: Probing) -> None:
-    session = probing.start(small_plan())
+    session = probing.sessions.start(small_plan())
     with pytest.raises(CancelledError):
         run(probing, session, (1000, 1000), None)
-    probing.give_up(session.id)
-    assert probing.session(session.id).state is SessionState.CANCELLED
+    probing.sessions.give_up(session.id)
+    assert probing.sessions.get(session.id).state is SessionState.CANCELLED
     assert len(probing.signatures.every()[0].signature.measurement_ids) == 1
     with pytest.raises(InputError, match="it is cancelled; start another one"):
         run(probing, session)
 
 
 def test_a_repeated_network_gives_a_new_signature_beside_the_old_one(probing: Probing) -> None:
-    session = probing.start(small_plan(2))
+    session = probing.sessions.start(small_plan(2))
     run(probing, session, (1000, 1000), (2000, 2000))
     name = session.probes[1].name
 
-    probing.repeat(session.id, [name])
+    probing.sessions.repeat(session.id, [name])
     run(probing, session, (2500, 2500))
 
     old, new = probing.signatures.every()
     assert (old.signature.active, new.signature.active) == (False, True)
     values = [m.value_ms for m in probing.signatures.measurements(new.signature.id)]
     assert values == [0.001, 0.0025]
-    assert len(probing.measurements(session.id)) == 3
+    assert len(probing.sessions.measurements(session.id)) == 3
     with pytest.raises(InputError, match=r"session .* has none"):
-        probing.repeat(session.id, ["no such network"])
+        probing.sessions.repeat(session.id, ["no such network"])
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id(probing: Probing) -> None:
-    session = probing.start(small_plan(1))
-    assert probing.session(session.id[:6]) == session
+    session = probing.sessions.start(small_plan(1))
+    assert probing.sessions.get(session.id[:6]) == session
     with pytest.raises(InputError, match="there is none of this id"):
-        probing.session("z")
-    probing.start(small_plan(1))
+        probing.sessions.get("z")
+    probing.sessions.start(small_plan(1))
     with pytest.raises(InputError, match="2 sessions begin so"):
-        probing.session("")
+        probing.sessions.get("")
 
 
 def test_signatures_are_chosen_deleted_and_brought_back(probing: Probing) -> None:
     for _ in range(2):
-        run(probing, probing.start(small_plan(1)), (1000, 1000))
+        run(probing, probing.sessions.start(small_plan(1)), (1000, 1000))
     first, second = (stored.signature.id for stored in probing.signatures.every())
     probing.signatures.activate(first)
     assert [stored.signature.active for stored in probing.signatures.every()] == [True, False]
@@ -315,7 +318,7 @@ def test_signatures_are_chosen_deleted_and_brought_back(probing: Probing) -> Non
 
 
 def test_a_measurement_is_excluded_with_a_reason_that_is_kept(probing: Probing) -> None:
-    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    run(probing, probing.sessions.start(small_plan(2)), (1000, 1000), (2000, 2000))
     (old,) = probing.signatures.every()
     odd, kept = old.signature.measurement_ids
 
@@ -325,15 +328,15 @@ def test_a_measurement_is_excluded_with_a_reason_that_is_kept(probing: Probing) 
     assert before.signature.measurement_ids == (odd, kept)
     assert (after.signature.id, after.signature.measurement_ids) == (made, (kept,))
     assert [s.signature.active for s in (before, after)] == [False, True]
-    assert json.loads(after.facts)["excluded"] == {odd: "the fan had stopped"}
-    assert json.loads(after.facts)["host"] == {"processor": "A76"}
+    assert after.facts.document["excluded"] == {odd: "the fan had stopped"}
+    assert after.facts.document["host"] == {"processor": "A76"}
     for name, words in ((kept, "its only measurement"), (odd, "it has none of this id")):
         with pytest.raises(InputError, match=words):
             probing.signatures.exclude(made, name, "no reason")
 
 
 def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Probing) -> None:
-    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    run(probing, probing.sessions.start(small_plan(2)), (1000, 1000), (2000, 2000))
     (first,) = probing.signatures.every()
     odd, kept = first.signature.measurement_ids
     without = probing.signatures.exclude(first.signature.id, odd, "the fan had stopped")
@@ -344,11 +347,10 @@ def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Pro
     *_, before, after = probing.signatures.every()
     assert (after.signature.id, set(after.signature.measurement_ids)) == (again, {odd, kept})
     assert [s.signature.active for s in (before, after)] == [False, True]
-    assert json.loads(before.facts)["excluded"] == {odd: "the fan had stopped"}
+    assert before.facts.document["excluded"] == {odd: "the fan had stopped"}
     assert after.session_id == first.session_id
-    facts = json.loads(after.facts)
-    assert facts["excluded"] == {}
-    (once,) = included_again_words(facts)
+    assert after.facts.excluded == {}
+    (once,) = after.facts.included_again_words()
     assert once.endswith("(was left out: the fan had stopped)")
     assert probing.signatures.excluded(again) == []
     for name in (odd, kept, "unknown"):
@@ -356,15 +358,14 @@ def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Pro
             probing.signatures.include(again, name)
 
     third = probing.signatures.exclude(again, odd, "a backup ran")
-    facts = json.loads(probing.signatures.every()[-1].facts)
-    assert (excluded_reasons(facts), included_again_words(facts)) == ({odd: "a backup ran"}, [once])
+    facts = probing.signatures.every()[-1].facts
+    assert (facts.excluded, facts.included_again_words()) == ({odd: "a backup ran"}, [once])
     assert probing.signatures.include(third, odd)
-    facts = json.loads(probing.signatures.every()[-1].facts)
-    assert len(included_again_words(facts)) == 2
+    assert len(probing.signatures.every()[-1].facts.included_again_words()) == 2
 
 
 def test_a_signature_that_took_a_place_gives_it_back_or_nothing_changes(probing: Probing) -> None:
-    run(probing, probing.start(small_plan(2)), (1000, 1000), (2000, 2000))
+    run(probing, probing.sessions.start(small_plan(2)), (1000, 1000), (2000, 2000))
     (old,) = probing.signatures.every()
     made = probing.signatures.exclude(old.signature.id, old.signature.measurement_ids[0], "odd")
     assert probing.signatures.give_back(made, old.signature.id)
@@ -380,8 +381,8 @@ def test_a_signature_that_took_a_place_gives_it_back_or_nothing_changes(probing:
 
 @pytest.mark.parametrize("odd", [[], "text", 3, None, {"a": None}, [None, 3, {}]])
 def test_facts_that_another_program_wrote_are_words_too(odd: object) -> None:
-    facts = {"excluded": odd, "excluded_names": odd, "included_again": odd}
-    words = [*excluded_words(facts), *included_again_words(facts)]
+    facts = SignatureFacts({"excluded": odd, "excluded_names": odd, "included_again": odd})
+    words = [*facts.excluded_words(), *facts.included_again_words()]
     assert all(isinstance(word, str) for word in words)
 
 
@@ -391,7 +392,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("bench")
     store = folder / "store.sqlite"
     with open_probing(store) as probing:
-        probing.make_kit(small_plan(2), folder / "kit.zip")
+        make_kit(probing.sessions, small_plan(2), folder / "kit.zip")
     with zipfile.ZipFile(folder / "kit.zip") as archive:
         archive.extractall(folder / "kit")
     command = [sys.executable, "-I", str(folder / "kit" / "ctm_runner.pyz")]
@@ -410,7 +411,7 @@ def copied(bench: tuple[Path, Path], folder: Path) -> tuple[Probing, Path]:
 def test_a_kit_comes_back_as_a_signature_once(bench: tuple[Path, Path], tmp_path: Path) -> None:
     probing, results = copied(bench, tmp_path)
     with probing:
-        session = probing.import_results(results)
+        session = import_results(probing.sessions, results)
         assert session.state is SessionState.FINISHED
         assert states(session) == [ProbeState.MEASURED] * 2
         (stored,) = probing.signatures.every()
@@ -420,7 +421,7 @@ def test_a_kit_comes_back_as_a_signature_once(bench: tuple[Path, Path], tmp_path
         assert provenance["host"]["python"].startswith("3.")
         assert len(first.samples_ns) == sum(part["runs"] for part in provenance["blocks"])
         with pytest.raises(InputError, match="its results were taken over before"):
-            probing.import_results(results)
+            import_results(probing.sessions, results)
         assert len(probing.signatures.every()) == 1
 
 
@@ -429,17 +430,17 @@ def test_results_of_another_kit_are_refused(bench: tuple[Path, Path], tmp_path: 
         open_probing(tmp_path / "other.sqlite") as probing,
         pytest.raises(InputError, match="which this store did not make"),
     ):
-        probing.import_results(bench[1])
+        import_results(probing.sessions, bench[1])
 
 
 def test_results_of_a_session_that_is_no_kit_are_refused(
     bench: tuple[Path, Path], tmp_path: Path, probing: Probing
 ) -> None:
-    session = probing.start(small_plan(2))
+    session = probing.sessions.start(small_plan(2))
     results = tmp_path / "results.json"
     edit(bench[1], results, plan=session.id)
     with pytest.raises(InputError, match="which this store did not make"):
-        probing.import_results(results)
+        import_results(probing.sessions, results)
 
 
 def edit(source: Path, path: Path, **changes: object) -> None:
@@ -463,7 +464,7 @@ def test_results_that_do_not_fit_the_kit_are_refused(
         ):
             edit(bench[1], results, **changes)
             with pytest.raises(InputError, match=words):
-                probing.import_results(results)
+                import_results(probing.sessions, results)
         assert probing.signatures.every() == []
 
 
@@ -474,8 +475,8 @@ def test_the_results_of_a_kit_that_was_stopped_leave_the_session_open(
     networks = json.loads(results.read_text())["networks"]
     with probing:
         edit(bench[1], results, networks=networks[:1], finished=False)
-        assert probing.import_results(results).state is SessionState.RUNNING
+        assert import_results(probing.sessions, results).state is SessionState.RUNNING
         assert probing.signatures.every() == []
-        done = probing.import_results(bench[1])
+        done = import_results(probing.sessions, bench[1])
         assert done.state is SessionState.FINISHED
-        assert len(probing.measurements(done.id)) == 2
+        assert len(probing.sessions.measurements(done.id)) == 2

@@ -22,7 +22,7 @@ from predictor.graph.model import Model
 from predictor.services.prediction.attention import AttentionMaps
 from predictor.services.prediction.predict import OperatorTable, explain, predict
 from predictor.services.report.request import KnownSignature, ReportedModel, ReportRequest
-from predictor.services.signatures.stored import StoredSignature
+from predictor.services.signatures.entry import SignatureEntry, SignatureFacts
 from tests.unit.cost.graphs import Op, make_target
 from tests.unit.services.prediction.test_predict import make_model
 
@@ -131,5 +131,5 @@ def make_signature(device: Device, *, active: bool = True) -> KnownSignature:
         "host": {"processor": "A processor", "system": "A system"},
         "drift": 0.012,
     }
-    stored = StoredSignature(signature, 1_700_000_000_000_000_000, json.dumps(facts))
+    stored = SignatureEntry(signature, 1_700_000_000_000_000_000, SignatureFacts(facts))
     return KnownSignature(stored, (measurement,))

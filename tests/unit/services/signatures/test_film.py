@@ -22,17 +22,23 @@ from predictor.core.records import (
     Target,
 )
 from predictor.core.resources import resources_dir
+from predictor.cost.engine import TargetMeasurements
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.probing.networks.pool import load_pool
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import network_in_use
 from predictor.services.prediction.predict import predict
-from predictor.services.probing.sessions import Probing, StoredSignature, open_probing
+from predictor.services.probing.open import Probing, open_probing
 from predictor.services.signatures import film as signature_film
+from predictor.services.signatures.assessment import left_out
+from predictor.services.signatures.entry import (
+    SignatureEntry,
+    SignatureFacts,
+    adaptation_of,
+    outdated_film_words,
+)
 from predictor.services.signatures.film import Adaptations, adaptations, median_error
-from predictor.services.signatures.fit import left_out
-from predictor.services.signatures.own import measurements_of, stored_signatures
-from predictor.services.signatures.stored import adaptation_of, outdated_film_words
+from predictor.services.signatures.own import stored_signatures
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.arch.test_processes import modules_after
@@ -71,7 +77,7 @@ def told() -> list[Progress]:
 @pytest.fixture(scope="module")
 def found(store: Path, told: list[Progress]) -> Adaptations:
     with open_probing(store) as probing:
-        return probing.adaptations(active(probing), BOARD, told.append)
+        return adaptations(*of_active(probing), told.append)
 
 
 @pytest.fixture
@@ -80,9 +86,14 @@ def probing(store: Path) -> Iterator[Probing]:
         yield opened
 
 
-def active(probing: Probing) -> StoredSignature:
+def active(probing: Probing) -> SignatureEntry:
     (found,) = [stored for stored in probing.signatures.every() if stored.signature.active]
     return found
+
+
+def of_active(probing: Probing) -> tuple[Target, TargetMeasurements, tuple[Measurement, ...]]:
+    measured, used = probing.signatures.measured(active(probing).signature.id)
+    return Target(BOARD, CONFIGURATION), measured, used
 
 
 def test_each_network_is_predicted_from_the_others_both_ways(
@@ -114,7 +125,7 @@ def test_a_signature_says_what_adapts_to_it_and_predictions_follow(
     made = probing.signatures.adapt(before.signature.id, found.film)
     stored = active(probing)
     assert (stored.signature.id, adaptation_of(stored)) == (made, "film")
-    assert probing.left_out(stored, BOARD) == found.by_film
+    assert left_out(*of_active(probing)) == found.by_film
     tuned = prediction()
     assert (plain.fine_tuned, tuned.fine_tuned) == (False, True)
     assert tuned.signature == made
@@ -132,10 +143,10 @@ def test_a_signature_says_what_adapts_to_it_and_predictions_follow(
 def test_what_was_fine_tuned_for_another_network_has_no_part_and_is_said_to_be_outdated() -> None:
     shift = np.zeros(4, np.float32)
 
-    def stored(network: str, timed: int = 0) -> StoredSignature:
+    def stored(network: str, timed: int = 0) -> SignatureEntry:
         film = FilmTuning(network, FilmBiases(shift, shift)).to_json()
         signature = Signature("s", "b", CONFIGURATION, ("m",), active=True)
-        return StoredSignature(signature, 0, json.dumps({"film": film}), timed=timed)
+        return SignatureEntry(signature, 0, SignatureFacts({"film": film}), timed=timed)
 
     current, foreign = stored(network_in_use()), stored("0" * 64)
     assert (adaptation_of(current), outdated_film_words(current)) == ("film", "")
@@ -150,27 +161,21 @@ def test_what_was_fine_tuned_for_another_network_has_no_part_and_is_said_to_be_o
 @pytest.mark.parametrize("fact", [None, 3, {}, {"network": "a"}, {"network": "a", "gamma": "A"}])
 def test_a_fact_that_is_no_tuning_leaves_the_posterior(fact: object) -> None:
     signature = Signature("s", "b", CONFIGURATION, ("m",), active=True)
-    stored = StoredSignature(signature, 0, json.dumps({"film": fact}))
+    stored = SignatureEntry(signature, 0, SignatureFacts({"film": fact}))
     assert adaptation_of(stored) == "posterior"
 
 
-def test_a_cancel_ends_the_child(probing: Probing, store: Path) -> None:
+def test_a_cancel_ends_the_child(probing: Probing) -> None:
     token = CancelToken()
-    database = open_database(store)
     with pytest.raises(CancelledError):
-        adaptations(database, active(probing), BOARD, lambda _: token.cancel(), token)
-    database.close()
+        adaptations(*of_active(probing), lambda _: token.cancel(), token)
 
 
-def test_a_cancel_stops_the_predicting_of_networks(probing: Probing, store: Path) -> None:
+def test_a_cancel_stops_the_predicting_of_networks(probing: Probing) -> None:
     token = CancelToken()
     token.cancel()
-    stored, database = active(probing), open_database(store)
-    kept = measurements.of_signature(database, stored.signature.id)
-    measured, used = measurements_of(database, stored.signature.id, kept)
     with pytest.raises(CancelledError):
-        left_out(Target(BOARD, CONFIGURATION), used, measured, token)
-    database.close()
+        left_out(*of_active(probing), token)
 
 
 def test_without_torch_it_is_not_offered(probing: Probing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +186,7 @@ def test_without_torch_it_is_not_offered(probing: Probing, monkeypatch: pytest.M
     )
     assert not signature_film.can_fine_tune()
     with pytest.raises(InputError, match="torch is not installed"):
-        probing.adaptations(active(probing), BOARD, no_progress)
+        adaptations(*of_active(probing), no_progress)
 
 
 def test_a_child_that_fails_is_told_in_a_sentence(
@@ -189,7 +194,7 @@ def test_a_child_that_fails_is_told_in_a_sentence(
 ) -> None:
     monkeypatch.setattr(signature_film, "_MODULE", "predictor.no_such_module")
     with pytest.raises(HostError, match="No module named"):
-        probing.adaptations(active(probing), BOARD, no_progress)
+        adaptations(*of_active(probing), no_progress)
 
 
 def test_the_program_itself_loads_no_torch() -> None:

@@ -19,7 +19,8 @@ from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.history.then_and_now import predict_again
 from predictor.services.prediction.predict import explain, predict
-from predictor.services.signatures.fit import LeftOut, errors_in_words, left_out
+from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
+from predictor.services.signatures.entry import SignatureEntry, adaptation_of
 from predictor.services.signatures.own import (
     LEAST_NOISE,
     UNTOLD_NOISE,
@@ -27,7 +28,6 @@ from predictor.services.signatures.own import (
     noise_of,
     read_own_signatures,
 )
-from predictor.services.signatures.stored import adaptation_of
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
@@ -115,7 +115,7 @@ def test_a_signature_whose_operators_were_timed_corrects_each_kind_of_operator_a
     ids = tuple(m.id for m in found)
     signature_records.add(database, Signature(SIGNATURE, BOARD.id, CONFIGURATION, ids, active=True))
 
-    (stored,) = signature_records.stored(database)
+    (stored,) = map(SignatureEntry.of, signature_records.stored(database))
     known = read_own_signatures(database).of([TARGET])
     asked = MODELS[len(PROBES) :]
     predictions = predict(asked, [TARGET], signatures=known)
@@ -209,7 +209,7 @@ def test_the_same_measurements_are_equal(database: Database, zero_shot: list[flo
 def fits(database: Database, signature: Signature) -> tuple[LeftOut, ...]:
     stored = measurement_records.of_signature(database, signature.id)
     measured, used = measurements_of(database, signature.id, stored)
-    return left_out(Target(BOARD, signature.configuration), used, measured)
+    return left_out(Target(BOARD, signature.configuration), measured, used)
 
 
 def test_a_network_that_disagrees_with_the_others_shows(

@@ -1,4 +1,4 @@
-"""How well a signature's networks foretell one another: each predicted from all the others."""
+"""What a signature brings: its networks predicted from one another, models without and with it."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ class LeftOut:
 
 def left_out(
     target: Target,
-    measurements: Sequence[Measurement],
     measured: TargetMeasurements,
+    measurements: Sequence[Measurement],
     cancel: CancelToken | None = None,
 ) -> tuple[LeftOut, ...]:
     """Predict each network of a signature from all the others.
 
     Args:
         target: of the signature.
-        measurements: of the signature, those of which the graph is known.
-        measured: the same as engines take them.
+        measured: measurements of the signature as engines take them.
+        measurements: the same records, those of which the graph is known.
         cancel: looked at before each network.
 
     Returns:
@@ -82,12 +82,38 @@ def left_out(
     )
 
 
-def errors_in_words(found: Sequence[LeftOut]) -> str:
-    """Say the errors in a sentence; empty where there are none."""
-    if not found:
+def errors_in_words(fits: Sequence[LeftOut]) -> str:
+    """Return the errors in a sentence; empty where there are none."""
+    if not fits:
         return ""
-    errors = np.abs([each.error for each in found])
+    errors = np.abs([fit.error for fit in fits])
     return (
         "Each network predicted from the others: median error "
         f"{percent(float(np.median(errors)))}, largest {percent(float(errors.max()))}."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeAfter:
+    """A model's predictions on one target, without the user's measurements and with a signature."""
+
+    before: Prediction
+    after: Prediction
+
+
+def before_and_after(
+    target: Target, measured: TargetMeasurements, models: Sequence[Model]
+) -> tuple[BeforeAfter, ...]:
+    """Predict models without a signature and with it; those without a number are left out.
+
+    Args:
+        target: of the signature.
+        measured: measurements of the signature, active or not, as engines take them.
+        models: to be predicted.
+    """
+    if not measured.graphs or not models:
+        return ()
+    before = predict(models, [target])
+    after = predict(models, [target], signatures={target.key: measured})
+    pairs = [BeforeAfter(*pair) for pair in zip(before, after, strict=True)]
+    return tuple(pair for pair in pairs if pair.after.latency_ms is not None)

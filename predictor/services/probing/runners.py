@@ -1,4 +1,4 @@
-"""The runner of a board over SSH; its library is loaded where a board is asked for."""
+"""Runners of this machine and of boards; the library of SSH is loaded where one is asked for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from predictor.core.errors import HostError
 from predictor.core.progress import ProgressCallback, no_progress
-from predictor.probing.measuring.interface import ProbeRunner
+from predictor.probing.measuring.interface import Command, ProbeRunner
+from predictor.probing.measuring.local import LocalRunner
 from predictor.store.database import store_path
 
 if TYPE_CHECKING:
     from predictor.probing.ssh.host_keys import HostKey
 
-__all__ = ["board_runner", "known_hosts_file"]
+__all__ = ["Command", "LocalRunner", "ProbeRunner", "board_runner", "known_hosts_file"]
 
 
 def known_hosts_file(store: Path | None = None) -> Path:

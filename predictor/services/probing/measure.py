@@ -1,0 +1,213 @@
+"""Measures sessions: what waits, then what is chosen by it, then what was inconclusive."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from predictor.core.progress import CancelToken
+from predictor.core.records import Target
+from predictor.devices.schema import device_from_object
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.choice import ADAPTIVE
+from predictor.probing.measuring.interface import (
+    Drift,
+    NetworkDone,
+    NetworkFailed,
+    ProbeEvent,
+    ProbeRunner,
+    RunStarted,
+)
+from predictor.probing.networks.known import load_known
+from predictor.probing.networks.pool import load_pool
+from predictor.probing.planning import PlannedProbe, PlanRequest, more_probes
+from predictor.probing.protocol import checked_network
+from predictor.probing.runner.medians import difference
+from predictor.services.probing.build import build_plan
+from predictor.services.probing.events import ProbesChosen, SessionEvent
+from predictor.services.probing.expectation import beliefs_of
+from predictor.services.probing.sessions import ProbeSession, ProbeSessions
+from predictor.services.signatures.own import measurements_of
+from predictor.store import probe_sessions as records
+
+_MOST_REPEATS: Final = 2  # of one network
+_LONGER: Final = 2.0  # what is repeated needs a third block, and a sentinel stands beside it
+
+
+def measure(
+    sessions: ProbeSessions,
+    session_id: str,
+    runner: ProbeRunner,
+    cancel: CancelToken | None = None,
+    source: str = "local",
+    asked: Sequence[OperatorGraph] = (),
+) -> Iterator[SessionEvent]:
+    """Measure what a session is still waiting for, and yield events as they come.
+
+    What an event tells of a network is on the disk when the event is yielded. A session that was
+    killed, paused or cancelled goes on with the network that it had begun. A live session chooses
+    further networks once the first are measured. What was inconclusive is measured again as long
+    as there is time left in the budget. When nothing is waiting any more and nothing is to come,
+    the session ends and its measurements become the active signature.
+
+    Args:
+        sessions: of the store.
+        session_id: of the session.
+        runner: of the machine that is measured.
+        cancel: ends the run within a second; the session can go on later.
+        source: what the runner is, for the provenance: local or ssh.
+        asked: what is to be predicted, for the adaptive selector; none for networks of the pool.
+
+    Raises:
+        InputError: there is no such session, it has ended, or the plan is wrong.
+        HostError: the machine or the store fails.
+        CancelledError: it was cancelled.
+    """
+    session = sessions.running(session_id)
+    medians_ms: tuple[float, ...] = ()  # of the sentinel in the rounds before
+    drift: Drift | None = None
+    repeats = Repeats(session.plan.budget_s)
+    try:
+        while True:
+            for event in _measure_waiting(sessions, session, runner, cancel, source):
+                repeats.take(event)
+                if not isinstance(event, Drift):
+                    yield event
+                    continue
+                together = (*medians_ms, *event.medians_ms)
+                drift = Drift(together, difference(together)) if medians_ms else event
+                sessions.note(session.id, drift=drift.drift)
+                yield drift
+            medians_ms = drift.medians_ms if drift else ()
+            chosen = _choose_more(sessions, sessions.get(session.id), asked)
+            again = () if chosen else repeats.due()
+            if again:
+                records.repeat(sessions.database, session.id, again)
+            if not (chosen or again):
+                break
+            yield ProbesChosen(chosen or again, again=bool(again))
+            session = sessions.get(session.id)
+    finally:
+        sessions.remove_folder(session.id)
+    sessions.finish(session.id)
+
+
+def _measure_waiting(
+    sessions: ProbeSessions,
+    session: ProbeSession,
+    runner: ProbeRunner,
+    cancel: CancelToken | None,
+    source: str,
+) -> Iterator[ProbeEvent]:
+    """Measure the waiting networks of a session, each stored before its event is yielded."""
+    names = session.waiting
+    if not names:
+        return
+    host: Mapping[str, Any] = {}
+    plan = build_plan(session.id, session.plan, names, sessions.folder(session.id), cancel)
+    for event in runner.run(plan, cancel):
+        if isinstance(event, RunStarted):
+            host = event.host
+        if _is_awaited(event, names):
+            _record(sessions, session, event, {"source": source, "host": dict(host)})
+            yield event
+
+
+def _is_awaited(event: ProbeEvent, names: Sequence[str]) -> bool:
+    """Return whether an event may be told: a board that was left alone tells of older networks."""
+    if isinstance(event, NetworkDone):
+        return event.name in names
+    return not isinstance(event, NetworkFailed) or event.sentinel or event.name in names
+
+
+def _record(
+    sessions: ProbeSessions, session: ProbeSession, event: ProbeEvent, origin: Mapping[str, Any]
+) -> None:
+    if isinstance(event, NetworkDone):
+        network = checked_network(event.document, session.plan.protocol, "the runner")
+        sessions.record(session, network, origin)
+    elif isinstance(event, NetworkFailed) and not event.sentinel:
+        sessions.record_failure(session.id, event.name, event.failure, event.reason)
+    elif isinstance(event, RunStarted):
+        sessions.note(session.id, host=dict(event.host))
+
+
+def _choose_more(
+    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph]
+) -> tuple[str, ...]:
+    """Add what a live session measures next; return its names, none once it is enough."""
+    if not session.plan.to_come:
+        return ()
+    chosen = _next_probes(sessions, session, asked)
+    if chosen:
+        sessions.extend(session, chosen)
+    return tuple(probe.network.name for probe in chosen)
+
+
+def _next_probes(
+    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph]
+) -> list[PlannedProbe]:
+    plan, live = session.plan, session.plan.live
+    assert live is not None, "there is something to come"  # noqa: S101
+    measurements = sessions.measurements(session.id)
+    # In the order of choice; NaN for networks that have no number.
+    latency_ms = {
+        probe.name: measurements[probe.measurement_id].value_ms
+        if probe.measurement_id
+        else math.nan
+        for probe in session.probes
+    }
+    request = PlanRequest(
+        Target(device_from_object(live.device, "the plan").device, session.configuration),
+        live.probes,
+        plan.selector,
+        plan.seed,
+        live.budget_s,
+        live=True,
+        within=live.within,
+    )
+    beliefs = None
+    if plan.selector == ADAPTIVE:
+        measured, _ = measurements_of(sessions.database, "", measurements.values())
+        beliefs = beliefs_of(request.target, asked, measured)
+    return more_probes(request, load_pool(), load_known().latency_ms, latency_ms, beliefs)
+
+
+class Repeats:
+    """Networks that one run of a session measures again, as they were inconclusive.
+
+    Args:
+        budget_s: how long the run may take; 0 repeats nothing.
+        clock: in seconds.
+    """
+
+    def __init__(self, budget_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._budget_s = budget_s
+        self._clock = clock
+        self._start_s = clock()
+        self._measured = 0
+        self._inconclusive: dict[str, bool] = {}
+        self._repeats: dict[str, int] = {}
+
+    def take(self, event: ProbeEvent) -> None:
+        """Take note of what an event tells of a network."""
+        if isinstance(event, NetworkDone):
+            self._measured += 1
+            self._inconclusive[event.name] = event.document.get("median_ms") is None
+
+    def due(self) -> tuple[str, ...]:
+        """Return what is measured again; nothing where all is well or no time is left."""
+        names = [
+            name
+            for name, inconclusive in self._inconclusive.items()
+            if inconclusive and self._repeats.get(name, 0) < _MOST_REPEATS
+        ]
+        spent_s = self._clock() - self._start_s
+        left_s = self._budget_s - spent_s
+        each_s = _LONGER * spent_s / max(1, self._measured)
+        affordable = int(left_s / each_s) if 0 < each_s <= left_s else 0
+        for name in names[:affordable]:
+            self._repeats[name] = self._repeats.get(name, 0) + 1
+        return tuple(names[:affordable])

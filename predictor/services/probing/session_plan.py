@@ -1,0 +1,160 @@
+"""The plan of a probe session as the store keeps it: all that a later run needs to go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from predictor.devices.schema import device_to_object
+from predictor.probing.measuring.interface import RunConfiguration
+from predictor.probing.planning import PlannedProbe, ProbePlan
+from predictor.probing.runner.settings import Settings
+
+_SCHEMA: Final = "ctm-session/1"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedNetwork:
+    """A network of a session.
+
+    Attributes:
+        name: unique in the session.
+        space: search space of its code.
+        code: what its file is built from.
+        fingerprint: of its operator graph.
+        expected_ms: its estimate; None where there is none.
+        reason: for choosing it, in words.
+    """
+
+    name: str
+    space: str
+    code: tuple[int, ...]
+    fingerprint: str
+    expected_ms: float | None
+    reason: str
+
+    @classmethod
+    def of(cls, probe: PlannedProbe) -> PlannedNetwork:
+        """Return the entry of a network that was chosen."""
+        chosen = probe.network
+        return cls(
+            chosen.name,
+            chosen.space,
+            chosen.code,
+            chosen.fingerprint,
+            probe.expected_ms,
+            probe.reason,
+        )
+
+    @classmethod
+    def parse(cls, entry: Mapping[str, Any]) -> PlannedNetwork:
+        """Read an entry of a stored plan."""
+        return cls(**{**entry, "code": tuple(entry["code"])})
+
+
+@dataclass(frozen=True, slots=True)
+class LiveChoice:
+    """What the networks that are still to come are chosen by.
+
+    Attributes:
+        probes: how many networks are measured altogether, at most.
+        budget_s: how long the session may take.
+        within: interval at which it ends, as a share; None for never.
+        device: of the target, as in a device file.
+    """
+
+    probes: int
+    budget_s: float
+    within: float | None
+    device: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """A plan as it is stored; the fields are in the order of the document.
+
+    Attributes:
+        selector: name of what chooses the networks.
+        seed: of what is random.
+        expected_s: how long measuring is expected to take.
+        budget_s: how long it may take; 0 in plans of earlier versions.
+        live: None where all networks were chosen before anything is measured.
+        settings: of the protocol, by name; plans of earlier versions lack ``LATER_SETTINGS``.
+        configuration: how networks are run.
+        probes: the networks that were chosen so far.
+        sentinel: measured between them.
+        kit: ``plan_sha256`` of the plan in a kit; None for a session without one.
+    """
+
+    selector: str
+    seed: int
+    expected_s: float
+    budget_s: float
+    live: LiveChoice | None
+    settings: Mapping[str, Any]
+    configuration: RunConfiguration
+    probes: tuple[PlannedNetwork, ...]
+    sentinel: PlannedNetwork
+    kit: Mapping[str, str] | None = None
+
+    @classmethod
+    def of(cls, plan: ProbePlan) -> SessionPlan:
+        """Return what is stored of a plan that was made now."""
+        live = None
+        if plan.to_come:
+            device = device_to_object(plan.target.device, {})
+            live = LiveChoice(len(plan.probes) + plan.to_come, plan.budget_s, plan.within, device)
+        return cls(
+            plan.selector,
+            plan.seed,
+            plan.expected_s,
+            plan.budget_s,
+            live,
+            asdict(plan.settings),
+            plan.configuration,
+            tuple(map(PlannedNetwork.of, plan.probes)),
+            PlannedNetwork.of(plan.sentinel),
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> SessionPlan:
+        """Read a stored plan."""
+        document = json.loads(text)
+        live, configuration = document.get("live"), document["configuration"]
+        return cls(
+            document["selector"],
+            document["seed"],
+            document["expected_s"],
+            document.get("budget_s", 0.0),
+            LiveChoice(**live) if live else None,
+            document["settings"],
+            RunConfiguration(**{**configuration, "affinity": tuple(configuration["affinity"])}),
+            tuple(map(PlannedNetwork.parse, document["probes"])),
+            PlannedNetwork.parse(document["sentinel"]),
+            document["kit"],
+        )
+
+    def to_json(self) -> str:
+        """Return the plan as the store keeps it."""
+        return json.dumps({"schema": _SCHEMA, **asdict(self)})
+
+    @property
+    def protocol(self) -> Settings:
+        """The settings as the runner takes them."""
+        return Settings(**self.settings)
+
+    @property
+    def to_come(self) -> int:
+        """How many networks are still to be chosen, at most."""
+        return 0 if self.live is None else max(0, self.live.probes - len(self.probes))
+
+    def grown(self, chosen: Iterable[PlannedProbe]) -> SessionPlan:
+        """Return the plan with further networks."""
+        return replace(self, probes=(*self.probes, *map(PlannedNetwork.of, chosen)))
+
+    def facts(self) -> dict[str, Any]:
+        """Return settings, configuration, selector and kit, as facts of a signature have them."""
+        document = asdict(self)
+        return {key: document[key] for key in ("settings", "configuration", "selector", "kit")}
