@@ -31,7 +31,7 @@ from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
 
 if TYPE_CHECKING:
-    from ctm_gui.presenters.probing import ProbingDesk
+    from ctm_gui.presenters.probing.presenter import ProbingPresenter
     from ctm_gui.views.report_dialog import ReportDialog
     from ctm_gui.wizard.window import ProbingWizard
 
@@ -63,7 +63,7 @@ class Application:
         self._store = store
         self._first_frame: FirstFrame | None = None
         self._later = Later(self.window.build_views, self.window)
-        self._probing: ProbingDesk | None = None
+        self._probing: ProbingPresenter | None = None
         self.wizard: ProbingWizard | None = None
         self.report: ReportDialog | None = None
         self._theme = LIGHT
@@ -124,10 +124,10 @@ class Application:
         """Show the probing wizard beside the window; it is built when it is first asked for."""
         if self.wizard is None:
             # Loaded since the first frame, see ctm_gui.later.
-            from ctm_gui.presenters.probing import ProbingDesk  # noqa: PLC0415
+            from ctm_gui.presenters.probing.presenter import ProbingPresenter  # noqa: PLC0415
             from ctm_gui.wizard.window import ProbingWizard  # noqa: PLC0415
 
-            self._probing = ProbingDesk(self._store, self.workspace)
+            self._probing = ProbingPresenter(self._store, self.workspace)
             self.wizard = ProbingWizard(self._probing, self.window)
             self.wizard.set_theme(self._theme)
         self.wizard.show()

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QDialog, QMainWindow, QWidget
 
 from ctm_gui.application import Application
 from ctm_gui.presenters.prediction_run import WhatIf
-from ctm_gui.presenters.probing_choice import Way
-from ctm_gui.presenters.probing_run import Phase
+from ctm_gui.presenters.probing.choice import Way
+from ctm_gui.presenters.probing.run import Phase
 from ctm_gui.tour.waiting import REPAINT_MS, SETTLE_MS, turn, wait
 from ctm_gui.views.compare_tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
 from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
@@ -233,11 +233,11 @@ def _probe_measure(app: Application, _: Path) -> None:
     wizard.plan_page.probes_box.setValue(1)
     wait(lambda: wizard.plan_page.planned is not None)
     wizard.next()
-    wait(lambda: wizard.desk.run.progress is not None)
+    wait(lambda: wizard.presenter.run.progress is not None)
 
 
 def _probe_result(app: Application, _: Path) -> None:
-    run = app.open_wizard().desk.run
+    run = app.open_wizard().presenter.run
     wait(lambda: run.phase is Phase.ENDED, limit_ms=5 * SETTLE_MS)
 
 
@@ -250,7 +250,7 @@ def _probe_kit(app: Application, folder: Path) -> None:
     wait(lambda: wizard.plan_page.planned is not None)
     planned = wizard.plan_page.planned
     if planned is not None:
-        wizard.desk.write_kit(planned.plan, str(folder / "kit.zip"))
+        wizard.presenter.write_kit(planned.plan, str(folder / "kit.zip"))
     wizard.show_page(RESULT)
     wait((folder / "kit.zip").is_file)
     turn(2 * REPAINT_MS)

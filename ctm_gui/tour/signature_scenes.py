@@ -65,12 +65,12 @@ def _tune(app: Application, _: Path) -> None:
 def _tuning(app: Application, _: Path) -> None:
     wizard = app.open_wizard()
     _dialog(wizard).start_button.click()
-    wait(lambda: wizard.desk.tuning.progress is not None)
+    wait(lambda: wizard.presenter.tuning.progress is not None)
 
 
 def _tuned(app: Application, _: Path) -> None:
     wizard = app.open_wizard()
-    wait(lambda: wizard.desk.tuning.found is not None, limit_ms=_TUNING_MS)
+    wait(lambda: wizard.presenter.tuning.found is not None, limit_ms=_TUNING_MS)
     _assessed(wizard)
 
 
@@ -78,7 +78,7 @@ def _several(app: Application, _: Path) -> None:
     """Leave a network out, so that there is one more signature, and compare it with another."""
     wizard = app.open_wizard()
     _dialog(wizard).close()
-    page, shelf = wizard.result_page, wizard.desk.shelf
+    page, shelf = wizard.result_page, wizard.presenter.shelf
     before = len(shelf.signatures)
     page.table.select_rows([0], 0)
     page.exclude_button.click()

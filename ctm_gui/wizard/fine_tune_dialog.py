@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QPushButton, QWidget
 
-from ctm_gui.presenters.fine_tuning import FineTuning, state_words
-from ctm_gui.presenters.probing_grids import tuning_grid
-from ctm_gui.presenters.probing_results import Result
+from ctm_gui.presenters.probing.fine_tuning import FineTuning, state_words
+from ctm_gui.presenters.probing.grids import tuning_grid
+from ctm_gui.presenters.probing.results import Result
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from predictor.core.wording import local_time
 

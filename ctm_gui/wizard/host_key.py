@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPushButton, QWidget
 
-from ctm_gui.presenters.probing_run import HostKeyQuestion
+from ctm_gui.presenters.probing.run import HostKeyQuestion
 from ctm_gui.wizard.parts import column, label
 from predictor.core.wording import shown
 

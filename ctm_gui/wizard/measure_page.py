@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSplitter, QWidget
 
-from ctm_gui.presenters.probing_grids import progress_grid
-from ctm_gui.presenters.probing_progress import RunProgress, duration
-from ctm_gui.presenters.probing_run import Phase, ProbeRun
+from ctm_gui.presenters.probing.grids import progress_grid
+from ctm_gui.presenters.probing.progress import RunProgress, duration
+from ctm_gui.presenters.probing.run import Phase, ProbeRun
 from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.parts import Table, column, label, show_words

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
-from ctm_gui.presenters.probing_grids import names_grid
-from ctm_gui.presenters.probing_import import ReadFile
+from ctm_gui.presenters.probing.grids import names_grid
+from ctm_gui.presenters.probing.imports import ReadFile
 from ctm_gui.wizard.parts import Table, column, label
 from predictor.core.text import plural
 from predictor.core.wording import shown

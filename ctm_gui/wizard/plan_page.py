@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSpinBox, QSplitter, QWidget
 
-from ctm_gui.presenters.probing_choice import TargetChoice, Way
-from ctm_gui.presenters.probing_grids import plan_grid
-from ctm_gui.presenters.probing_plan import (
+from ctm_gui.presenters.probing.choice import TargetChoice, Way
+from ctm_gui.presenters.probing.grids import plan_grid
+from ctm_gui.presenters.probing.plan import (
     SELECTORS,
     Planned,
     PlanWish,

@@ -7,7 +7,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from ctm_gui.presenters.probing_progress import SampleTrace
+from ctm_gui.presenters.probing.progress import SampleTrace
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.latency_items import ValueAxis
 from predictor.services.probing.plan import Coverage

@@ -13,11 +13,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.fine_tuning import FineTuning
-from ctm_gui.presenters.probing_grids import changes_grid, result_grid, signatures_grid
-from ctm_gui.presenters.probing_results import Result, ResultRow
-from ctm_gui.presenters.probing_shelf import SignatureShelf
-from ctm_gui.presenters.probing_wording import (
+from ctm_gui.presenters.probing.fine_tuning import FineTuning
+from ctm_gui.presenters.probing.grids import changes_grid, result_grid, signatures_grid
+from ctm_gui.presenters.probing.results import Result, ResultRow
+from ctm_gui.presenters.probing.shelf import SignatureShelf
+from ctm_gui.presenters.probing.wording import (
     fit_words,
     result_words,
     signature_facts,

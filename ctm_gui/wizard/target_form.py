@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.devices import DeviceEntry
-from ctm_gui.presenters.probing_choice import Source, TargetChoice, Way
+from ctm_gui.presenters.probing.choice import Source, TargetChoice, Way
 from predictor.core.records import RUNTIMES, Configuration, Device, Precision
 from predictor.core.wording import shown
 

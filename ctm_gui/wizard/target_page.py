@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QRadioButton, QWidget
 
-from ctm_gui.presenters.probing import ProbingDesk, resumed_choice
-from ctm_gui.presenters.probing_choice import TargetChoice, Unfinished, Way
-from ctm_gui.presenters.probing_grids import sessions_grid
+from ctm_gui.presenters.probing.choice import TargetChoice, Unfinished, Way
+from ctm_gui.presenters.probing.grids import sessions_grid
+from ctm_gui.presenters.probing.presenter import ProbingPresenter, resumed_choice
 from ctm_gui.wizard.parts import Table, column, label, show_words
 from ctm_gui.wizard.target_form import TargetForm
 
@@ -40,9 +40,9 @@ class TargetPage(QWidget):
     resumed = Signal(object, object)
     left = Signal(str)
 
-    def __init__(self, desk: ProbingDesk) -> None:
+    def __init__(self, presenter: ProbingPresenter) -> None:
         super().__init__()
-        self._desk = desk
+        self._presenter = presenter
         self._sessions: tuple[Unfinished, ...] = ()
         self.form = TargetForm()
         self.buttons = {way: QRadioButton(text) for way, (text, _) in _WAYS.items()}
@@ -67,7 +67,7 @@ class TargetPage(QWidget):
     @property
     def choice(self) -> TargetChoice:
         """What is chosen."""
-        return self.form.choice(self._desk.own_machine())
+        return self.form.choice(self._presenter.own_machine())
 
     @property
     def ready(self) -> bool:
@@ -119,8 +119,8 @@ class TargetPage(QWidget):
                 lambda checked, way=way: self.form.show_way(way) if checked else None
             )
         self.form.changed.connect(self._on_form)
-        self._desk.devices_changed.connect(self._show_devices)  # type: ignore[attr-defined]
-        self._desk.shelf.sessions_changed.connect(self._show_sessions)
+        self._presenter.devices_changed.connect(self._show_devices)  # type: ignore[attr-defined]
+        self._presenter.shelf.sessions_changed.connect(self._show_sessions)
         self.sessions.rows_selected.connect(lambda _rows, _current: self._show_state())
         self.sessions.row_activated.connect(lambda _: self._go_on())
         self.go_on_button.clicked.connect(self._go_on)
@@ -128,12 +128,12 @@ class TargetPage(QWidget):
         self._show_devices()
 
     def _show_devices(self) -> None:
-        self.form.show_devices(self._desk.devices)
+        self.form.show_devices(self._presenter.devices)
 
     def _show_sessions(self) -> None:
-        busy = self._desk.run.session_id if self._desk.run.active else ""
-        self._sessions = tuple(s for s in self._desk.shelf.sessions if s.session.id != busy)
-        self.sessions.show_grid(sessions_grid(self._sessions, self._desk.shelf.device_name))
+        busy = self._presenter.run.session_id if self._presenter.run.active else ""
+        self._sessions = tuple(s for s in self._presenter.shelf.sessions if s.session.id != busy)
+        self.sessions.show_grid(sessions_grid(self._sessions, self._presenter.shelf.device_name))
         self._unfinished.setVisible(bool(self._sessions))
         if self._sessions and self._current() is None:
             self.sessions.select_rows([0], 0)

@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.probing import ProbingDesk, resumed_choice
-from ctm_gui.presenters.probing_choice import Source, TargetChoice, Unfinished, Way
-from ctm_gui.presenters.probing_import import Imported, ReadFile
-from ctm_gui.presenters.probing_run import HostKeyQuestion, Phase
+from ctm_gui.presenters.probing.choice import Source, TargetChoice, Unfinished, Way
+from ctm_gui.presenters.probing.imports import Imported, ReadFile
+from ctm_gui.presenters.probing.presenter import ProbingPresenter, resumed_choice
+from ctm_gui.presenters.probing.run import HostKeyQuestion, Phase
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.turns import in_turns
 from ctm_gui.wizard.host_key import HostKeyDialog
@@ -61,15 +61,15 @@ class ProbingWizard(QDialog):
     ``built`` says that all pages are there.
 
     Args:
-        desk: plans, measures and keeps.
+        presenter: plans, measures and keeps.
         parent: the main window.
     """
 
     built = Signal()
 
-    def __init__(self, desk: ProbingDesk, parent: QWidget | None = None) -> None:
+    def __init__(self, presenter: ProbingPresenter, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.desk = desk
+        self.presenter = presenter
         self._choice = TargetChoice()
         self.setWindowTitle("Probe a Device")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
@@ -118,15 +118,15 @@ class ProbingWizard(QDialog):
     def back(self) -> None:
         """Go to the page before."""
         page = self.pages.currentIndex()
-        self.show_page(PLAN if page == MEASURE and self.desk.planner.planned else TARGET)
+        self.show_page(PLAN if page == MEASURE and self.presenter.planner.planned else TARGET)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Show what the store has now."""
         super().showEvent(event)
         if not self.is_built:
             return
-        self.desk.shelf.refresh()
-        if not self.desk.run.active and self.pages.currentIndex() == MEASURE:
+        self.presenter.shelf.refresh()
+        if not self.presenter.run.active and self.pages.currentIndex() == MEASURE:
             self.show_page(TARGET)
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -140,24 +140,24 @@ class ProbingWizard(QDialog):
         super().reject()
 
     def _leave(self) -> None:
-        self.desk.run.stop()
-        self.desk.planner.forget()
+        self.presenter.run.stop()
+        self.presenter.planner.forget()
 
     def _build(self) -> Iterator[None]:
         """Make the pages one by one: all at once would stall the window."""
-        self.target_page = TargetPage(self.desk)
+        self.target_page = TargetPage(self.presenter)
         yield from self._add(self.target_page, _scrolled)
         coverage = CoveragePlot()
         yield
-        self.plan_page = PlanPage(self.desk.planner, coverage)
+        self.plan_page = PlanPage(self.presenter.planner, coverage)
         yield from self._add(self.plan_page)
         self.names_page = NamesPage()
         yield from self._add(self.names_page)
         samples = SamplesPlot()
         yield
-        self.measure_page = MeasurePage(self.desk.run, samples)
+        self.measure_page = MeasurePage(self.presenter.run, samples)
         yield from self._add(self.measure_page)
-        self.result_page = ResultPage(self.desk.shelf, self.desk.tuning)
+        self.result_page = ResultPage(self.presenter.shelf, self.presenter.tuning)
         yield from self._add(self.result_page)
         self._connect()
         self.is_built = True
@@ -196,7 +196,7 @@ class ProbingWizard(QDialog):
         layout.addLayout(row)
 
     def _connect(self) -> None:
-        desk = self.desk
+        presenter = self.presenter
         self.pages.currentChanged.connect(lambda _: self._on_page())
         for page in (self.target_page, self.plan_page, self.names_page):
             page.changed.connect(self._show_buttons)
@@ -204,26 +204,26 @@ class ProbingWizard(QDialog):
         self.target_page.left.connect(self._end_session)
         self.measure_page.go_on_requested.connect(self._go_on)
         self.result_page.repeat_requested.connect(self._repeat)
-        desk.run.changed.connect(self._show_buttons)
-        desk.run.ended.connect(self._on_ended)
-        desk.run.host_key_asked.connect(self._ask_host_key)
-        desk.taking.read.connect(self._on_read)
-        desk.taking.imported.connect(self._on_imported)
-        desk.taking.changed.connect(self._show_buttons)
-        desk.taking.failed.connect(self._show_problem)
-        desk.shelf.failed.connect(self._show_problem)
-        desk.shelf.shown.connect(lambda _: self._show_buttons())
-        desk.shelf.sessions_changed.connect(self._show_buttons)
+        presenter.run.changed.connect(self._show_buttons)
+        presenter.run.ended.connect(self._on_ended)
+        presenter.run.host_key_asked.connect(self._ask_host_key)
+        presenter.taking.read.connect(self._on_read)
+        presenter.taking.imported.connect(self._on_imported)
+        presenter.taking.changed.connect(self._show_buttons)
+        presenter.taking.failed.connect(self._show_problem)
+        presenter.shelf.failed.connect(self._show_problem)
+        presenter.shelf.shown.connect(lambda _: self._show_buttons())
+        presenter.shelf.sessions_changed.connect(self._show_buttons)
         for keys, call in (
-            (QKeySequence.StandardKey.Undo, desk.undo_stack.undo),
-            (QKeySequence.StandardKey.Redo, desk.undo_stack.redo),
+            (QKeySequence.StandardKey.Undo, presenter.undo_stack.undo),
+            (QKeySequence.StandardKey.Redo, presenter.undo_stack.redo),
         ):
             QShortcut(keys, self, call)
 
     def _on_page(self) -> None:
         page = self.pages.currentIndex()
         if page == TARGET:
-            self.desk.shelf.refresh()
+            self.presenter.shelf.refresh()
         steps = _steps(self._choice)
         marked = [f"<b>{name}</b>" if step == page else name for step, name in steps]
         self.steps.setText("&nbsp; › &nbsp;".join(marked))
@@ -233,7 +233,7 @@ class ProbingWizard(QDialog):
         self._show_buttons()
 
     def _show_buttons(self) -> None:
-        page, run = self.pages.currentIndex(), self.desk.run
+        page, run = self.pages.currentIndex(), self.presenter.run
         kit = self._choice.way is Way.KIT
         text, ready = {
             TARGET: (_target_next(self.target_page.choice), self.target_page.ready),
@@ -243,21 +243,21 @@ class ProbingWizard(QDialog):
             RESULT: ("&Probe Another", True),
         }[page]
         self.next_button.setText(text)
-        self.next_button.setEnabled(ready and not self.desk.taking.busy)
+        self.next_button.setEnabled(ready and not self.presenter.taking.busy)
         self.back_button.setVisible(page != TARGET)
         self.back_button.setEnabled(not (page == MEASURE and run.active))
         self.stored_button.setVisible(page == TARGET)
-        self.stored_button.setEnabled(bool(self.desk.shelf.signatures))
+        self.stored_button.setEnabled(bool(self.presenter.shelf.signatures))
         self.close_button.setText("Stop and Close" if page == MEASURE and run.active else "Close")
 
     def _can_start(self) -> bool:
-        return self.plan_page.planned is not None and not self.desk.run.active
+        return self.plan_page.planned is not None and not self.presenter.run.active
 
     def _leave_target(self) -> None:
         self._choice = self.target_page.choice
         if self._choice.way is Way.IMPORT:
             self.problem.hide()
-            self.desk.taking.begin(self._choice, self.desk.models)
+            self.presenter.taking.begin(self._choice, self.presenter.models)
             return
         self.plan_page.open(self._choice)
         self.show_page(PLAN)
@@ -267,27 +267,27 @@ class ProbingWizard(QDialog):
         if planned is None:
             return
         if self._choice.way is not Way.KIT:
-            self.desk.start(planned.plan, self._choice)
+            self.presenter.start(planned.plan, self._choice)
             self.show_page(MEASURE)
             return
         name = f"kit-{planned.plan.target.device.id}.zip"
         path, _ = QFileDialog.getSaveFileName(self, "Write the kit", name, "Kits (*.zip)")
         if path:
-            self.desk.write_kit(planned.plan, path)
-            self.desk.planner.forget()
+            self.presenter.write_kit(planned.plan, path)
+            self.presenter.planner.forget()
             self.show_page(RESULT)
 
     def _take_names(self) -> None:
         read = self.names_page.read
         if read is not None:
-            models = self.desk.models
-            self.desk.taking.take(self._choice, read.file, models, self.names_page.meant)
+            models = self.presenter.models
+            self.presenter.taking.take(self._choice, read.file, models, self.names_page.meant)
 
     def _begin_again(self) -> None:
         self.show_page(TARGET)
 
     def _show_result(self) -> None:
-        self.desk.shelf.show_session(self.desk.run.session_id)
+        self.presenter.shelf.show_session(self.presenter.run.session_id)
         self.show_page(RESULT)
 
     def _show_stored(self) -> None:
@@ -296,26 +296,26 @@ class ProbingWizard(QDialog):
 
     def _resume(self, left: Unfinished, choice: TargetChoice) -> None:
         self._choice = choice
-        self.desk.run.go_on(left.session.id, choice)
+        self.presenter.run.go_on(left.session.id, choice)
         self.show_page(MEASURE)
 
     def _end_session(self, session_id: str) -> None:
-        self.desk.shelf.leave(session_id)
+        self.presenter.shelf.leave(session_id)
 
     def _go_on(self) -> None:
-        self.desk.run.go_on(self.desk.run.session_id, self._choice)
+        self.presenter.run.go_on(self.presenter.run.session_id, self._choice)
 
     def _repeat(self, session_id: str, way: Way | None, names: tuple[str, ...]) -> None:
         """Measure networks of a session again, as it was measured before."""
         choice = resumed_choice(self.target_page.choice, way)
-        if session_id == self.desk.run.session_id:
-            choice = self.desk.run.choice
+        if session_id == self.presenter.run.session_id:
+            choice = self.presenter.run.choice
         elif choice.way not in {Way.THIS, Way.SSH} or choice.problem:
             words = "Say on the first page how its machine is reached, with the address of a board."
             show_words(self.problem, words, "bad")
             return
         self._choice = choice
-        self.desk.run.go_on(session_id, choice, names)
+        self.presenter.run.go_on(session_id, choice, names)
         self.show_page(MEASURE)
 
     def _on_ended(self, _: str) -> None:
@@ -328,9 +328,9 @@ class ProbingWizard(QDialog):
 
     def _on_imported(self, imported: Imported) -> None:
         if imported.session_id:
-            self.desk.shelf.show_session(imported.session_id)
+            self.presenter.shelf.show_session(imported.session_id)
         else:
-            self.desk.shelf.show_signature(imported.signature_id)
+            self.presenter.shelf.show_signature(imported.signature_id)
         self.show_page(RESULT)
         show_words(self.problem, " ".join(imported.notes), "warn")
 

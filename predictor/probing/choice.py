@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from predictor.calibration.operators import Work
 from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
+from predictor.core.records import Target
+from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.dbsel import DBSel
@@ -35,40 +37,78 @@ BY_OPERATORS: Final = (INFORMATION, ADAPTIVE)
 ROUND: Final = 3
 """Networks that the adaptive selector has measured before it looks again."""
 
+DEFAULT_PROBES: Final = 12
+DEFAULT_BUDGET_S: Final = 300.0
+_REASONS: Final = {
+    "random": "drawn at random",
+    "dopt": "what is known least about after those before it",
+    INFORMATION: "tells most about all the others",
+}
+
 Choice = tuple[int, str]
 """A network's place in the pool, and why it was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choosing:
-    """What a choice is made from.
+class PlanRequest:
+    """What is asked of a plan.
 
     Attributes:
+        target: threads and batch resolved to counts.
+        probes: k, how many networks.
         selector: one of :data:`SELECTOR_NAMES`.
-        probes: k, how many networks are measured altogether.
         seed: of what is random.
+        budget_s: how long the session may take, even where every network needs a third block.
+        configuration: how networks are run.
+        live: whether some networks are measured before the others are chosen, where the selector
+            can make use of that. A kit is planned once.
+        within: with the adaptive selector: measure no more once the 80 % interval of a typical
+            network is no wider than this share to either side.
+    """
+
+    target: Target
+    probes: int = DEFAULT_PROBES
+    selector: str = "dbsel"
+    seed: int = 0
+    budget_s: float = DEFAULT_BUDGET_S
+    configuration: RunConfiguration = field(default_factory=RunConfiguration)
+    live: bool = False
+    within: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What an engine believes on a target before, or in the middle of, a session.
+
+    Attributes:
+        works: of the operators of each network of the pool.
+        asked: works of what is to be predicted; none for the pool.
+        belief: of what is to be predicted, what was measured so far taken into account; None
+            where nobody wants to stop by it.
+    """
+
+    works: Sequence[Work]
+    asked: Sequence[Work] = ()
+    belief: Belief | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """A choice among networks.
+
+    Attributes:
+        request: what is asked of the plan.
         pool: the N networks that may be measured.
         known_ms: float64 [N, D], what the networks take on known targets: DBSel's training
             latencies, the predicted ones of an engine where none are published.
-        live: whether some are measured before the others are chosen.
-        works: of the operators of each network, on the target: what its profile would tell. The
-            adaptive selector needs them, the information-optimal one goes by features without.
-        asked: works of what is to be predicted; none for the pool.
-        belief: of what is to be predicted, what was measured so far taken into account.
-        within: the adaptive selector ends when the 80 % interval of a typical network is no wider
-            than this share to either side; None for never.
+        beliefs: works of the N networks, which the adaptive selector needs; the
+            information-optimal one goes by features where there are none.
     """
 
-    selector: str
-    probes: int
-    seed: int
+    request: PlanRequest
     pool: Sequence[PoolNetwork]
     known_ms: NDArray[np.float64] | None = None
-    live: bool = False
-    works: Sequence[Work] = ()
-    asked: Sequence[Work] = ()
-    belief: Belief | None = None
-    within: float | None = None
+    beliefs: Beliefs | None = None
 
     def first(self) -> list[Choice]:
         """Return what is measured first: all of it, unless the choice is live.
@@ -76,76 +116,72 @@ class Choosing:
         Raises:
             InputError: there is no such selector, or it lacks what it needs.
         """
-        if self.selector == ADAPTIVE:
-            return self._telling((), min(ROUND, self.probes) if self.live else self.probes)
-        selector = SELECTORS.get(self.selector)
+        request = self.request
+        count = request.probes
+        if request.selector == ADAPTIVE:
+            return self._most_telling((), min(ROUND, count) if request.live else count)
+        selector = SELECTORS.get(request.selector)
         if selector is None:
             reason = f"give one of {', '.join(SELECTOR_NAMES)}"
-            raise InputError(f"selector {self.selector}", "there is none", reason)
-        if self.live and isinstance(selector, DBSel):
-            drawn = selector.first(len(self.pool), self.probes, live=True, seed=self.seed)
+            raise InputError(f"selector {request.selector}", "there is none", reason)
+        if request.live and isinstance(selector, DBSel):
+            drawn = selector.first(len(self.pool), count, live=True, seed=request.seed)
             if drawn:
                 why = "drawn at random, to see which known devices this one is like"
                 return [(row, why) for row in drawn]
-        if self.selector == INFORMATION and self.works:
-            return self._telling((), self.probes)
-        rows = selector.select(self._candidates(), self.probes, seed=self.seed).indices
+        if request.selector == INFORMATION and self.beliefs:
+            return self._most_telling((), count)
+        rows = selector.select(self._candidates(), count, seed=request.seed).indices
         return [(row, self._why(place)) for place, row in enumerate(rows)]
 
-    def more(self, told: Mapping[str, float]) -> list[Choice]:
+    def more(self, latency_ms: Mapping[str, float]) -> list[Choice]:
         """Return what is measured next in a live session; nothing once it is enough.
 
         Args:
-            told: latency in ms of every network of the session so far in the order of choice; NaN
-                for those that have none.
+            latency_ms: of every network of the session so far in the order of choice; NaN for
+                those that have none.
         """
-        if len(told) >= self.probes:
+        left = self.request.probes - len(latency_ms)
+        if left <= 0:
             return []
         places = {network.name: row for row, network in enumerate(self.pool)}
-        chosen = [places[name] for name in told if name in places]
-        if self.selector == ADAPTIVE:
-            if self._is_enough():
-                return []
-            return self._telling(chosen, min(ROUND, self.probes - len(told)))
-        selector = SELECTORS[self.selector]
+        chosen = [places[name] for name in latency_ms if name in places]
+        if self.request.selector == ADAPTIVE:
+            return [] if self._is_enough() else self._most_telling(chosen, min(ROUND, left))
+        selector = SELECTORS[self.request.selector]
         if not isinstance(selector, DBSel):
             return []
-        latency_ms = [told[self.pool[row].name] for row in chosen]
-        missing = self.probes - len(told)
-        found = selector.rest(self._candidates(), len(chosen) + missing, chosen, latency_ms)
-        rest = found.indices[len(chosen) :]
+        measured_ms = [latency_ms[self.pool[row].name] for row in chosen]
+        together = selector.rest(self._candidates(), len(chosen) + left, chosen, measured_ms)
+        rest = together.indices[len(chosen) :]
         return [(row, self._why(place)) for place, row in enumerate(rest, len(chosen))]
 
-    def _telling(self, chosen: Sequence[int], count: int) -> list[Choice]:
-        if not self.works:
+    def _most_telling(self, chosen: Sequence[int], count: int) -> list[Choice]:
+        if self.beliefs is None:
             raise InputError(
                 f"selector {ADAPTIVE}", "the engine gives no intervals", "choose another selector"
             )
-        rows = OperatorDesign(self.works, self.asked).most_telling(count, chosen)
-        return [(row, "its operators tell most about what is left") for row in rows]
+        design = OperatorDesign(self.beliefs.works, self.beliefs.asked)
+        why = "its operators tell most about what is left"
+        return [(row, why) for row in design.most_telling(count, chosen)]
 
     def _is_enough(self) -> bool:
-        if self.within is None or self.belief is None:
-            return False
-        return half_width(self.belief) <= self.within
+        within, belief = self.request.within, self.beliefs.belief if self.beliefs else None
+        return within is not None and belief is not None and half_width(belief) <= within
 
     def _candidates(self) -> Pool:
         return Pool(self.known_ms, graph_features(self.pool))
 
     def _why(self, place: int) -> str:
-        if self.selector == "random":
-            return "drawn at random"
-        if self.selector == "dopt":
-            return "what is known least about after those before it"
-        if self.selector == "iopt":
-            return "tells most about all the others"
+        if self.request.selector in _REASONS:
+            return _REASONS[self.request.selector]
         if place == 0:
             return "typical, and known devices differ on it"
-        if place + 1 > self.probes / 2:
+        if place + 1 > self.request.probes / 2:
             return "unlike those before it, and widens the range that they cover"
         return "unlike those before it on known devices"
 
 
 def half_width(asked: Belief) -> float:
-    """Return how far the 80 % interval of a typical network reaches above it, as a share."""
+    """Half width of the 80 % interval of a typical network above its P50, as a share."""
     return float(np.expm1(Z80 * np.median(asked.spread)))

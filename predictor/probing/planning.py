@@ -6,24 +6,28 @@ import math
 import random
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.operators import Work
 from predictor.core.errors import InputError
 from predictor.core.records import Target
-from predictor.probing.choice import ADAPTIVE, DBSEL, ROUND, Choosing
+from predictor.probing.choice import (
+    ADAPTIVE,
+    DBSEL,
+    DEFAULT_BUDGET_S,
+    ROUND,
+    Beliefs,
+    Choosing,
+    PlanRequest,
+)
 from predictor.probing.estimates import START_S, block_seconds, estimated_ms, expected_seconds
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
-from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.interface import Pool, check_budget
 
-DEFAULT_PROBES = 12
-DEFAULT_BUDGET_S = 300.0
 SENTINEL = "fbnet-cifar100-00"
 """Measured first, in the middle and last; small, so that it costs little on a slow device."""
 
@@ -73,49 +77,6 @@ class ProbePlan:
     within: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """What is asked of a plan.
-
-    Attributes:
-        target: threads and batch resolved to counts.
-        probes: k, how many networks.
-        selector: one of ``choice.SELECTOR_NAMES``.
-        seed: of what is random.
-        budget_s: how long the session may take, even where every network needs a third block.
-        configuration: how networks are run.
-        live: whether some networks are measured before the others are chosen, where the selector
-            can make use of that. A kit is planned once.
-        within: with the adaptive selector: measure no more once the 80 % interval of a typical
-            network is no wider than this share to either side.
-    """
-
-    target: Target
-    probes: int = DEFAULT_PROBES
-    selector: str = "dbsel"
-    seed: int = 0
-    budget_s: float = DEFAULT_BUDGET_S
-    configuration: RunConfiguration = field(default_factory=RunConfiguration)
-    live: bool = False
-    within: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Beliefs:
-    """What an engine believes on a target before, or in the middle of, a session.
-
-    Attributes:
-        works: of the operators of each network of the pool.
-        asked: works of what is to be predicted; none for the pool.
-        belief: of what is to be predicted, what was measured so far taken into account; None
-            where nobody wants to stop by it.
-    """
-
-    works: Sequence[Work]
-    asked: Sequence[Work] = ()
-    belief: Belief | None = None
-
-
 def make_plan(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
@@ -139,10 +100,10 @@ def make_plan(
     settings = _settings_within(request)
     expected = estimated_ms(pool, [request.target])[:, 0]
     affordable = _affordable(expected, request, settings)
-    chosen = _choosing(request, pool, affordable, known_ms, beliefs)
+    choosing = _choosing(request, pool, affordable, known_ms, beliefs)
     probes = [
         PlannedProbe(pool[affordable[row]], why, _number(expected[affordable[row]]))
-        for row, why in chosen.first()
+        for row, why in choosing.first()
     ]
     # Shuffled, so that a drift of the machine does not look like a property of the networks.
     random.Random(request.seed).shuffle(probes)  # noqa: S311  # no secret
@@ -170,7 +131,7 @@ def more_probes(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
     known_ms: NDArray[np.float64] | None,
-    told: Mapping[str, float],
+    latency_ms: Mapping[str, float],
     beliefs: Beliefs | None = None,
 ) -> list[PlannedProbe]:
     """Choose what a live session measures next; nothing once it is enough.
@@ -179,13 +140,13 @@ def more_probes(
         request: what was asked for.
         pool: the networks to choose from.
         known_ms: as :func:`make_plan` takes it.
-        told: latency in ms of every network of the session so far; NaN for those without.
+        latency_ms: of every network of the session so far; NaN for those without.
         beliefs: on the target, what was measured so far taken into account.
     """
     expected = estimated_ms(pool, [request.target])[:, 0]
     fitting = set(_affordable(expected, request, _settings_within(request)))
-    rows = [i for i, network in enumerate(pool) if i in fitting or network.name in told]
-    chosen = _choosing(request, pool, rows, known_ms, beliefs).more(told)
+    rows = [i for i, network in enumerate(pool) if i in fitting or network.name in latency_ms]
+    chosen = _choosing(request, pool, rows, known_ms, beliefs).more(latency_ms)
     return [PlannedProbe(pool[rows[i]], why, _number(expected[rows[i]])) for i, why in chosen]
 
 
@@ -198,16 +159,10 @@ def _choosing(
 ) -> Choosing:
     """Return what a choice among some networks of the pool is made from."""
     return Choosing(
-        request.selector,
-        request.probes,
-        request.seed,
+        request,
         [pool[row] for row in rows],
         None if known_ms is None else known_ms[list(rows)],
-        request.live,
-        [beliefs.works[row] for row in rows] if beliefs else (),
-        beliefs.asked if beliefs else (),
-        beliefs.belief if beliefs else None,
-        request.within,
+        beliefs and replace(beliefs, works=[beliefs.works[row] for row in rows]),
     )
 
 

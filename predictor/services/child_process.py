@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import IO, Any
 
-from predictor.core.errors import HostError
+from predictor.core.errors import HostError, error_from_dict
+from predictor.core.progress import CancelToken
 from predictor.core.text import shortened
 
 _log = logging.getLogger(__name__)
 
 _KINDS = frozenset({"progress", "result", "error"})
 _LONGEST_LINE_BYTES = 2**28
+_POLL_S = 0.05  # how late a cancel is noticed
 _END_S = 5.0  # how long a child that has closed its output may take to end
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +35,8 @@ class ChildProcess:
 
     Args:
         command: its command line.
-        what: what it is, for errors.
+        subject: what it is, for errors.
+        remedy: what to do where it fails.
 
     Attributes:
         answers: each answer ``{"id", "kind", "payload"}``, and None when the child has ended.
@@ -41,7 +46,13 @@ class ChildProcess:
         HostError: the command cannot be run.
     """
 
-    def __init__(self, command: Sequence[str], what: str = "the reader of model files") -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        subject: str = "the reader of model files",
+        remedy: str = "try again",
+    ) -> None:
+        self.subject, self.remedy = subject, remedy
         self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
         self.ready = False
         self._last_words = ""
@@ -58,7 +69,7 @@ class ChildProcess:
             )
         except OSError as error:
             raise HostError(
-                what,
+                subject,
                 f"it cannot be started: {error.strerror}",
                 "install the program again",
             ) from error
@@ -147,6 +158,49 @@ class ChildProcess:
                 text = shortened(line.decode("utf-8", "replace").rstrip(), 500)
                 self._last_words = text or self._last_words
                 _log.info("a child reported: %s", text)
+
+
+def result_of(
+    child: ChildProcess,
+    request: Mapping[str, object],
+    cancel: CancelToken | None = None,
+    on_progress: Callable[[dict[str, Any]], object] = lambda _: None,
+    limit_s: float = math.inf,
+) -> dict[str, Any]:
+    """Send a child its one request and return the payload of the result; the child is ended.
+
+    Args:
+        child: that was started for the request.
+        request: as JSON.
+        cancel: ends the child within a tenth of a second.
+        on_progress: given the payload of each progress.
+        limit_s: the result may take so long.
+
+    Raises:
+        HostError: the child ends without a result or takes too long.
+        CancelledError: it was cancelled.
+        CtmError: what the child answers with.
+    """
+    token, begin_s = cancel or CancelToken(), time.monotonic()
+    try:
+        child.send(request)
+        while time.monotonic() - begin_s < limit_s:
+            token.check()
+            try:
+                answer = child.answers.get(timeout=_POLL_S)
+            except Empty:
+                continue
+            if answer is None:
+                raise HostError(child.subject, child.describe_end(), child.remedy)
+            payload: dict[str, Any] = answer["payload"]
+            if answer["kind"] == "result":
+                return payload
+            if answer["kind"] == "error":
+                raise error_from_dict(payload)
+            on_progress(payload)
+        raise HostError(child.subject, f"it took over {limit_s:.0f} s", child.remedy)
+    finally:
+        child.kill()
 
 
 def parse_answer(line: bytes) -> dict[str, Any] | None:

@@ -34,12 +34,12 @@ WINDOW = """
 import sys
 from pathlib import Path
 from ctm_gui.application import Application
-from ctm_gui.presenters.probing_choice import TargetChoice, Way
+from ctm_gui.presenters.probing.choice import TargetChoice, Way
 
 store, session = Path(sys.argv[1]), sys.argv[2]
 app = Application(store, store.with_suffix(".ini"))
 app.start()
-run = app.open_wizard().desk.run
+run = app.open_wizard().presenter.run
 
 def tell():
     rows = run.progress.rows if run.progress else []

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
-from ctm_gui.presenters.probing import ProbingDesk
+from ctm_gui.presenters.probing.presenter import ProbingPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.theme import LIGHT, apply_theme
@@ -125,14 +125,14 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(workspace: Workspace, store: Path) -> Iterator[ProbingDesk]:
-    desk = ProbingDesk(store, workspace)
+def desk(workspace: Workspace, store: Path) -> Iterator[ProbingPresenter]:
+    desk = ProbingPresenter(store, workspace)
     yield desk
     desk.close()
 
 
 @pytest.fixture
-def make_wizard(qtbot: QtBot, desk: ProbingDesk) -> Iterator[Callable[[], ProbingWizard]]:
+def make_wizard(qtbot: QtBot, desk: ProbingPresenter) -> Iterator[Callable[[], ProbingWizard]]:
     """Open a wizard; it is deleted here and not whenever garbage is collected, on any thread."""
     made: list[ProbingWizard] = []
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtWidgets import QApplication, QDialog, QInputDialog
 
-from ctm_gui.presenters.probing_choice import Way
-from ctm_gui.presenters.probing_results import ResultRow
-from ctm_gui.presenters.probing_run import HostKeyQuestion
+from ctm_gui.presenters.probing.choice import Way
+from ctm_gui.presenters.probing.results import ResultRow
+from ctm_gui.presenters.probing.run import HostKeyQuestion
 from ctm_gui.presenters.report import ReportDesk
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme

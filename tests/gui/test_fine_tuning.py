@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.presenters import fine_tuning
-from ctm_gui.presenters.fine_tuning import state_words
-from ctm_gui.presenters.probing import ProbingDesk
+from ctm_gui.presenters.probing.fine_tuning import state_words
+from ctm_gui.presenters.probing.presenter import ProbingPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
@@ -90,20 +90,20 @@ def test_the_dialog_is_named_in_order_and_readable(
 
 def test_what_came_of_it_is_told_and_the_better_is_kept(
     show: Callable[[list[float]], ProbingWizard],
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     qtbot: QtBot,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wizard = show(LATENCIES_MS)
     dialog = dialog_of(wizard, qtbot)
     said: list[str] = []
-    desk.tuning.changed.connect(lambda: said.append(state_words(desk.tuning)))
+    presenter.tuning.changed.connect(lambda: said.append(state_words(presenter.tuning)))
 
     click(qtbot, dialog.start_button)
     assert dialog.close_button.text() == "Cancel"
-    qtbot.waitUntil(lambda: not desk.tuning.active, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not presenter.tuning.active, timeout=WAIT_MS)
 
-    found = desk.tuning.found
+    found = presenter.tuning.found
     assert found is not None
     assert said[0] == "Loading torch…"
     # Each of the four where the window has a processor in time; it gets the last news at least.
@@ -114,16 +114,16 @@ def test_what_came_of_it_is_told_and_the_better_is_kept(
     click(qtbot, dialog.close_button)
     if found.film_is_better:
         qtbot.waitUntil(lambda: adapted(wizard) == [TUNED, SHIPPED], timeout=WAIT_MS)
-        desk.undo_stack.undo()
+        presenter.undo_stack.undo()
         qtbot.waitUntil(lambda: adapted(wizard) == [SHIPPED], timeout=WAIT_MS)
 
     # Which way is better is the network's own affair; the window knows what to do about both.
     other = replace(found, by_posterior=found.by_film, by_film=found.by_posterior)
     better, worse = (found, other) if found.film_is_better else (other, found)
     finds(worse, monkeypatch)
-    not_kept(wizard, desk, qtbot)
+    not_kept(wizard, presenter, qtbot)
     finds(better, monkeypatch)
-    kept_and_undone(wizard, desk, qtbot)
+    kept_and_undone(wizard, presenter, qtbot)
 
 
 def finds(found: Adaptations, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,38 +131,38 @@ def finds(found: Adaptations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fine_tuning, "_adaptations", lambda *_: found)
 
 
-def fine_tuned(wizard: ProbingWizard, desk: ProbingDesk, qtbot: QtBot) -> FineTuneDialog:
+def fine_tuned(wizard: ProbingWizard, presenter: ProbingPresenter, qtbot: QtBot) -> FineTuneDialog:
     dialog = dialog_of(wizard, qtbot)
     click(qtbot, dialog.start_button)
-    qtbot.waitUntil(lambda: not desk.tuning.active, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not presenter.tuning.active, timeout=WAIT_MS)
     assert not dialog.start_button.isVisible()
     return dialog
 
 
-def not_kept(wizard: ProbingWizard, desk: ProbingDesk, qtbot: QtBot) -> None:
-    before = desk.undo_stack.count(), desk.undo_stack.index()
-    dialog = fine_tuned(wizard, desk, qtbot)
+def not_kept(wizard: ProbingWizard, presenter: ProbingPresenter, qtbot: QtBot) -> None:
+    before = presenter.undo_stack.count(), presenter.undo_stack.index()
+    dialog = fine_tuned(wizard, presenter, qtbot)
     assert dialog.state.text().startswith("Not kept, as it is no better: ")
     assert dialog.state.text().endswith("Nothing was changed.")
-    assert (desk.undo_stack.count(), desk.undo_stack.index()) == before
+    assert (presenter.undo_stack.count(), presenter.undo_stack.index()) == before
     assert adapted(wizard) == [SHIPPED]
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
 
 
-def kept_and_undone(wizard: ProbingWizard, desk: ProbingDesk, qtbot: QtBot) -> None:
+def kept_and_undone(wizard: ProbingWizard, presenter: ProbingPresenter, qtbot: QtBot) -> None:
     page = wizard.result_page
-    dialog = fine_tuned(wizard, desk, qtbot)
+    dialog = fine_tuned(wizard, presenter, qtbot)
     assert dialog.state.text().startswith("Kept: each network predicted from the others")
     qtbot.waitUntil(lambda: adapted(wizard) == [TUNED, SHIPPED], timeout=WAIT_MS)
     assert "FiLM of the network fine-tuned to it" in page.words.text()
     assert not page.tune_button.isEnabled()
     assert "fine-tuned already" in page.tune_button.toolTip()
-    assert desk.undo_stack.undoText().startswith("Fine-Tune to ")
+    assert presenter.undo_stack.undoText().startswith("Fine-Tune to ")
     click(qtbot, dialog.close_button)
-    desk.undo_stack.undo()
+    presenter.undo_stack.undo()
     qtbot.waitUntil(lambda: adapted(wizard) == [SHIPPED], timeout=WAIT_MS)
     assert page.tune_button.isEnabled()
-    desk.undo_stack.redo()
+    presenter.undo_stack.redo()
     qtbot.waitUntil(lambda: adapted(wizard) == [TUNED, SHIPPED], timeout=WAIT_MS)
     page.signatures.select_rows([1], 1)
     qtbot.waitUntil(page.tune_button.isEnabled, timeout=WAIT_MS)
@@ -170,7 +170,10 @@ def kept_and_undone(wizard: ProbingWizard, desk: ProbingDesk, qtbot: QtBot) -> N
 
 
 def test_a_cancel_ends_the_child_and_changes_nothing(
-    show: Callable[[list[float]], ProbingWizard], desk: ProbingDesk, store: Path, qtbot: QtBot
+    show: Callable[[list[float]], ProbingWizard],
+    presenter: ProbingPresenter,
+    store: Path,
+    qtbot: QtBot,
 ) -> None:
     dialog = dialog_of(show(LATENCIES_MS), qtbot)
 
@@ -182,19 +185,19 @@ def test_a_cancel_ends_the_child_and_changes_nothing(
         qtbot.waitUntil(lambda: bool(children_that_tune()), timeout=WAIT_MS)
         (child,) = children_that_tune()
         stop()
-        assert not desk.tuning.active
-        assert state_words(desk.tuning) == "Cancelled. Nothing was changed."
+        assert not presenter.tuning.active
+        assert state_words(presenter.tuning) == "Cancelled. Nothing was changed."
         psutil.wait_procs([child], timeout=WAIT_MS / 1000)
         assert not child.is_running()
 
-    assert desk.undo_stack.count() == 0
+    assert presenter.undo_stack.count() == 0
     with open_probing(store) as probing:
         assert len(probing.signatures.every()) == 1
 
 
 def test_why_it_is_not_offered_is_said(
     show: Callable[[list[float]], ProbingWizard],
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     qtbot: QtBot,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -208,7 +211,7 @@ def test_why_it_is_not_offered_is_said(
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "torch" else find(name)
     )
-    desk.shelf.sessions_changed.emit()
+    presenter.shelf.sessions_changed.emit()
     assert page.tune_button.toolTip() == (
         "Torch is not installed: install CloserToMe by pip with its train extra, closertome[train]"
     )

@@ -13,10 +13,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.presenters.probing import ProbingDesk
-from ctm_gui.presenters.probing_choice import Way
-from ctm_gui.presenters.probing_plan import SELECTORS, Planned
-from ctm_gui.presenters.probing_run import HostKeyQuestion, Phase
+from ctm_gui.presenters.probing.choice import Way
+from ctm_gui.presenters.probing.plan import SELECTORS, Planned
+from ctm_gui.presenters.probing.presenter import ProbingPresenter
+from ctm_gui.presenters.probing.run import HostKeyQuestion, Phase
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.main_window import MainWindow
@@ -116,7 +116,7 @@ def on_store(store: Path, ask: Callable[[Probing], object]) -> object:
 
 def test_from_a_device_to_its_signature_and_back(
     wizard: ProbingWizard,
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     store: Path,
     qtbot: QtBot,
     quick_plan: Callable[[int], ProbePlan],
@@ -133,8 +133,8 @@ def test_from_a_device_to_its_signature_and_back(
 
     # The protocol itself takes its time; what is tested here is the way through the window.
     quick = quick_plan(2)
-    desk.planner.planned = Planned(quick, coverage(quick))
-    desk.planner.changed.emit()
+    presenter.planner.planned = Planned(quick, coverage(quick))
+    presenter.planner.changed.emit()
     click(qtbot, wizard.next_button)
     assert wizard.pages.currentIndex() == MEASURE
     assert not wizard.back_button.isEnabled()
@@ -185,17 +185,17 @@ def test_an_unfinished_session_is_listed_and_goes_on(
 
 def test_a_stopped_session_can_end_with_what_it_has(
     wizard: ProbingWizard,
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     store: Path,
     qtbot: QtBot,
     long_plan: ProbePlan,
 ) -> None:
-    desk.start(long_plan, wizard.target_page.choice)
+    presenter.start(long_plan, wizard.target_page.choice)
     wizard.show_page(MEASURE)
     page = wizard.measure_page
-    qtbot.waitUntil(lambda: desk.run.progress is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: presenter.run.progress is not None, timeout=WAIT_MS)
     click(qtbot, page.stop_button)
-    qtbot.waitUntil(lambda: desk.run.phase is Phase.STOPPED, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: presenter.run.phase is Phase.STOPPED, timeout=WAIT_MS)
     assert "the session can go on" in page.state.text()
     assert not page.stop_button.isVisible()
     assert page.go_on_button.isVisible()
@@ -210,16 +210,16 @@ def test_a_stopped_session_can_end_with_what_it_has(
 
 def test_closing_the_window_stops_measuring_and_keeps_the_session(
     wizard: ProbingWizard,
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     store: Path,
     qtbot: QtBot,
     long_plan: ProbePlan,
 ) -> None:
-    desk.start(long_plan, wizard.target_page.choice)
+    presenter.start(long_plan, wizard.target_page.choice)
     wizard.show_page(MEASURE)
-    qtbot.waitUntil(lambda: desk.run.progress is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: presenter.run.progress is not None, timeout=WAIT_MS)
     qtbot.keyClick(wizard, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: desk.run.phase is Phase.STOPPED, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: presenter.run.phase is Phase.STOPPED, timeout=WAIT_MS)
     wizard.show()
     assert wizard.pages.currentIndex() == TARGET
     qtbot.waitUntil(wizard.target_page.go_on_button.isVisible, timeout=WAIT_MS)
@@ -264,7 +264,7 @@ def test_a_wrong_line_is_told_and_nothing_is_lost(wizard: ProbingWizard, qtbot: 
 
 def test_a_kit_is_written_and_its_session_waits(
     wizard: ProbingWizard,
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     qtbot: QtBot,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -276,9 +276,9 @@ def test_a_kit_is_written_and_its_session_waits(
     wizard.target_page.form.device_box.choose("rpi5")
     click(qtbot, wizard.next_button)
     quick = quick_plan(1)
-    desk.planner.forget()  # a plan of twelve networks takes its time
-    desk.planner.planned = Planned(quick, coverage(quick))
-    desk.planner.changed.emit()
+    presenter.planner.forget()  # a plan of twelve networks takes its time
+    presenter.planner.planned = Planned(quick, coverage(quick))
+    presenter.planner.changed.emit()
     assert wizard.next_button.text() == "Write &Kit…"
     click(qtbot, wizard.next_button)
     qtbot.waitUntil(
@@ -294,7 +294,7 @@ def test_a_kit_is_written_and_its_session_waits(
 
 def test_signatures_of_a_target_are_compared_and_one_is_activated(
     wizard: ProbingWizard,
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     qtbot: QtBot,
 ) -> None:
     network = candidates()[0]
@@ -323,7 +323,7 @@ def test_signatures_of_a_target_are_compared_and_one_is_activated(
 
 def test_a_network_is_excluded_with_a_reason_and_predictions_follow_the_signature(
     wizard: ProbingWizard,
-    desk: ProbingDesk,
+    presenter: ProbingPresenter,
     store: Path,
     workspace: Workspace,
     settle: Callable[[Workspace], None],
@@ -335,7 +335,7 @@ def test_a_network_is_excluded_with_a_reason_and_predictions_follow_the_signatur
     qtbot.waitUntil(lambda: bool(workspace.comparison.rows), timeout=WAIT_MS)
     before = workspace.comparison.rows[0].prediction
     signed(store, before.device_id, before.configuration, [50.0, 60.0, 70.0])
-    desk.shelf.refresh()
+    presenter.shelf.refresh()
 
     def changed() -> bool:
         now = workspace.comparison.rows[0].prediction
@@ -375,11 +375,15 @@ def verdicts(page: ResultPage) -> list[str]:
 
 
 def test_what_was_excluded_is_included_again_by_a_button_and_by_undo(
-    wizard: ProbingWizard, desk: ProbingDesk, store: Path, workspace: Workspace, qtbot: QtBot
+    wizard: ProbingWizard,
+    presenter: ProbingPresenter,
+    store: Path,
+    workspace: Workspace,
+    qtbot: QtBot,
 ) -> None:
     target = probe_target(workspace.library.entries[0].device, 1)
     signed(store, target.device.id, target.configuration, [50.0, 60.0, 70.0])
-    desk.shelf.refresh()
+    presenter.shelf.refresh()
     page = wizard.result_page
     qtbot.waitUntil(wizard.stored_button.isEnabled, timeout=WAIT_MS)
     click(qtbot, wizard.stored_button)
@@ -407,7 +411,7 @@ def test_what_was_excluded_is_included_again_by_a_button_and_by_undo(
         qtbot.waitUntil(lambda a=active: cells(page.signatures, 4) == a, timeout=WAIT_MS)
         assert verdicts(page) == rows
     assert told not in page.facts.text()
-    desk.undo_stack.redo()
+    presenter.undo_stack.redo()
     qtbot.waitUntil(lambda: verdicts(page) == left_out, timeout=WAIT_MS)
     assert cells(page.signatures, 4) == ["active", ""]
     with open_probing(store) as probing:
@@ -469,10 +473,10 @@ def test_another_device_never_stands_for_this_machine_unasked(wizard: ProbingWiz
 
 @pytest.mark.parametrize("trusted", [True, False], ids=["trust", "escape"])
 def test_a_host_key_is_trusted_by_a_click_alone(
-    wizard: ProbingWizard, desk: ProbingDesk, qtbot: QtBot, trusted: bool
+    wizard: ProbingWizard, presenter: ProbingPresenter, qtbot: QtBot, trusted: bool
 ) -> None:
     question = HostKeyQuestion("board", 2222, "ssh-ed25519", "SHA256:abcdef")
-    desk.run.host_key_asked.emit(question)
+    presenter.run.host_key_asked.emit(question)
     (dialog,) = wizard.findChildren(HostKeyDialog)
     qtbot.waitUntil(dialog.isVisible)
     assert dialog.fingerprint.text() == "SHA256:abcdef"

@@ -13,9 +13,9 @@ from predictor.core.wording import percent
 from predictor.cost.engine import Engine, OperatorTimes, PredictionTable, TargetMeasurements
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.choice import Beliefs
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.planning import Beliefs
 from predictor.probing.selection.belief import Belief, Floats
 from predictor.services.prediction.engines import open_engine
 from predictor.services.signatures.own import LEAST_NOISE

@@ -11,7 +11,7 @@ from predictor.core.progress import CancelToken
 from predictor.core.records import Target
 from predictor.devices.schema import device_from_object
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.choice import ADAPTIVE
+from predictor.probing.choice import ADAPTIVE, PlanRequest
 from predictor.probing.measuring.interface import (
     Drift,
     NetworkDone,
@@ -22,7 +22,7 @@ from predictor.probing.measuring.interface import (
 )
 from predictor.probing.networks.known import load_known
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.planning import PlannedProbe, PlanRequest, more_probes
+from predictor.probing.planning import PlannedProbe, more_probes
 from predictor.probing.protocol import checked_network
 from predictor.probing.runner.medians import difference
 from predictor.services.probing.build import build_plan

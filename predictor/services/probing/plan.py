@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from predictor.core.records import Configuration, Device, Target
 from predictor.cost.cores import threads_in_use
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, DBSEL, SELECTOR_NAMES
+from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, DBSEL, SELECTOR_NAMES, PlanRequest
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.known import load_known
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.planning import PlannedProbe, PlanRequest, ProbePlan, make_plan
+from predictor.probing.planning import PlannedProbe, ProbePlan, make_plan
 from predictor.services.probing.expectation import beliefs_of
 
 __all__ = [

@@ -8,19 +8,18 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty
 from typing import Any, Final
 
 import numpy as np
 
-from predictor.core.errors import HostError, InputError
-from predictor.core.progress import CancelToken, Progress, ProgressCallback
+from predictor.core.errors import InputError
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Target
 from predictor.core.text import plural
 from predictor.cost.engine import TargetMeasurements
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.engine.closertome import CloserToMeEngine
-from predictor.services.child_process import ChildProcess
+from predictor.services.child_process import ChildProcess, result_of
 from predictor.services.prediction.engines import open_engine
 from predictor.services.signatures.assessment import LeftOut, left_out
 
@@ -35,7 +34,6 @@ __all__ = [
 ]
 
 _SUBJECT: Final = "FiLM fine-tuning"
-_POLL_S: Final = 0.05  # how late a cancel is noticed
 _LEAST: Final = 3  # networks: what is fitted to fewer is told by them alone
 _MODULE: Final = "predictor.network.film_tuning.child"
 
@@ -69,7 +67,7 @@ def adaptations(
     target: Target,
     measured: TargetMeasurements,
     measurements: Sequence[Measurement],
-    progress: ProgressCallback | None = None,
+    progress: ProgressCallback = no_progress,
     cancel: CancelToken | None = None,
 ) -> Adaptations:
     """Fine-tune FiLM to a signature, and predict each of its networks from the others both ways.
@@ -115,7 +113,7 @@ def obstacle(networks: int) -> InputError | None:
 def fine_tune(
     target: Target,
     measured: TargetMeasurements,
-    progress: ProgressCallback | None = None,
+    progress: ProgressCallback = no_progress,
     cancel: CancelToken | None = None,
 ) -> FilmTuning:
     """Fit FiLM to what was measured on a target, and to all but one of it in turn.
@@ -146,7 +144,7 @@ def fine_tune(
             "latency_ms": measured.latency_ms.tolist(),
             "inputs": str(inputs),
         }
-        fitted = _fitted(request, progress, cancel or CancelToken())
+        fitted = _fitted(request, progress, cancel)
     whole, *apart = [FilmBiases.from_json(each) for each in fitted]
     return FilmTuning(engine.network, whole, dict(zip(graphs, apart, strict=True)))
 
@@ -161,23 +159,12 @@ def _tunable(measured: TargetMeasurements) -> CloserToMeEngine:
 
 
 def _fitted(
-    request: dict[str, object], progress: ProgressCallback | None, cancel: CancelToken
+    request: dict[str, object], progress: ProgressCallback, cancel: CancelToken | None
 ) -> Sequence[dict[str, Any]]:
-    child = ChildProcess([sys.executable, "-P", "-X", "utf8", "-m", _MODULE], _SUBJECT)
-    try:
-        child.send(request)
-        while True:
-            cancel.check()
-            try:
-                answer = child.answers.get(timeout=_POLL_S)
-            except Empty:
-                continue
-            if answer is None:
-                raise HostError(_SUBJECT, child.describe_end(), "try again, or keep the posterior")
-            payload = answer["payload"]
-            if answer["kind"] == "result":
-                return list(payload["fitted"])
-            if progress is not None:
-                progress(Progress(payload["done"], payload["total"], "Fine-tuning FiLM"))
-    finally:
-        child.kill()
+    command = [sys.executable, "-P", "-X", "utf8", "-m", _MODULE]
+    child = ChildProcess(command, _SUBJECT, "try again, or keep the posterior")
+
+    def report(payload: dict[str, Any]) -> None:
+        progress(Progress(payload["done"], payload["total"], "Fine-tuning FiLM"))
+
+    return list(result_of(child, request, cancel, report)["fitted"])

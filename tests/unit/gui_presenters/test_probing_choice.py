@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from ctm_gui.presenters.probing import resumed_choice
-from ctm_gui.presenters.probing_choice import Source, TargetChoice, Way, unfinished
+from ctm_gui.presenters.probing.choice import Source, TargetChoice, Way, unfinished
+from ctm_gui.presenters.probing.presenter import resumed_choice
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Measurement
 from predictor.services.probing.plan import RunConfiguration

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.probing_grids import progress_grid
-from ctm_gui.presenters.probing_progress import (
+from ctm_gui.presenters.probing.grids import progress_grid
+from ctm_gui.presenters.probing.progress import (
     RunProgress,
     SampleTrace,
     Told,

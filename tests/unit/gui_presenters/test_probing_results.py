@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from ctm_gui.presenters.probing_grids import changes_grid, result_grid
-from ctm_gui.presenters.probing_results import Result, compared, result_rows
-from ctm_gui.presenters.probing_wording import fit_words, ratio_text, signature_facts
+from ctm_gui.presenters.probing.grids import changes_grid, result_grid
+from ctm_gui.presenters.probing.results import Result, compared, result_rows
+from ctm_gui.presenters.probing.wording import fit_words, ratio_text, signature_facts
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.services.probing.sessions import ProbeState, SessionProbe

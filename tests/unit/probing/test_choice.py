@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Target
-from predictor.probing.choice import ADAPTIVE, INFORMATION, ROUND, Choosing, half_width
+from predictor.probing.choice import (
+    ADAPTIVE,
+    INFORMATION,
+    ROUND,
+    Beliefs,
+    Choosing,
+    PlanRequest,
+    half_width,
+)
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.selection.belief import Belief
@@ -31,7 +40,12 @@ KNOWN = estimated_ms(
     POOL,
     [target("a", 0.1, 10), target("b", 1.0, 10), target("c", 0.1, 100), target("d", 5, 500)],
 )
-LIVE = Choosing("dbsel", 9, 4, POOL, KNOWN, live=True)
+BOARD = target("a", 0.1, 10)
+LIVE = Choosing(PlanRequest(BOARD, 9, "dbsel", 4, live=True), POOL, KNOWN)
+
+
+def asking(choosing: Choosing, **changes: Any) -> Choosing:
+    return replace(choosing, request=replace(choosing.request, **changes))
 
 
 def belief(spread: float, noise: float = 0.05) -> Belief:
@@ -54,9 +68,9 @@ WORKS = [
 
 
 def test_the_information_optimal_selector_goes_by_operators_where_they_are_known() -> None:
-    by_features = Choosing(INFORMATION, 4, 0, POOL)
-    by_operators = replace(by_features, works=WORKS)
-    about_one = replace(by_operators, asked=[WORKS[9]])
+    by_features = Choosing(PlanRequest(BOARD, 4, INFORMATION), POOL)
+    by_operators = replace(by_features, beliefs=Beliefs(WORKS))
+    about_one = replace(by_features, beliefs=Beliefs(WORKS, [WORKS[9]]))
 
     assert len({row for row, _ in by_operators.first()}) == 4
     assert by_operators.first() != by_features.first()
@@ -68,12 +82,12 @@ def test_a_live_session_begins_with_a_third_of_its_probes_at_random() -> None:
     assert len(first) == 3
     assert all("drawn at random" in why for _, why in first)
     assert LIVE.first() == first
-    assert replace(LIVE, seed=5).first() != first
+    assert asking(LIVE, seed=5).first() != first
 
 
 @pytest.mark.parametrize(("probes", "live"), [(5, True), (9, False)])
 def test_a_small_budget_and_a_kit_are_chosen_at_once(probes: int, live: bool) -> None:
-    at_once = replace(LIVE, probes=probes, live=live).first()
+    at_once = asking(LIVE, probes=probes, live=live).first()
     assert len({row for row, _ in at_once}) == probes
     assert not any("drawn at random" in why for _, why in at_once)
 
@@ -101,7 +115,7 @@ def test_a_network_that_failed_is_spent_and_not_chosen_again() -> None:
 
 
 def test_the_adaptive_selector_looks_again_after_each_round() -> None:
-    choosing = Choosing(ADAPTIVE, 8, 0, POOL, live=True, works=WORKS)
+    choosing = Choosing(PlanRequest(BOARD, 8, ADAPTIVE, live=True), POOL, beliefs=Beliefs(WORKS))
     first = choosing.first()
     assert len(first) == ROUND
     told = {POOL[row].name: 1.0 for row, _ in first}
@@ -110,7 +124,7 @@ def test_the_adaptive_selector_looks_again_after_each_round() -> None:
     assert not {row for row, _ in second} & {row for row, _ in first}
     told |= {POOL[row].name: 1.0 for row, _ in second}
     assert len(choosing.more(told)) == 8 - 2 * ROUND  # no more than the budget
-    assert len(replace(choosing, live=False).first()) == 8
+    assert len(asking(choosing, live=False).first()) == 8
 
 
 def test_the_adaptive_selector_stops_at_the_width_that_is_wished() -> None:
@@ -119,11 +133,12 @@ def test_the_adaptive_selector_stops_at_the_width_that_is_wished() -> None:
     # The middle one of the networks: the 80 % interval reaches Z80 standard deviations up.
     assert width == pytest.approx(math.expm1(Z80 * float(np.median(asked.spread))))
     told = {POOL[row].name: 1.0 for row in range(3)}
-    choosing = Choosing(ADAPTIVE, 12, 0, POOL, live=True, works=WORKS, belief=asked)
-    assert replace(choosing, within=width * 1.01).more(told) == []
-    assert len(replace(choosing, within=width * 0.99).more(told)) == ROUND
+    request = PlanRequest(BOARD, 12, ADAPTIVE, live=True)
+    choosing = Choosing(request, POOL, beliefs=Beliefs(WORKS, belief=asked))
+    assert asking(choosing, within=width * 1.01).more(told) == []
+    assert len(asking(choosing, within=width * 0.99).more(told)) == ROUND
 
 
 def test_without_intervals_the_adaptive_selector_is_refused_in_one_sentence() -> None:
     with pytest.raises(InputError, match="selector adaptive: the engine gives no intervals"):
-        Choosing(ADAPTIVE, 8, 0, POOL).first()
+        Choosing(PlanRequest(BOARD, 8, ADAPTIVE), POOL).first()

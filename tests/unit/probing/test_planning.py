@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Target
-from predictor.probing.choice import SELECTORS
+from predictor.probing.choice import SELECTORS, PlanRequest
 from predictor.probing.estimates import estimated_ms, expected_seconds
 from predictor.probing.networks.pool import (
     KINDS,
@@ -26,7 +26,7 @@ from predictor.probing.networks.pool import (
     load_pool,
 )
 from predictor.probing.networks.spaces import operator_graph_of
-from predictor.probing.planning import SENTINEL, PlanRequest, make_plan
+from predictor.probing.planning import SENTINEL, make_plan
 from predictor.probing.runner.settings import BLOCKS, Settings
 
 POOL = load_pool()

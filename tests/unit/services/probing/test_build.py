@@ -46,7 +46,7 @@ def test_what_is_wrong_comes_back_as_the_error_it_was(tmp_path: Path) -> None:
 def test_a_child_that_dies_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dying = [sys.executable, "-c", "import sys; sys.exit('the last words')"]
     monkeypatch.setattr(probing_build, "_command", lambda: dying)
-    with pytest.raises(HostError, match="it ended with code 1: the last words; try again"):
+    with pytest.raises(HostError, match="exit code 1: the last words; try again"):
         build_files(job(), tmp_path)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from ctm_gui.presenters.probing_choice import TargetChoice, Way
-from ctm_gui.presenters.probing_progress import duration
+from ctm_gui.presenters.probing.choice import TargetChoice, Way
+from ctm_gui.presenters.probing.progress import duration
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import CancelToken, Progress

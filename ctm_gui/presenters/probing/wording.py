@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctm_gui.presenters.probing_choice import Way
-from ctm_gui.presenters.probing_results import Result
+from ctm_gui.presenters.probing.choice import Way
+from ctm_gui.presenters.probing.results import Result
 from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, percent, shown

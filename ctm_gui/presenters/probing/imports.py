@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.presenters.probing_choice import Source, TargetChoice
+from ctm_gui.presenters.probing.choice import Source, TargetChoice
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError, InputError
 from predictor.services.models.ingestion import Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ctm_gui.presenters.probing_choice import Way, way_of
+from ctm_gui.presenters.probing.choice import Way, way_of
 from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement

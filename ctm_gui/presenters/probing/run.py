@@ -14,9 +14,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from ctm_gui.presenters.probing_choice import TargetChoice, Way
-from ctm_gui.presenters.probing_progress import RunProgress, Told
-from ctm_gui.presenters.probing_store import ProbingStore
+from ctm_gui.presenters.probing.choice import TargetChoice, Way
+from ctm_gui.presenters.probing.progress import RunProgress, Told
+from ctm_gui.presenters.probing.store import ProbingStore
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress

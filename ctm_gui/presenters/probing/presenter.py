@@ -8,13 +8,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from ctm_gui.presenters.devices import DeviceEntry
-from ctm_gui.presenters.fine_tuning import FineTuning
-from ctm_gui.presenters.probing_choice import TargetChoice, Way
-from ctm_gui.presenters.probing_import import ProbeImport
-from ctm_gui.presenters.probing_plan import ProbePlanner
-from ctm_gui.presenters.probing_run import ProbeRun
-from ctm_gui.presenters.probing_shelf import Known, SignatureShelf
-from ctm_gui.presenters.probing_store import ProbingStore
+from ctm_gui.presenters.probing.choice import TargetChoice, Way
+from ctm_gui.presenters.probing.fine_tuning import FineTuning
+from ctm_gui.presenters.probing.imports import ProbeImport
+from ctm_gui.presenters.probing.plan import ProbePlanner
+from ctm_gui.presenters.probing.run import ProbeRun
+from ctm_gui.presenters.probing.shelf import Known, SignatureShelf
+from ctm_gui.presenters.probing.store import ProbingStore
 from ctm_gui.presenters.workspace import Workspace
 from predictor.core.records import Device
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
@@ -25,7 +25,7 @@ from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeSession
 
 
-class ProbingDesk(QObject):
+class ProbingPresenter(QObject):
     """Planner, run, import and signatures, over one store.
 
     Attributes:

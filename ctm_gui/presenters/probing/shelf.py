@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoStack
+from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from ctm_gui.presenters.probing_choice import Unfinished, unfinished
-from ctm_gui.presenters.probing_results import (
+from ctm_gui.presenters.probing.choice import Unfinished, unfinished
+from ctm_gui.presenters.probing.results import (
     Result,
     ResultRow,
     after_deletion,
@@ -19,10 +19,9 @@ from ctm_gui.presenters.probing_results import (
     of_session,
     of_signature,
 )
-from ctm_gui.presenters.probing_store import ProbingStore
-from ctm_gui.presenters.probing_undo import Deletion, Replacement
+from ctm_gui.presenters.probing.store import ProbingStore
 from predictor.core.records import Device, Target
-from predictor.core.wording import shown
+from predictor.core.wording import local_time, shown
 from predictor.services.models.ingestion import Model
 from predictor.services.probing.open import Probing
 from predictor.services.signatures.assessment import (
@@ -221,3 +220,72 @@ def _overview(probing: Probing) -> _Overview:
         and (found := unfinished(session, probing.sessions.measurements(session.id)))
     ]
     return tuple(reversed(left)), tuple(reversed(probing.signatures.every()))
+
+
+class Deletion(QUndoCommand):
+    """Deletes a signature, and restores it."""
+
+    def __init__(self, shelf: SignatureShelf, stored: SignatureEntry) -> None:
+        super().__init__(f"Delete signature of {shown(stored.signature.device_id)}")
+        self._shelf, self._stored = shelf, stored
+        self._what = f"the signature of {local_time(stored.created_ns)}"
+
+    def redo(self) -> None:
+        """Delete it."""
+        self._shelf.put_away(self._stored, f"Deleted {self._what}; undo restores it")
+
+    def undo(self) -> None:
+        """Restore it."""
+        self._shelf.change(self._restore, f"Restored {self._what}")
+
+    def _restore(self, signatures: Signatures) -> str:
+        signature = self._stored.signature
+        signatures.restore(signature.id, active=signature.active)
+        return signature.id
+
+
+class Replacement(QUndoCommand):
+    """Makes a signature that takes another one's place, and gives the place back.
+
+    The signature that was made stays in the store, with the reason that it keeps.
+
+    Args:
+        shelf: of the signatures.
+        text: what is done, for the menu.
+        before: id of the signature whose place is taken.
+        make: returns the id of the new one.
+        told: what is said when it is done.
+    """
+
+    def __init__(
+        self,
+        shelf: SignatureShelf,
+        text: str,
+        before: str,
+        make: Callable[[Signatures], str],
+        told: str,
+    ) -> None:
+        super().__init__(text)
+        self._shelf, self._before, self._make, self._told = shelf, before, make, told
+        self._made = ""
+        self._active = False
+
+    def redo(self) -> None:
+        """Let the new one take the place."""
+        self._shelf.change(self._take_place, self._told)
+
+    def undo(self) -> None:
+        """Give the place back."""
+        self._shelf.change(self._give_back, f"Undone: {self.text()}")
+
+    def _take_place(self, signatures: Signatures) -> str:
+        if self._made:
+            signatures.restore(self._made, active=self._active)
+        else:
+            self._made = self._make(signatures)
+        return self._made
+
+    def _give_back(self, signatures: Signatures) -> str:
+        if self._made:  # else nothing came of it
+            self._active = signatures.give_back(self._made, self._before)
+        return self._before

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import number_keys, text_ranks
-from ctm_gui.presenters.probing_choice import Unfinished
-from ctm_gui.presenters.probing_import import ReadFile
-from ctm_gui.presenters.probing_progress import NetworkRow, milliseconds
-from ctm_gui.presenters.probing_results import ResultRow
-from ctm_gui.presenters.probing_wording import ratio_text
+from ctm_gui.presenters.probing.choice import Unfinished
+from ctm_gui.presenters.probing.imports import ReadFile
+from ctm_gui.presenters.probing.progress import NetworkRow, milliseconds
+from ctm_gui.presenters.probing.results import ResultRow
+from ctm_gui.presenters.probing.wording import ratio_text
 from predictor.core.units import LatencyUnit, format_count
 from predictor.core.wording import (
     NOTHING,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.presenters.probing_results import Result
-from ctm_gui.presenters.probing_shelf import SignatureShelf
+from ctm_gui.presenters.probing.results import Result
+from ctm_gui.presenters.probing.shelf import SignatureShelf
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress

@@ -1,0 +1,1 @@
+"""What the wizard of probing shows and does: plans, runs, imports, signatures."""
