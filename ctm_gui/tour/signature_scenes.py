@@ -70,7 +70,7 @@ def _tuning(app: Application, _: Path) -> None:
 
 def _tuned(app: Application, _: Path) -> None:
     wizard = app.open_wizard()
-    wait(lambda: wizard.presenter.tuning.found is not None, limit_ms=_TUNING_MS)
+    wait(lambda: wizard.presenter.tuning.outcome is not None, limit_ms=_TUNING_MS)
     _assessed(wizard)
 
 

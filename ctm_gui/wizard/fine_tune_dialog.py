@@ -84,11 +84,11 @@ class FineTuneDialog(QDialog):
     def _show(self) -> None:
         tuning, progress = self._tuning, self._tuning.progress
         fits = len(self._result.used) + 1
-        self.table.show_grid(tuning_grid(self._result.used, tuning.found))
+        self.table.show_grid(tuning_grid(self._result.used, tuning.outcome))
         self.progress_bar.setVisible(tuning.active)
         self.progress_bar.setRange(0, fits)
         self.progress_bar.setValue(0 if progress is None else progress.done)
         show_words(self.state, state_words(tuning), "bad" if tuning.error else "")
-        self.start_button.setVisible(tuning.found is None)
+        self.start_button.setVisible(tuning.outcome is None)
         self.start_button.setEnabled(not tuning.active)
         self.close_button.setText("Cancel" if tuning.active else "Close")

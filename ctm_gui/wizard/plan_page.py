@@ -9,8 +9,8 @@ from ctm_gui.presenters.probing.choice import TargetChoice, Way
 from ctm_gui.presenters.probing.grids import plan_grid
 from ctm_gui.presenters.probing.plan import (
     SELECTORS,
+    PlanFields,
     Planned,
-    PlanWish,
     ProbePlanner,
     plan_words,
 )
@@ -37,8 +37,8 @@ class PlanPage(QWidget):
         self._planner = planner
         self._choice = TargetChoice()
         self._shown: Planned | None = None
-        self.probes_box = QSpinBox(minimum=1, maximum=_MOST_PROBES, value=PlanWish().probes)
-        self.minutes_box = QSpinBox(minimum=1, maximum=_MOST_MINUTES, value=PlanWish().minutes)
+        self.probes_box = QSpinBox(minimum=1, maximum=_MOST_PROBES, value=PlanFields().probes)
+        self.minutes_box = QSpinBox(minimum=1, maximum=_MOST_MINUTES, value=PlanFields().minutes)
         self.minutes_box.setSuffix(" min")
         self.selector_box = QComboBox()
         self.selector_box.addItems(list(SELECTORS.values()))
@@ -120,8 +120,8 @@ class PlanPage(QWidget):
         selector = list(SELECTORS)[self.selector_box.currentIndex()]
         self.within_box.setEnabled(selector == ADAPTIVE and self._choice.way is not Way.KIT)
         within = self.within_box.value() if self.within_box.isEnabled() else 0
-        wish = PlanWish(self.probes_box.value(), self.minutes_box.value(), selector, within)
-        self._planner.ask(self._choice, wish)
+        fields = PlanFields(self.probes_box.value(), self.minutes_box.value(), selector, within)
+        self._planner.ask(self._choice, fields)
 
     def _show(self) -> None:
         planner = self._planner

@@ -70,17 +70,17 @@ class CoveragePlot(_Plot):
         self.clear()
         if self._coverage is None:
             return
-        found, theme = self._coverage, self.theme
-        own_ms = np.where(np.isnan(found.expected_ms), found.middle_ms, found.expected_ms)
+        coverage, theme = self._coverage, self.theme
+        own_ms = np.where(np.isnan(coverage.expected_ms), coverage.middle_ms, coverage.expected_ms)
         order = np.argsort(own_ms, kind="stable")
         place = np.arange(1.0, order.size + 1)
         self.plot(
             np.repeat(place, 2),
-            np.stack([found.low_ms[order], found.high_ms[order]], axis=1).ravel(),
+            np.stack([coverage.low_ms[order], coverage.high_ms[order]], axis=1).ravel(),
             connect="pairs",
             pen=pg.mkPen(theme.grid, width=2),
         )
-        chosen = found.chosen[order]
+        chosen = coverage.chosen[order]
         for mask, symbol, size, colour in (
             (~chosen, "o", 4, theme.muted),
             (chosen, "d", 11, theme.series[1]),

@@ -211,11 +211,11 @@ class ResultPage(QWidget):
 
     def _again(self) -> tuple[str, ...]:
         """Return what is repeated: the selected networks, else the doubtful ones."""
-        found = self._result
-        if found is None:
+        result = self._result
+        if result is None:
             return ()
-        chosen = tuple(row.name for row in self._selected() if row.name in found.repeatable)
-        return chosen or tuple(name for name in found.doubtful if name in found.repeatable)
+        chosen = tuple(row.name for row in self._selected() if row.name in result.repeatable)
+        return chosen or tuple(name for name in result.doubtful if name in result.repeatable)
 
     def _selected(self) -> list[ResultRow]:
         rows = self._result.rows if self._result else ()
@@ -295,9 +295,9 @@ class ResultPage(QWidget):
             self._shelf.delete(current)
 
     def _repeat(self) -> None:
-        found, names = self._result, self._again()
-        if found is not None and found.session is not None and names:
-            self.repeat_requested.emit(found.session.id, found.way, names)
+        result, names = self._result, self._again()
+        if result is not None and result.session is not None and names:
+            self.repeat_requested.emit(result.session.id, result.way, names)
 
 
 def _button(text: str, tip: str) -> QPushButton:

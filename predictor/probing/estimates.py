@@ -69,20 +69,20 @@ def _column(
     target: Target,
 ) -> NDArray[np.float64]:
     try:
-        found = capability(target)
+        rates = capability(target)
     except InputError:
         return np.full(len(launches), np.nan)
-    compute_s = macs / _rates(found)
-    memory_s = moved * (found.activation_bytes / 4) / found.bandwidth_bytes_per_s
+    compute_s = macs / _rates(rates)
+    memory_s = moved * (rates.activation_bytes / 4) / rates.bandwidth_bytes_per_s
     times: NDArray[np.float64] = np.maximum(compute_s, memory_s).sum(axis=1) * 1e3
-    return times + launches * found.launch_ms
+    return times + launches * rates.launch_ms
 
 
-def _rates(found: Capability) -> NDArray[np.float64]:
+def _rates(rates: Capability) -> NDArray[np.float64]:
     """Return MACs a second of each kind; depthwise windows do not fill a matrix unit."""
     return np.array(
         [
-            found.vector_macs_per_s if kind == "depthwise" else found.matrix_macs_per_s
+            rates.vector_macs_per_s if kind == "depthwise" else rates.matrix_macs_per_s
             for kind in KINDS
         ]
     )

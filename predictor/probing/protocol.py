@@ -117,18 +117,18 @@ def _checked(entry: Mapping[str, Any], settings: Settings) -> CheckedNetwork:
     blocks = [_checked_block(block) for block in entry["blocks"]]
     if not 1 <= len(blocks) <= BLOCKS + 1:
         raise ValueError(f"it has {len(blocks)} blocks")
-    found = summary(blocks, settings)
+    recomputed = summary(blocks, settings)
     for key in ("verdict", "median_ms"):
-        if entry[key] != found[key]:
-            raise ValueError(f"its {key} is {entry[key]}, its samples give {found[key]}")
+        if entry[key] != recomputed[key]:
+            raise ValueError(f"its {key} is {entry[key]}, its samples give {recomputed[key]}")
     return CheckedNetwork(
         str(entry["name"]),
         str(entry["fingerprint"]),
         str(entry["sha256"]),
-        found["verdict"],
-        found["median_ms"],
-        found["difference"],
-        tuple(found["agreeing"]),
+        recomputed["verdict"],
+        recomputed["median_ms"],
+        recomputed["difference"],
+        tuple(recomputed["agreeing"]),
         tuple({key: block.get(key) for key in _BLOCK_FACTS} for block in blocks),
         tuple(tuple(block["samples_ns"]) for block in blocks),
         checked_operators(entry.get("operators", [])),

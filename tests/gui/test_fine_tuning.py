@@ -103,7 +103,7 @@ def test_what_came_of_it_is_told_and_the_better_is_kept(
     assert dialog.close_button.text() == "Cancel"
     qtbot.waitUntil(lambda: not presenter.tuning.active, timeout=WAIT_MS)
 
-    found = presenter.tuning.found
+    found = presenter.tuning.outcome
     assert found is not None
     assert said[0] == "Loading torch…"
     # Each of the four where the window has a processor in time; it gets the last news at least.

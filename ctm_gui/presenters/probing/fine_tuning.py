@@ -26,7 +26,7 @@ class FineTuning(QObject):
 
     Attributes:
         progress: how far it is; None before the first fit.
-        found: what came of it; None before it is done, and where nothing did.
+        outcome: errors of both ways; None before it is done, and where nothing did.
         error: why nothing came of it.
         cancelled: whether the user stopped it.
 
@@ -63,10 +63,10 @@ class FineTuning(QObject):
             )
         if self._shelf.device(result.device_id) is None:
             return "Its device is no longer there"
-        found = obstacle(len(result.used))
-        if found is None:
+        problem = obstacle(len(result.used))
+        if problem is None:
             return ""
-        return f"{found.reason[:1].upper()}{found.reason[1:]}: {found.action}"
+        return f"{problem.reason[:1].upper()}{problem.reason[1:]}: {problem.action}"
 
     def start(self, result: Result) -> None:
         """Fine-tune to the signature that is shown, unless something is in the way or at work."""
@@ -103,14 +103,14 @@ class FineTuning(QObject):
     def _forget(self) -> None:
         self._task = None
         self.progress: Progress | None = None
-        self.found: Adaptations | None = None
+        self.outcome: Adaptations | None = None
         self.error: CtmError | None = None
         self.cancelled = False
 
-    def _keep(self, stored: SignatureEntry, found: Adaptations) -> None:
-        self.found = found
-        if found.film_is_better:
-            self._shelf.adapt(stored, found.film, f"Fine-tuned: {errors_words(found)}")
+    def _keep(self, stored: SignatureEntry, outcome: Adaptations) -> None:
+        self.outcome = outcome
+        if outcome.film_is_better:
+            self._shelf.adapt(stored, outcome.film, f"Fine-tuned: {errors_words(outcome)}")
         self.changed.emit()
 
     def _on_error(self, error: CtmError) -> None:
@@ -130,20 +130,21 @@ def state_words(tuning: FineTuning) -> str:
         return "Cancelled. Nothing was changed."
     if tuning.error is not None:
         return f"{tuning.error} Nothing was changed."
-    if tuning.found is None:
+    if tuning.outcome is None:
         return ""
-    errors = errors_words(tuning.found)
-    if tuning.found.film_is_better:
+    errors = errors_words(tuning.outcome)
+    if tuning.outcome.film_is_better:
         return (
             f"Kept: {errors}. A new signature takes the place of this one; undo (Ctrl+Z) goes back."
         )
     return f"Not kept, as it is no better: {errors}. Nothing was changed."
 
 
-def errors_words(found: Adaptations) -> str:
+def errors_words(outcome: Adaptations) -> str:
     """Say the median errors of both ways."""
-    before, after = (percent(median_error(each)) for each in (found.by_posterior, found.by_film))
-    return f"each network predicted from the others, median error {before} before, {after} after"
+    before, after = map(median_error, (outcome.by_posterior, outcome.by_film))
+    errors = f"median error {percent(before)} before, {percent(after)} after"
+    return f"each network predicted from the others, {errors}"
 
 
 def _progress_words(progress: Progress | None) -> str:

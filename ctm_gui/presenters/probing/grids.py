@@ -210,14 +210,14 @@ def signatures_grid(signatures: Sequence[SignatureEntry], name_of: Callable[[str
     )
 
 
-def tuning_grid(rows: Sequence[ResultRow], found: Adaptations | None) -> Grid:
+def tuning_grid(rows: Sequence[ResultRow], outcome: Adaptations | None) -> Grid:
     """Return a row for each network that FiLM is fine-tuned to.
 
     Args:
         rows: of the signature.
-        found: what came of it; None where nothing did yet.
+        outcome: errors of both ways; None before it is done.
     """
-    both = [] if found is None else [found.by_posterior, found.by_film]
+    both = [] if outcome is None else [outcome.by_posterior, outcome.by_film]
     errors = [{fit.measurement_id: fit.error for fit in fits} for fits in both] or [{}, {}]
     before, after = ([each.get(row.measurement_id) for row in rows] for each in errors)
     return Grid(

@@ -16,7 +16,6 @@ from predictor.services.models.ingestion import Model
 from predictor.services.probing.imports import (
     ImportedFile,
     NameMatch,
-    Taken,
     candidates,
     import_file,
     import_typed,
@@ -108,14 +107,14 @@ class ProbeImport(QObject):
         """Do what was begun and end."""
         self._worker.close(finish=True)
 
-    def _submit(self, work: object, told: object) -> None:
+    def _submit(self, work: object, outcome: object) -> None:
         if self._task is not None:
             return
 
         def done(result: object) -> None:
             self._task = None
             self.changed.emit()
-            told.emit(result)  # type: ignore[attr-defined]  # a bound signal
+            outcome.emit(result)  # type: ignore[attr-defined]  # a bound signal
 
         def wrong(error: CtmError) -> None:
             self._task = None
@@ -147,5 +146,6 @@ def _take(
 ) -> Imported:
     if choice.device is None:
         raise InputError(file.name, "no device is chosen", "choose the one it was measured on")
-    taken: Taken = take_over(file, choice.device.id, choice.configuration, models, meant, store)
-    return Imported(signature_id=taken.signatures[0], notes=taken.notes)
+    device_id = choice.device.id
+    stored = take_over(file, device_id, choice.configuration, models, meant, store)
+    return Imported(signature_id=stored.signatures[0], notes=stored.notes)

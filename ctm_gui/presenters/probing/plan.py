@@ -53,7 +53,7 @@ PLAN_DELAY_MS = 250
 
 
 @dataclass(frozen=True, slots=True)
-class PlanWish:
+class PlanFields:
     """What the second page says: how many networks, how long, what chooses them.
 
     ``within`` is the interval in percent at which the adaptive selector stops; 0 for never.
@@ -123,7 +123,7 @@ class ProbePlanner(QObject):
         self._store, self._models = store, models
         self._worker = SerialWorker("probe planner", self)
         self._task: Task | None = None
-        self._asked: tuple[TargetChoice, PlanWish] | None = None
+        self._asked: tuple[TargetChoice, PlanFields] | None = None
         self._machine: tuple[Device, str] | None = None
         self._timer = QTimer(self, singleShot=True, interval=PLAN_DELAY_MS)
         self._timer.timeout.connect(self._submit)
@@ -136,11 +136,11 @@ class ProbePlanner(QObject):
         """Whether a plan is still to come."""
         return self._timer.isActive() or self._task is not None
 
-    def ask(self, choice: TargetChoice, wish: PlanWish) -> None:
+    def ask(self, choice: TargetChoice, fields: PlanFields) -> None:
         """Plan for what is asked now; an older wish is forgotten."""
-        if (choice, wish) == self._asked and self.error is None:
+        if (choice, fields) == self._asked and self.error is None:
             return
-        self._asked = (choice, wish)
+        self._asked = (choice, fields)
         self._forget("Planning…")
         self._timer.start()
 
@@ -194,7 +194,7 @@ class ProbePlanner(QObject):
 
 def _plan(
     choice: TargetChoice,
-    wish: PlanWish,
+    fields: PlanFields,
     store: Path | None,
     machine: tuple[Device, str] | None,
     models: Sequence[Model],
@@ -214,12 +214,12 @@ def _plan(
     target = probe_target(device, choice.threads)
     asked = PlanRequest(
         target,
-        wish.probes,
-        wish.selector,
-        budget_s=wish.minutes * 60.0,
+        fields.probes,
+        fields.selector,
+        budget_s=fields.minutes * 60.0,
         configuration=RunConfiguration(threads=target.configuration.threads),
         live=choice.way is not Way.KIT,
-        within=wish.within / 100 if wish.within and wish.selector == ADAPTIVE else None,
+        within=fields.within / 100 if fields.within and fields.selector == ADAPTIVE else None,
     )
     graphs = [model.graph for model in models]
     plan = plan_probes(asked, graphs)

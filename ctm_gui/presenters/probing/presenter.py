@@ -13,7 +13,7 @@ from ctm_gui.presenters.probing.fine_tuning import FineTuning
 from ctm_gui.presenters.probing.imports import ProbeImport
 from ctm_gui.presenters.probing.plan import ProbePlanner
 from ctm_gui.presenters.probing.run import ProbeRun
-from ctm_gui.presenters.probing.shelf import Known, SignatureShelf
+from ctm_gui.presenters.probing.shelf import Lookup, SignatureShelf
 from ctm_gui.presenters.probing.store import ProbingStore
 from ctm_gui.presenters.workspace import Workspace
 from predictor.core.records import Device
@@ -52,12 +52,12 @@ class ProbingPresenter(QObject):
         self.planner = ProbePlanner(store, lambda: self.models, self)
         self.run = ProbeRun(self._store, lambda: self.models, self)
         self.taking = ProbeImport(store, self)
-        known = Known(self._device, lambda: self.models)
-        self.shelf = SignatureShelf(self._store, workspace.undo_stack, known, self)
+        lookup = Lookup(self._device, lambda: self.models)
+        self.shelf = SignatureShelf(self._store, workspace.undo_stack, lookup, self)
         self.tuning = FineTuning(store, self.shelf, self)
         for failing in (self.shelf.failed, self.taking.failed):
             failing.connect(workspace.messages.error)
-        self.shelf.told.connect(workspace.messages.info)
+        self.shelf.done.connect(workspace.messages.info)
         self.run.ended.connect(lambda _: workspace.messages.info("Probing has ended"))
         # What is measured, activated or deleted is predicted with at once.
         for changing in (self.run.ended, self.taking.imported, self.shelf.sessions_changed):
@@ -84,8 +84,8 @@ class ProbingPresenter(QObject):
 
     def own_machine(self) -> Device | None:
         """Return this machine as the user's device; None while it is none."""
-        found = (e.device for e in self.devices if e.own and e.device.id == THIS_MACHINE_ID)
-        return next(found, None)
+        own = (e.device for e in self.devices if e.own and e.device.id == THIS_MACHINE_ID)
+        return next(own, None)
 
     def start(self, plan: ProbePlan, choice: TargetChoice) -> None:
         """Measure a plan in a new session."""

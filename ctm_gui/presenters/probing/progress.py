@@ -29,7 +29,7 @@ Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoredEvent:
     """An event, and how its network is stored since then; None where it is about none."""
 
     event: ProbeEvent
@@ -144,9 +144,9 @@ class RunProgress:
         self._rows |= _rows(session, new, {})
         self.to_come = session.plan.to_come
 
-    def take(self, told: Told) -> None:
-        """Add what was told."""
-        event = told.event
+    def take(self, stored: StoredEvent) -> None:
+        """Add an event."""
+        event = stored.event
         if isinstance(event, RunStarted):
             self.host = event.host
         elif isinstance(event, BlockStarted):
@@ -157,8 +157,8 @@ class RunProgress:
             self.drift = event
         elif isinstance(event, RunFinished):
             self.finished, self.current = True, ""
-        if told.probe is not None and isinstance(event, NetworkDone | NetworkFailed):
-            self._end(told.probe, event)
+        if stored.probe is not None and isinstance(event, NetworkDone | NetworkFailed):
+            self._end(stored.probe, event)
 
     def seconds_left(self, active_s: float) -> float:
         """Return how long the rest may take.

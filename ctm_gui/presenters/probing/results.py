@@ -167,14 +167,14 @@ def excluded_rows(
 
 def compared(rows: Sequence[ResultRow], others: Sequence[Measurement]) -> tuple[ResultRow, ...]:
     """Return the rows with the medians that the same networks have in another signature."""
-    known = {measurement.fingerprint: measurement.value_ms for measurement in others}
-    return tuple(replace(row, other_ms=known.get(row.fingerprint)) for row in rows)
+    medians_ms = {measurement.fingerprint: measurement.value_ms for measurement in others}
+    return tuple(replace(row, other_ms=medians_ms.get(row.fingerprint)) for row in rows)
 
 
 def assessed(result: Result, fits: Sequence[LeftOut], changes: tuple[BeforeAfter, ...]) -> Result:
     """Return a result with what its networks tell of one another, and of the open models."""
-    known = {fit.measurement_id: fit for fit in fits}
-    rows = tuple(replace(row, fit=known.get(row.measurement_id)) for row in result.rows)
+    by_measurement = {fit.measurement_id: fit for fit in fits}
+    rows = tuple(replace(row, fit=by_measurement.get(row.measurement_id)) for row in result.rows)
     return replace(result, rows=rows, assessed=True, changes=changes)
 
 
@@ -202,10 +202,9 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
     Raises:
         InputError: it was deleted.
     """
-    found = [s for s in probing.signatures.every() if s.signature.id == signature_id]
-    if not found:
+    stored = next((s for s in probing.signatures.every() if s.signature.id == signature_id), None)
+    if stored is None:
         raise InputError(f"signature {signature_id}", "it was deleted", "choose another one")
-    stored = found[0]
     session = probing.sessions.get(stored.session_id) if stored.session_id else None
     probes = session.probes if session else ()
     measured = probing.signatures.measurements(signature_id)
@@ -257,9 +256,10 @@ def _of_target(
     probing: Probing, device_id: str, configuration: Configuration
 ) -> tuple[SignatureEntry, ...]:
     target = (device_id, configuration)
-    found = probing.signatures.every()
     return tuple(
-        s for s in reversed(found) if (s.signature.device_id, s.signature.configuration) == target
+        entry
+        for entry in reversed(probing.signatures.every())
+        if (entry.signature.device_id, entry.signature.configuration) == target
     )
 
 

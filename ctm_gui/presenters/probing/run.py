@@ -15,7 +15,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Way
-from ctm_gui.presenters.probing.progress import RunProgress, Told
+from ctm_gui.presenters.probing.progress import RunProgress, StoredEvent
 from ctm_gui.presenters.probing.store import ProbingStore
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CancelledError, CtmError
@@ -79,14 +79,14 @@ class HostKeyQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _SessionOpened:
     """The session that a run is about; ``progress`` is not touched by the worker any more."""
 
     session: ProbeSession
     progress: RunProgress
 
 
-_Queued = Told | HostKeyQuestion | _Begun | Progress | ProbeSession
+_Queued = StoredEvent | HostKeyQuestion | _SessionOpened | Progress | ProbeSession
 """What the worker tells; a session where further networks were chosen."""
 
 
@@ -242,7 +242,7 @@ class ProbeRun(QObject):
         with open_probing(self._store.path) as probing:
             session: ProbeSession = find(probing)
             measured = probing.sessions.measurements(session.id)
-            self._queue.put(_Begun(session, RunProgress(session, measured)))
+            self._queue.put(_SessionOpened(session, RunProgress(session, measured)))
             self._runner = runner = self._new_runner(choice, context.token)
             source = "ssh" if choice.way is Way.SSH else "local"
             try:
@@ -252,7 +252,7 @@ class ProbeRun(QObject):
                     if isinstance(event, ProbesChosen):
                         self._queue.put(probing.sessions.get(session.id))
                         continue
-                    self._queue.put(Told(event, _stored_probe(probing, session.id, event)))
+                    self._queue.put(StoredEvent(event, _stored_probe(probing, session.id, event)))
             finally:
                 self._runner = None
 
@@ -276,30 +276,30 @@ class ProbeRun(QObject):
 
     def _follow(self) -> None:
         """Take what the worker has told since the last time."""
-        found = False
+        any_came = False
         while True:
             try:
-                told = self._queue.get_nowait()
+                item = self._queue.get_nowait()
             except Empty:
                 break
-            found = True
-            self._take(told)
-        if found or self.phase is Phase.MEASURING:
+            any_came = True
+            self._take(item)
+        if any_came or self.phase is Phase.MEASURING:
             self.changed.emit()
 
-    def _take(self, told: _Queued) -> None:
-        if isinstance(told, _Begun):
-            self.session_id, self.progress = told.session.id, told.progress
-        elif isinstance(told, HostKeyQuestion):
-            self.host_key_asked.emit(told)
-        elif isinstance(told, Progress):
-            self.state = told.message
-        elif isinstance(told, ProbeSession):
+    def _take(self, item: _Queued) -> None:
+        if isinstance(item, _SessionOpened):
+            self.session_id, self.progress = item.session.id, item.progress
+        elif isinstance(item, HostKeyQuestion):
+            self.host_key_asked.emit(item)
+        elif isinstance(item, Progress):
+            self.state = item.message
+        elif isinstance(item, ProbeSession):
             if self.progress is not None:
-                self.progress.grow(told)
+                self.progress.grow(item)
         elif self.progress is not None:
             self.state = ""
-            self.progress.take(told)
+            self.progress.take(item)
 
     def _on_done(self, _: None) -> None:
         self._settle()

@@ -36,8 +36,8 @@ from predictor.services.signatures.stored import Signatures
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What the window knows that a signature tells something of.
+class Lookup:
+    """Devices and models of the window.
 
     Attributes:
         device: returns a device by its id; None where there is none.
@@ -56,30 +56,30 @@ class SignatureShelf(QObject):
     """Follows the store.
 
     ``sessions_changed`` says that ``sessions`` are others; ``shown`` gives a Result; ``failed`` an
-    error; ``told`` a sentence on what was done.
+    error; ``done`` a sentence on what was done.
 
     Args:
         store: of sessions and signatures.
         undo_stack: gets a command for each deletion, for each network left out or taken in, and for
             each fine-tuning.
-        known: devices and models of the window, of which a signature tells something.
+        lookup: devices and models of the window.
         parent: owner.
     """
 
     sessions_changed = Signal()
     shown = Signal(object)
     failed = Signal(object)
-    told = Signal(str)
+    done = Signal(str)
 
     def __init__(
         self,
         store: ProbingStore,
         undo_stack: QUndoStack,
-        known: Known | None = None,
+        lookup: Lookup | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._store, self._known = store, known or Known()
+        self._store, self._lookup = store, lookup or Lookup()
         self._undo_stack = undo_stack
         self.sessions: tuple[Unfinished, ...] = ()
         self.signatures: tuple[SignatureEntry, ...] = ()
@@ -96,7 +96,7 @@ class SignatureShelf(QObject):
 
     def device(self, device_id: str) -> Device | None:
         """Return a device; None where there is no such device any more."""
-        return self._known.device(device_id)
+        return self._lookup.device(device_id)
 
     def show_session(self, session_id: str) -> None:
         """Show what came of a session."""
@@ -133,14 +133,14 @@ class SignatureShelf(QObject):
             f"Took in {row.name} again; that it was left out is kept",
         )
 
-    def adapt(self, stored: SignatureEntry, film: FilmTuning, told: str) -> None:
+    def adapt(self, stored: SignatureEntry, film: FilmTuning, message: str) -> None:
         """Let predictions use FiLM fine-tuned to a signature; a new one takes its place."""
         before = stored.signature.id
         self._replace(
             f"Fine-Tune to {self.device_name(stored.signature.device_id)}",
             before,
             lambda signatures: signatures.adapt(before, film),
-            told,
+            message,
         )
 
     def leave(self, session_id: str) -> None:
@@ -155,36 +155,36 @@ class SignatureShelf(QObject):
         """Delete a signature; undo brings it back."""
         self._undo_stack.push(Deletion(self, stored))
 
-    def change(self, work: Callable[[Signatures], str], told: str) -> None:
+    def change(self, work: Callable[[Signatures], str], message: str) -> None:
         """Change signatures, show the one whose id comes of it, and say what was done."""
-        self._show(lambda probing: of_signature(work(probing.signatures), "", probing), told)
+        self._show(lambda probing: of_signature(work(probing.signatures), "", probing), message)
 
-    def put_away(self, stored: SignatureEntry, told: str) -> None:
+    def put_away(self, stored: SignatureEntry, message: str) -> None:
         """Delete a signature, show what is left of its target, and say what was done."""
 
         def work(probing: Probing) -> Result:
             probing.signatures.delete(stored.signature.id)
             return after_deletion(stored, probing)
 
-        self._show(work, told)
+        self._show(work, message)
 
     def _replace(
-        self, text: str, before: str, make: Callable[[Signatures], str], told: str
+        self, text: str, before: str, make: Callable[[Signatures], str], message: str
     ) -> None:
-        self._undo_stack.push(Replacement(self, text, before, make, told))
+        self._undo_stack.push(Replacement(self, text, before, make, message))
 
-    def _show(self, work: Any, told: str = "") -> None:
-        def done(found: tuple[Result, _Overview]) -> None:
-            self.result = found[0]
-            self._on_overview(found[1])
+    def _show(self, work: Any, message: str = "") -> None:
+        def show(shown: tuple[Result, _Overview]) -> None:
+            self.result, overview = shown
+            self._on_overview(overview)
             self.shown.emit(self.result)
-            if told:
-                self.told.emit(told)
+            if message:
+                self.done.emit(message)
             self._assess(self.result)
 
         self._store.run(
             lambda probing: (work(probing), _overview(probing)),
-            on_result=done,
+            on_result=show,
             on_error=self.failed.emit,
         )
 
@@ -193,7 +193,7 @@ class SignatureShelf(QObject):
         device = self.device(result.device_id)
         if result.signature is None or device is None:
             return
-        stored, models = result.signature, list(self._known.models())
+        stored, models = result.signature, list(self._lookup.models())
 
         def work(probing: Probing) -> tuple[tuple[LeftOut, ...], tuple[BeforeAfter, ...]]:
             target = Target(device, stored.signature.configuration)
@@ -207,17 +207,17 @@ class SignatureShelf(QObject):
 
         self._store.run(work, on_result=done, on_error=self.failed.emit)
 
-    def _on_overview(self, found: _Overview) -> None:
-        self.sessions, self.signatures = found
+    def _on_overview(self, overview: _Overview) -> None:
+        self.sessions, self.signatures = overview
         self.sessions_changed.emit()
 
 
 def _overview(probing: Probing) -> _Overview:
     left = [
-        found
+        unended
         for session in probing.sessions.every()
         if session.finished_ns is None
-        and (found := unfinished(session, probing.sessions.measurements(session.id)))
+        and (unended := unfinished(session, probing.sessions.measurements(session.id)))
     ]
     return tuple(reversed(left)), tuple(reversed(probing.signatures.every()))
 
@@ -254,7 +254,7 @@ class Replacement(QUndoCommand):
         text: what is done, for the menu.
         before: id of the signature whose place is taken.
         make: returns the id of the new one.
-        told: what is said when it is done.
+        message: said when it is done.
     """
 
     def __init__(
@@ -263,16 +263,16 @@ class Replacement(QUndoCommand):
         text: str,
         before: str,
         make: Callable[[Signatures], str],
-        told: str,
+        message: str,
     ) -> None:
         super().__init__(text)
-        self._shelf, self._before, self._make, self._told = shelf, before, make, told
+        self._shelf, self._before, self._make, self._message = shelf, before, make, message
         self._made = ""
         self._active = False
 
     def redo(self) -> None:
         """Let the new one take the place."""
-        self._shelf.change(self._take_place, self._told)
+        self._shelf.change(self._take_place, self._message)
 
     def undo(self) -> None:
         """Give the place back."""

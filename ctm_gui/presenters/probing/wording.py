@@ -33,7 +33,7 @@ def signature_facts(stored: SignatureEntry) -> list[tuple[str, str]]:
     host: Mapping[str, Any] = facts.get("host") or {}
     configuration: Mapping[str, Any] = facts.get("configuration") or {}
     drift = facts.get("drift")
-    found = [
+    lines = [
         ("Protocol", str(facts.get("protocol") or "imported")),
         ("Machine", _joined(host, ("node", "processor", "system"))),
         ("Runtime", _runtime(host, configuration)),
@@ -43,7 +43,7 @@ def signature_facts(stored: SignatureEntry) -> list[tuple[str, str]]:
         ("Left out", ", ".join(stored.facts.excluded_words())),
         ("Taken in again", ", ".join(stored.facts.included_again_words())),
     ]
-    return [(label, shown(words)) for label, words in found if words]
+    return [(label, shown(words)) for label, words in lines if words]
 
 
 def fit_words(result: Result) -> str:

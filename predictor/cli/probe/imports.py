@@ -18,7 +18,7 @@ from predictor.core.units import significant
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.ingestion import IngestionWorker, Model
-from predictor.services.probing.imports import Taken, import_file, take_over
+from predictor.services.probing.imports import ImportedMeasurements, import_file, take_over
 from predictor.services.probing.kits import import_results
 from predictor.services.probing.open import Probing
 
@@ -96,7 +96,7 @@ def _read(paths: Sequence[str]) -> list[Model]:
         return [worker.ingest(path) for path in paths]
 
 
-def _document(taken: Taken) -> dict[str, object]:
+def _document(taken: ImportedMeasurements) -> dict[str, object]:
     return {
         "schema": "ctm-import/1",
         "signatures": list(taken.signatures),

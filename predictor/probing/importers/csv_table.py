@@ -84,10 +84,10 @@ def _check_header(source: Source, line: int, header: Sequence[str]) -> None:
         if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
             raise source.error_at(place, "its cells are not separated by commas", _ACTION)
         other = [name for name in header if name.startswith("latency")]
-        found = (
+        problem = (
             f"it has {other[0]} instead" if other and column == "latency_ms" else "it is missing"
         )
-        raise source.error_at(place, f"column {column}: {found}", _ACTION)
+        raise source.error_at(place, f"column {column}: {problem}", _ACTION)
     twice = [column for column in header if header.count(column) > 1]
     if twice:
         raise source.error_at(place, f"column {twice[0]} stands twice", _ACTION)

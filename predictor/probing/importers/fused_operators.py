@@ -128,9 +128,9 @@ class _Matcher:
 
     def _named(self, name: str) -> Iterator[int]:
         """Yield the nodes that a name says."""
-        found = self._single(name)
-        if found is not None:
-            yield found
+        node = self._single(name)
+        if node is not None:
+            yield node
         elif foreign := _FOREIGN.match(name.strip()):
             first, last = self._single(foreign["first"]), self._single(foreign["last"])
             if first is not None and last is not None:
@@ -191,10 +191,10 @@ class _Matcher:
         anchor = next((i for i in anchors if i not in self._owner), None)
         if anchor is None:
             return
-        found = [anchor]
-        found += self._like(anchor, self._producers, pattern.before, pattern.most - 1)
-        found += self._like(anchor, self._consumers, pattern.after, pattern.most - len(found))
-        self._owner.update(dict.fromkeys(found, index))
+        members = [anchor]
+        members += self._like(anchor, self._producers, pattern.before, pattern.most - 1)
+        members += self._like(anchor, self._consumers, pattern.after, pattern.most - len(members))
+        self._owner.update(dict.fromkeys(members, index))
 
     def _like(
         self,
@@ -204,7 +204,7 @@ class _Matcher:
         most: int,
     ) -> list[int]:
         """Return the nearest nodes of some types without an entry that lead to or from a node."""
-        found: list[int] = []
+        nearest: list[int] = []
         edge = [node]
         while edge:
             edge = sorted(
@@ -214,10 +214,10 @@ class _Matcher:
                     for other in neighbours[each]
                     if other not in self._owner and self._nodes[other].op_type in types
                 }
-                - set(found)
+                - set(nearest)
             )
-            found += edge
-        return found[:most]
+            nearest += edge
+        return nearest[:most]
 
     def _push_epilogues(self) -> None:
         """Give a node without an entry to the entry that produces its latest input."""

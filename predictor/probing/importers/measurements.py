@@ -37,15 +37,15 @@ def resolve_configuration(
         ("batch", latency.batch, chosen.batch, 0),
         ("precision", latency.precision, chosen.precision, None),
     )
-    told = {}
-    for name, found, wanted, open_value in fields:
-        if found is None or found in (wanted, open_value):
+    from_file = {}
+    for name, stated, wanted, open_value in fields:
+        if stated is None or stated in (wanted, open_value):
             continue
         if wanted != open_value:
-            reason = f"it was measured with {name} {found}, the target has {name} {wanted}"
-            raise InputError(f"{file.name}, {latency.place}", reason, f"choose {name} {found}")
-        told[name] = found
-    return replace(chosen, **told)  # type: ignore[arg-type]  # names and types of its fields
+            reason = f"it was measured with {name} {stated}, the target has {name} {wanted}"
+            raise InputError(f"{file.name}, {latency.place}", reason, f"choose {name} {stated}")
+        from_file[name] = stated
+    return replace(chosen, **from_file)  # type: ignore[arg-type]  # names and types of its fields
 
 
 def to_measurement(

@@ -100,20 +100,20 @@ def _check_scenario(source: Source, values: dict[str, _Value]) -> None:
 
 
 def _latencies(source: Source, values: dict[str, _Value]) -> dict[str, float]:
-    found = {
+    latencies_ms = {
         key: source.latency_ms(f"line {value.line}", value.value, _PER_MS, key)
         for key, value in values.items()
         if _LATENCY.fullmatch(key)
     }
-    if not found:
+    if not latencies_ms:
         raise source.error("it holds no result (a line with result_..._latency_ns)", _ACTION)
-    percentiles = sorted((k for k in found if "percentile" in k), key=_percent)
+    percentiles = sorted((k for k in latencies_ms if "percentile" in k), key=_percent)
     if not percentiles:  # LoadGen writes them last, and always
         raise source.error("it ends before the percentiles of the latency", _ACTION)
     keys = ["result_min_latency_ns", *percentiles, "result_max_latency_ns"]
-    line = values[next(iter(found))].line
-    source.ordered(f"line {line}", {key: found[key] for key in keys if key in found})
-    return found
+    line = values[next(iter(latencies_ms))].line
+    source.ordered(f"line {line}", {key: latencies_ms[key] for key in keys if key in latencies_ms})
+    return latencies_ms
 
 
 def _percent(key: str) -> float:

@@ -44,8 +44,8 @@ def parse(source: Source) -> Reading:
     events = [(entry, table) for entry in source.elements() if (table := _measured(source, entry))]
     runs = [_event(source, *pair) for pair in events if pair[1].get("name") == "model_run"]
     if len(runs) < 2:
-        found = "one run, the warm-up" if runs else "no event model_run"
-        raise source.error(f"it holds {found}", "profile at least two runs of the session")
+        content = "one run, the warm-up" if runs else "no event model_run"
+        raise source.error(f"it holds {content}", "profile at least two runs of the session")
     runs.sort(key=lambda run: run.start_us)
     _check_apart(source, runs)
     kept = runs[1:]

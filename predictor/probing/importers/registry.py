@@ -80,12 +80,12 @@ def recognise(source: Source) -> Format:
     Raises:
         InputError: no format knows it, or several do.
     """
-    known = [format_ for format_ in FORMATS if format_.recognises(source)]
-    if len(known) == 1:
-        return known[0]
-    if known:
+    matching = [format_ for format_ in FORMATS if format_.recognises(source)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
         raise source.error(
-            f"it holds several formats at once ({', '.join(f.title for f in known)})",
+            f"it holds several formats at once ({', '.join(f.title for f in matching)})",
             "split it and import one at a time",
         )
     if source.looks_like_json:

@@ -124,8 +124,8 @@ def _result(source: Source, lines: Sequence[_Line]) -> _Statistics:
     blocks = sum(bool(_BLOCK.search(line)) for _, line in lines)
     without_runs = sum(bool(_NO_RUNS.search(line)) for _, line in lines)
     plain = [_statistics(source, *pair) for pair in lines if _is_plain_count(pair[1])]
-    told = len(plain) + without_runs
-    if blocks > told or (blocks == 1 and told == 1):
+    ended = len(plain) + without_runs
+    if blocks > ended or (blocks == 1 and ended == 1):
         number = lines[-1][0]
         raise source.error_at(f"line {number}", "the log ends before the timed runs do", _ACTION)
     if plain:
@@ -167,8 +167,8 @@ def _statistics(source: Source, number: int, line: str) -> _Statistics:
 
 
 def _last(lines: Sequence[_Line], pattern: re.Pattern[str], group: str) -> str:
-    found = [match[group] for _, line in lines if (match := pattern.search(line))]
-    return found[-1] if found else ""
+    texts = [match[group] for _, line in lines if (match := pattern.search(line))]
+    return texts[-1] if texts else ""
 
 
 def _threads(source: Source, lines: Sequence[_Line]) -> int | None:

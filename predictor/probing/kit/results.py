@@ -104,15 +104,15 @@ def _from_archive(path: Path) -> bytes:
     try:
         with zipfile.ZipFile(path) as archive:
             names = {_checked_name(path, entry): entry for entry in archive.infolist()}
-            found = [name for name in names if PurePosixPath(name).name == RESULTS_FILE]
-            if len(found) != 1:
+            results = [name for name in names if PurePosixPath(name).name == RESULTS_FILE]
+            if len(results) != 1:
                 raise InputError(
-                    str(path), f"it holds {len(found)} files {RESULTS_FILE}, not one", _AGAIN
+                    str(path), f"it holds {len(results)} files {RESULTS_FILE}, not one", _AGAIN
                 )
-            root = found[0][: -len(RESULTS_FILE)]
+            root = results[0][: -len(RESULTS_FILE)]
             if f"{root}{MANIFEST_FILE}" in names:
                 _check_manifest(path, archive, root)
-            return archive.read(found[0])
+            return archive.read(results[0])
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
         raise InputError(str(path), f"the archive is damaged ({error})", _AGAIN) from error
 
@@ -135,7 +135,7 @@ def _check_manifest(path: Path, archive: zipfile.ZipFile, root: str) -> None:
     try:
         manifest = json.loads(archive.read(f"{root}{MANIFEST_FILE}"))
         listed = {str(name): str(f["sha256"]) for name, f in manifest["files"].items()}
-        known = manifest["schema"] == MANIFEST_SCHEMA
+        is_ours = manifest["schema"] == MANIFEST_SCHEMA
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(str(path), "its manifest cannot be read", _AGAIN) from error
     present = set(archive.namelist())
@@ -145,9 +145,9 @@ def _check_manifest(path: Path, archive: zipfile.ZipFile, root: str) -> None:
         if f"{root}{name}" in present
         and hashlib.sha256(archive.read(f"{root}{name}")).hexdigest() != sha256
     ]
-    if changed or not known:
-        what = f"{changed[0]} in it" if changed else "its manifest"
-        raise InputError(str(path), f"{what} is not what the kit was made with", _AGAIN)
+    if changed or not is_ours:
+        subject = f"{changed[0]} in it" if changed else "its manifest"
+        raise InputError(str(path), f"{subject} is not what the kit was made with", _AGAIN)
 
 
 def _results(document: Mapping[str, Any], source: str) -> KitResults:

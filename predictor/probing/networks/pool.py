@@ -99,16 +99,16 @@ def cost_by_kind(graph: OperatorGraph) -> dict[str, KindCost]:
     """Return what the operators of each kind cost, in the order of :data:`KINDS`."""
     runs = ~graph.has_flag(_NOT_RUN)
     kinds = np.array(_kinds(graph))
-    found: dict[str, KindCost] = {}
+    costs: dict[str, KindCost] = {}
     for kind in KINDS:
         members = (kinds == kind) & runs
         if members.any():
-            found[kind] = KindCost(
+            costs[kind] = KindCost(
                 int(graph.macs[kinds == kind].sum()),
                 int(graph.bytes_moved[members].sum()),
                 int(graph.repeats[members].sum()),
             )
-    return found
+    return costs
 
 
 def graph_features(networks: Sequence[PoolNetwork]) -> NDArray[np.float64]:

@@ -67,10 +67,10 @@ class DBSel:
         check_budget(pool, k)
         probes = self.first(len(pool), k, live=measure is not None, seed=seed)
         probe_latency_ms = measured(measure, probes) if measure else ()
-        found = self.rest(pool, k, probes, probe_latency_ms)
-        rest = found.indices[len(probes) :]
+        selection = self.rest(pool, k, probes, probe_latency_ms)
+        rest = selection.indices[len(probes) :]
         return replace(
-            found, latency_ms=probe_latency_ms + measured(measure, rest) if measure else ()
+            selection, latency_ms=probe_latency_ms + measured(measure, rest) if measure else ()
         )
 
     def first(self, size: int, k: int, *, live: bool, seed: int = 0) -> tuple[int, ...]:
@@ -105,9 +105,9 @@ class DBSel:
         """
         known = pool.needed_latency_ms("DBSel")
         scaled = known / known.mean(axis=0)
-        told = np.asarray(latency_ms, np.float64)
-        rows = [row for row, ms in zip(probes, told, strict=False) if np.isfinite(ms)]
-        weights = self._weights(scaled[rows], told[np.isfinite(told)])
+        latencies = np.asarray(latency_ms, np.float64)
+        rows = [row for row, ms in zip(probes, latencies, strict=False) if np.isfinite(ms)]
+        weights = self._weights(scaled[rows], latencies[np.isfinite(latencies)])
         chosen = self._signature(scaled, weights, probes, k)
         return Selection(tuple(chosen), (), tuple(weights.tolist()))
 

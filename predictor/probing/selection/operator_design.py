@@ -52,7 +52,7 @@ class OperatorDesign:
         weights = np.vstack([np.eye(len(work)), shares])
         self._covariance = weights @ self._of_operators(work) @ weights.T
         # What a network tells: its operators, and their sum.
-        self._told = [
+        self._seen_rows = [
             np.append(np.flatnonzero(each), len(work) + place)
             for place, each in enumerate(often[: len(networks)])
         ]
@@ -71,7 +71,7 @@ class OperatorDesign:
         covariance, chosen = self._covariance.copy(), list(first)
         for place in first:
             self._condition(covariance, place)
-        for _ in range(min(count, len(self._told) - len(chosen))):
+        for _ in range(min(count, len(self._seen_rows) - len(chosen))):
             gains = self._gains(covariance)
             gains[chosen] = -np.inf
             best = int(np.argmax(gains))
@@ -83,8 +83,8 @@ class OperatorDesign:
         """Return the covariance of the logarithms of D operators' times, [D, D]."""
         shares = work.parts_ms / work.parts_ms.sum(axis=1, keepdims=True)
         between = self._prior.covariance(work, work) * (shares @ shares.T)
-        found: Floats = self._prior.shift**2 + between
-        return found
+        covariance: Floats = self._prior.shift**2 + between
+        return covariance
 
     def _gains(self, covariance: Floats) -> Floats:
         """Return by how much each network lowers the mean variance of what is asked, [N].
@@ -94,21 +94,20 @@ class OperatorDesign:
         """
         crossed = covariance[:, self._asked] / np.sqrt(len(self._asked))
         squared = crossed @ crossed.T
-        return np.array(
-            [
-                np.trace(np.linalg.solve(self._seen(covariance, told), squared[np.ix_(told, told)]))
-                for told in self._told
-            ]
+        solved = (
+            np.linalg.solve(self._seen(covariance, rows), squared[np.ix_(rows, rows)])
+            for rows in self._seen_rows
         )
+        return np.array([np.trace(each) for each in solved])
 
-    def _seen(self, covariance: Floats, told: Integers) -> Floats:
+    def _seen(self, covariance: Floats, rows: Integers) -> Floats:
         """Return the covariance of what is read of a network, with its noise."""
-        noise = np.full(len(told), self._prior.entry)
+        noise = np.full(len(rows), self._prior.entry)
         noise[-1] = self._prior.network
-        return covariance[np.ix_(told, told)] + self._prior.state**2 + np.diag(noise**2)
+        return covariance[np.ix_(rows, rows)] + self._prior.state**2 + np.diag(noise**2)
 
     def _condition(self, covariance: Floats, place: int) -> None:
         """Take into account that a network is measured."""
-        told = self._told[place]
-        seen = covariance[told]
-        covariance -= seen.T @ np.linalg.solve(self._seen(covariance, told), seen)
+        rows = self._seen_rows[place]
+        seen = covariance[rows]
+        covariance -= seen.T @ np.linalg.solve(self._seen(covariance, rows), seen)

@@ -209,8 +209,8 @@ class BoardRun:
         if name is not None and name not in self._wanted:
             return False
         if isinstance(event, RunStarted):
-            told, self._started = self._started, True
-            return not told
+            was_started, self._started = self._started, True
+            return not was_started
         if not isinstance(event, NetworkDone):
             return True
         if event.name in self._done:

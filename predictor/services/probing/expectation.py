@@ -111,9 +111,9 @@ def expected_interval(
 
 
 def _after(
-    engine: Engine, target: Target, asked: Sequence[OperatorGraph], told: TargetMeasurements
+    engine: Engine, target: Target, asked: Sequence[OperatorGraph], measured: TargetMeasurements
 ) -> PredictionTable:
-    return engine.predict(asked, [target], {target.key: told})
+    return engine.predict(asked, [target], {target.key: measured})
 
 
 def _width(table: PredictionTable, count: int | None = None) -> float:
@@ -141,8 +141,8 @@ def _shares(engine: Engine, graph: OperatorGraph, target: Target) -> Floats:
 
 
 def _graphs(fingerprints: Sequence[str]) -> list[OperatorGraph]:
-    found = [pool_graph(fingerprint) for fingerprint in fingerprints]
-    return [graph for graph in found if graph is not None]
+    graphs = map(pool_graph, fingerprints)
+    return [graph for graph in graphs if graph is not None]
 
 
 def _of_each_kind() -> list[OperatorGraph]:

@@ -24,8 +24,8 @@ from predictor.store.database import Database, open_database
 
 __all__ = [
     "ImportedFile",
+    "ImportedMeasurements",
     "NameMatch",
-    "Taken",
     "candidates",
     "import_file",
     "import_typed",
@@ -35,7 +35,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportedMeasurements:
     """What was taken over.
 
     Attributes:
@@ -67,7 +67,7 @@ def take_over(
     models: Sequence[Model] = (),
     confirmed: Mapping[str, str | None] | None = None,
     store: Path | None = None,
-) -> Taken:
+) -> ImportedMeasurements:
     """Store what a file tells of one target, and let its signature hold it too.
 
     Args:
@@ -96,15 +96,15 @@ def take_over(
     with closing(database):
         History(database).record(models, [])
         signatures = _store(database, taken)
-    return Taken(tuple(taken), signatures, file.notes)
+    return ImportedMeasurements(tuple(taken), signatures, file.notes)
 
 
 def _candidates(models: Sequence[Model]) -> dict[str, str]:
     """Return the fingerprint of each name that a latency can belong to."""
-    found = {network.name: network.fingerprint for network in load_pool()}
+    fingerprints = {network.name: network.fingerprint for network in load_pool()}
     for model in models:
-        found[stem(Path(model.path).name)] = model.graph.fingerprint
-    return found
+        fingerprints[stem(Path(model.path).name)] = model.graph.fingerprint
+    return fingerprints
 
 
 def _store(database: Database, taken: Sequence[Measurement]) -> tuple[str, ...]:

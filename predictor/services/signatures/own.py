@@ -77,23 +77,23 @@ def read_own_signatures(database: Database) -> OwnSignatures:
         HostError: the store cannot be read.
     """
     ids: dict[TargetName, str] = {}
-    found: dict[TargetName, list[Measurement]] = {}
+    stored: dict[TargetName, list[Measurement]] = {}
     for signature in signature_records.every(database):
         if signature.active:
             name = _name(signature.device_id, signature.configuration)
             ids[name] = signature.id
-            found[name] = measurement_records.of_signature(database, signature.id)
+            stored[name] = measurement_records.of_signature(database, signature.id)
     for measurement in measurement_records.of_no_signature(database):
-        found.setdefault(_name(measurement.device_id, measurement.configuration), []).append(
+        stored.setdefault(_name(measurement.device_id, measurement.configuration), []).append(
             measurement
         )
     measured = {
-        name: known
-        for name, each in found.items()
-        if (known := _measurements(database, ids.get(name, ""), each)) is not None
+        name: measurements
+        for name, each in stored.items()
+        if (measurements := _measurements(database, ids.get(name, ""), each)) is not None
     }
     return OwnSignatures(
-        {name: (ids.get(name, ""), *(m.id for m in found[name])) for name in measured}, measured
+        {name: (ids.get(name, ""), *(m.id for m in stored[name])) for name in measured}, measured
     )
 
 
@@ -133,7 +133,7 @@ def measurements_of(
     """
     newest = {m.fingerprint: m for m in measurements if m.value_ms > 0}
     pairs = [(graph, m) for m in newest.values() if (graph := _graph(database, m.fingerprint))]
-    known = TargetMeasurements(
+    measured = TargetMeasurements(
         signature_id,
         tuple(graph for graph, _ in pairs),
         np.array([m.value_ms for _, m in pairs], np.float64),
@@ -141,17 +141,17 @@ def measurements_of(
         SignatureFacts.parse(signature_records.facts_of(database, signature_id)).film,
         _operators(pairs),
     )
-    return known, tuple(m for _, m in pairs)
+    return measured, tuple(m for _, m in pairs)
 
 
 def _operators(
     pairs: Sequence[tuple[OperatorGraph, Measurement]],
 ) -> tuple[OperatorTimes | None, ...]:
     """Return how long the operators of each graph took; nothing where that is known of none."""
-    found = tuple(
+    times = tuple(
         times_of_operators(graph, operator_times(m.provenance), m.value_ms) for graph, m in pairs
     )
-    return found if any(found) else ()
+    return times if any(times) else ()
 
 
 def _measurements(
@@ -162,9 +162,9 @@ def _measurements(
 
 
 def _graph(database: Database, fingerprint: str) -> OperatorGraph | None:
-    found = pool_graph(fingerprint)
-    if found is not None:
-        return found
+    graph = pool_graph(fingerprint)
+    if graph is not None:
+        return graph
     data = model_records.graph_of(database, fingerprint)
     return _parsed(data) if data else None
 

@@ -12,7 +12,7 @@ from ctm_gui.presenters.probing.grids import progress_grid
 from ctm_gui.presenters.probing.progress import (
     RunProgress,
     SampleTrace,
-    Told,
+    StoredEvent,
     duration,
     milliseconds,
 )
@@ -49,18 +49,18 @@ def four() -> RunProgress:
     return RunProgress(session(*(probe(name) for name in "abcd")), {})
 
 
-def done(name: str, median_ms: float | None, words: str) -> Told:
+def done(name: str, median_ms: float | None, words: str) -> StoredEvent:
     state = ProbeState.INCONCLUSIVE if median_ms is None else ProbeState.MEASURED
     stored = probe(name, state, words=words)
     if median_ms is None:
         stored = probe(name, state, reason=words)
-    return Told(NetworkDone(name, {"median_ms": median_ms}), stored)
+    return StoredEvent(NetworkDone(name, {"median_ms": median_ms}), stored)
 
 
 def test_a_network_is_shown_from_waiting_to_its_verdict() -> None:
     progress = four()
     assert progress.left == 4
-    progress.take(Told(BlockStarted("b", 1)))
+    progress.take(StoredEvent(BlockStarted("b", 1)))
     assert progress.words() == "b, block 1"
     grid = progress_grid(progress.rows, progress.current, ())
     assert [grid.columns[3].text(row) for row in range(4)] == [
@@ -95,7 +95,7 @@ def test_an_inconclusive_and_a_failed_network_say_why_and_have_no_number() -> No
     progress = four()
     progress.take(done("a", None, "inconclusive: its 3 blocks differ"))
     failed = probe("b", ProbeState.FAILED, reason="missing-operator: Foo")
-    progress.take(Told(NetworkFailed("b", "missing-operator", "Foo"), failed))
+    progress.take(StoredEvent(NetworkFailed("b", "missing-operator", "Foo"), failed))
     assert [row.words for row in progress.rows[:2]] == [
         "inconclusive: its 3 blocks differ",
         "missing-operator: Foo",
@@ -125,31 +125,31 @@ def test_time_left_follows_the_plan_then_what_networks_really_take() -> None:
 def test_drift_is_told_in_words_with_its_limit() -> None:
     progress = four()
     assert "not known yet" in progress.drift_words()
-    progress.take(Told(Drift((1.0,), 0.0)))
+    progress.take(StoredEvent(Drift((1.0,), 0.0)))
     assert "not known yet" in progress.drift_words()
-    progress.take(Told(Drift((1.0, 1.04), 0.04)))
+    progress.take(StoredEvent(Drift((1.0, 1.04), 0.04)))
     assert progress.drift_words() == "No drift: the sentinel took 1, 1.04 ms, within 4 %."
     assert not progress.drifted
-    progress.take(Told(Drift((1.0, 1.04, 1.08), 0.08)))
+    progress.take(StoredEvent(Drift((1.0, 1.04, 1.08), 0.08)))
     assert progress.drifted
     assert "a drift of 8 %, over 5 %" in progress.drift_words()
 
 
 def test_samples_belong_to_the_network_that_is_measured() -> None:
     progress = four()
-    progress.take(Told(BlockStarted("a", 1)))
-    progress.take(Told(Samples("a", 1, (1_000_000, 2_000_000))))
-    progress.take(Told(BlockStarted("a", 2)))
-    progress.take(Told(Samples("a", 2, (3_000_000,))))
+    progress.take(StoredEvent(BlockStarted("a", 1)))
+    progress.take(StoredEvent(Samples("a", 1, (1_000_000, 2_000_000))))
+    progress.take(StoredEvent(BlockStarted("a", 2)))
+    progress.take(StoredEvent(Samples("a", 2, (3_000_000,))))
     assert progress.trace.blocks == (1, 2)
     runs, values_ms = progress.trace.points(1, 10)
     assert runs.tolist() == [1.0, 2.0]
     assert values_ms.tolist() == [1.0, 2.0]
-    progress.take(Told(BlockStarted("b", 1)))
+    progress.take(StoredEvent(BlockStarted("b", 1)))
     assert progress.trace.blocks == ()
-    progress.take(Told(BlockStarted("a", 1, sentinel=True)))
+    progress.take(StoredEvent(BlockStarted("a", 1, sentinel=True)))
     assert progress.words() == "a once more, to see drift"
-    progress.take(Told(RunFinished()))
+    progress.take(StoredEvent(RunFinished()))
     assert progress.words() == ""
     assert progress.finished
 
