@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton, QWidget
 
 from ctm_gui.presenters.probing.fine_tuning import FineTuning, state_words
 from ctm_gui.presenters.probing.grids import tuning_grid
 from ctm_gui.presenters.probing.results import Result
-from ctm_gui.wizard.parts import Table, column, label, show_words
+from ctm_gui.wizard.parts import Table, column, label, row, show_words
 from predictor.core.wording import local_time
 
 _SIZE = (560, 480)
@@ -51,25 +51,16 @@ class FineTuneDialog(QDialog):
     def _arrange(self) -> None:
         made = self._result.signature
         when = "" if made is None else local_time(made.created_ns)
-        layout = column(self)
-        layout.addWidget(label(f"Fine-tune to the signature of {when}", "heading"))
-        layout.addWidget(
-            label(
-                "FiLM, a scale and a shift of each feature of the network, is fitted to these "
-                "networks; then to all but one of them in turn, to see how well each is "
-                "predicted from the others. It is kept where the median error gets smaller. "
-                "That may take a minute.",
-                "muted",
-            )
+        heading = label(f"Fine-tune to the signature of {when}", "heading")
+        explanation = label(
+            "FiLM, a scale and a shift of each feature of the network, is fitted to these "
+            "networks; then to all but one of them in turn, to see how well each is "
+            "predicted from the others. It is kept where the median error gets smaller. "
+            "That may take a minute.",
+            "muted",
         )
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self.progress_bar)
-        layout.addWidget(self.state)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.start_button)
-        row.addWidget(self.close_button)
-        layout.addLayout(row)
+        buttons = row(1, self.start_button, self.close_button)
+        column(self, heading, explanation, (self.table, 1), self.progress_bar, self.state, buttons)
 
     def _start(self) -> None:
         self._tuning.start(self._result)

@@ -43,21 +43,19 @@ class HostKeyDialog(QDialog):
         self._buttons.addButton(self.trust_button, role.AcceptRole)
         self._buttons.addButton(self.refuse_button, role.RejectRole)
         self.refuse_button.setDefault(True)
-        layout = column(self)
-        layout.addWidget(label(f"{host} shows a key that is not known.", "heading"))
-        layout.addWidget(label(f"{shown(question.algorithm)} key, fingerprint:"))
-        layout.addWidget(fingerprint)
-        layout.addWidget(
+        column(
+            self,
+            label(f"{host} shows a key that is not known.", "heading"),
+            label(f"{shown(question.algorithm)} key, fingerprint:"),
+            fingerprint,
             label(
                 "Compare it with the board's own, which this command shows on the board:\n"
                 "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
                 "muted",
-            )
+            ),
+            label("If they differ, somebody may be in between: do not connect.", "muted"),
+            self._buttons,
         )
-        layout.addWidget(
-            label("If they differ, somebody may be in between: do not connect.", "muted")
-        )
-        layout.addWidget(self._buttons)
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
         self.finished.connect(self._answer)

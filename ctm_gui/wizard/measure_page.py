@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSplitter, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QProgressBar, QWidget
 
 from ctm_gui.presenters.probing.grids import progress_grid
 from ctm_gui.presenters.probing.progress import RunProgress, duration
 from ctm_gui.presenters.probing.run import Phase, ProbeRun
 from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
-from ctm_gui.wizard.parts import Table, column, label, show_words
+from ctm_gui.wizard.parts import Table, button, column, label, row, show_words, splitter
 from ctm_gui.wizard.plots import SamplesPlot
 
 _BAR_PX = 10
@@ -34,47 +34,32 @@ class MeasurePage(QWidget):
         self.drift = label(role="muted")
         self.table = Table("Networks of the session", several=True)
         self.plot = plot
-        self.pause_button = _button("&Pause", "Measure nothing after the block that runs")
-        self.skip_button = _button("S&kip", "Leave the network that is being measured")
-        self.repeat_button = _button("&Repeat", "Measure the selected networks again")
-        self.stop_button = _button("&Stop", "Stop now; the session can go on later")
-        self.go_on_button = _button("&Go On", "Measure what is still waiting")
-        self.end_button = _button(
+        self.pause_button = button("&Pause", "Measure nothing after the block that runs")
+        self.skip_button = button("S&kip", "Leave the network that is being measured")
+        self.repeat_button = button("&Repeat", "Measure the selected networks again")
+        self.stop_button = button("&Stop", "Stop now; the session can go on later")
+        self.go_on_button = button("&Go On", "Measure what is still waiting")
+        self.end_button = button(
             "&End It", "Measure nothing more; what was measured becomes the signature"
         )
-        layout = column(self)
-        layout.addWidget(self.state)
-        layout.addWidget(self.progress_bar)
-        layout.addLayout(self._build_buttons())
-        layout.addWidget(self.error)
-        layout.addWidget(self.drift)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.table)
-        splitter.addWidget(self.plot)
-        splitter.setSizes([_TABLE_PX, _PLOT_PX])
-        layout.addWidget(splitter, 1)
-        self._connect()
-        self._show()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
-
-    def _build_buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        for button in (
+        buttons = row(
             self.pause_button,
             self.skip_button,
             self.repeat_button,
             self.stop_button,
             self.go_on_button,
             self.end_button,
-        ):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(copy_button(self.table))
-        return row
+            1,
+            copy_button(self.table),
+        )
+        parts = splitter(self.table, self.plot, sizes=(_TABLE_PX, _PLOT_PX))
+        column(self, self.state, self.progress_bar, buttons, self.error, self.drift, (parts, 1))
+        self._connect()
+        self._show()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.plot.set_theme(theme)
 
     def _connect(self) -> None:
         run = self._run
@@ -99,8 +84,8 @@ class MeasurePage(QWidget):
         if progress is None:
             return []
         rows = progress.rows
-        chosen = [rows[int(row)] for row in self.table.selected_rows() if row < len(rows)]
-        return [row.name for row in chosen if row.state != "waiting"]
+        chosen = [rows[int(place)] for place in self.table.selected_rows() if place < len(rows)]
+        return [network.name for network in chosen if network.state != "waiting"]
 
     def _show(self) -> None:
         run, progress = self._run, self._run.progress
@@ -127,9 +112,9 @@ class MeasurePage(QWidget):
         phase = self._run.phase
         working = phase in {Phase.MEASURING, Phase.PAUSED}
         stopped = phase is Phase.STOPPED
-        for button in (self.pause_button, self.skip_button, self.stop_button):
-            button.setVisible(not stopped)
-            button.setEnabled(working)
+        for each in (self.pause_button, self.skip_button, self.stop_button):
+            each.setVisible(not stopped)
+            each.setEnabled(working)
         self.go_on_button.setVisible(stopped)
         self.end_button.setVisible(stopped and bool(self._run.session_id))
         self.pause_button.setText("&Continue" if phase is Phase.PAUSED else "&Pause")
@@ -137,7 +122,7 @@ class MeasurePage(QWidget):
 
 
 def state_words(run: ProbeRun) -> str:
-    """Say in one line what a run does and how long the rest may take."""
+    """Return a run's state and remaining time in one line."""
     progress = run.progress
     counted = ""
     if progress is not None:
@@ -155,10 +140,3 @@ def state_words(run: ProbeRun) -> str:
         Phase.ENDED: "Done",
     }[run.phase]
     return f"{words} · {counted}" if counted else words
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(tip)
-    button.setAutoDefault(False)
-    return button

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from ctm_gui.presenters.probing.grids import names_grid
 from ctm_gui.presenters.probing.imports import ReadFile
-from ctm_gui.wizard.parts import Table, column, label
+from ctm_gui.wizard.parts import Table, caption, column, label, row
 from predictor.core.text import plural
 from predictor.core.wording import shown
 
@@ -27,16 +27,9 @@ class NamesPage(QWidget):
         self.table = Table("Names in the file")
         self.box = QComboBox()
         self.box.setAccessibleName("What the selected name means")
-        caption = QLabel("The selected name &means")
-        caption.setBuddy(self.box)
-        row = QHBoxLayout()
-        row.addWidget(caption)
-        row.addWidget(self.box, 1)
-        layout = column(self)
-        layout.addWidget(label("Which network does each name mean?", "heading"))
-        layout.addWidget(self._summary)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(row)
+        heading = label("Which network does each name mean?", "heading")
+        meaning = row(caption("The selected name &means", self.box), (self.box, 1))
+        column(self, heading, self._summary, (self.table, 1), meaning)
         self.table.rows_selected.connect(lambda _rows, current: self._on_row(current))
         self.box.activated.connect(self._on_meaning)
 
@@ -68,7 +61,7 @@ class NamesPage(QWidget):
         self.changed.emit()
 
     def choose(self, name: str, meaning: str | None) -> None:
-        """Say what a name means; None leaves it out."""
+        """Give a name a meaning; None leaves it out."""
         self.meant[name] = meaning
         self._show_table()
         self.changed.emit()

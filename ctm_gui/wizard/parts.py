@@ -1,17 +1,32 @@
-"""What the pages share: labels of plain text, tables of one row each, headings."""
+"""Parts that the pages share: rows and columns of widgets, labels of plain text, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QBoxLayout,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QSizePolicy,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.views.tables import GridView
 
 MARGIN_PX = 12
+
+Margins = tuple[int, int, int, int]
+PAGE: Margins = (MARGIN_PX,) * 4
+NONE: Margins = (0,) * 4
 
 
 def label(text: str = "", role: str = "") -> QLabel:
@@ -34,12 +49,75 @@ def show_words(words: QLabel, text: str, role: str = "") -> None:
     words.setVisible(bool(text))
 
 
-def column(parent: QWidget | None = None) -> QVBoxLayout:
-    """Return a column of widgets with the pages' margins."""
-    made = QVBoxLayout(parent) if parent is not None else QVBoxLayout()
-    made.setContentsMargins(MARGIN_PX, MARGIN_PX, MARGIN_PX, MARGIN_PX)
-    made.setSpacing(8)
+def button(text: str, tip: str = "") -> QPushButton:
+    """Return a button that the Enter key does not press from elsewhere."""
+    made = QPushButton(text)
+    made.setToolTip(tip)
+    made.setAutoDefault(False)
     return made
+
+
+def caption(text: str, buddy: QWidget) -> QLabel:
+    """Return a label whose marked letter leads to a field."""
+    made = QLabel(text)
+    made.setBuddy(buddy)
+    return made
+
+
+Part = QWidget | QLayout | tuple[QWidget, int] | int
+"""A widget, one that grows with a weight, a layout, or room that grows with a weight."""
+
+
+def column(parent: QWidget, *parts: Part, margins: Margins = PAGE, spacing: int = 8) -> QVBoxLayout:
+    """Put parts below one another.
+
+    Args:
+        parent: that they fill.
+        parts: from the top.
+        margins: left, top, right and bottom in px.
+        spacing: in px.
+    """
+    made = QVBoxLayout(parent)
+    made.setContentsMargins(*margins)
+    made.setSpacing(spacing)
+    _fill(made, parts)
+    return made
+
+
+def row(*parts: Part) -> QHBoxLayout:
+    """Return parts beside one another."""
+    made = QHBoxLayout()
+    _fill(made, parts)
+    return made
+
+
+def box(*parts: Part, margins: Margins = NONE, spacing: int = 8) -> QWidget:
+    """Return a widget with parts below one another."""
+    made = QWidget()
+    column(made, *parts, margins=margins, spacing=spacing)
+    return made
+
+
+def splitter(*parts: QWidget, sizes: Sequence[int]) -> QSplitter:
+    """Return parts below one another whose heights, in px at first, the user changes."""
+    made = QSplitter(Qt.Orientation.Vertical)
+    made.setChildrenCollapsible(False)
+    for part in parts:
+        made.addWidget(part)
+    made.setSizes(list(sizes))
+    return made
+
+
+def _fill(layout: QBoxLayout, parts: Sequence[Part]) -> None:
+    for part in parts:
+        if isinstance(part, int):
+            layout.addStretch(part)
+        elif isinstance(part, QLayout):
+            layout.addLayout(part)
+        elif isinstance(part, tuple):
+            layout.addWidget(*part)
+        else:
+            layout.addWidget(part)
 
 
 class Table(GridView):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSpinBox, QSplitter, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QWidget
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Way
 from ctm_gui.presenters.probing.grids import plan_grid
@@ -16,7 +16,7 @@ from ctm_gui.presenters.probing.plan import (
 )
 from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
-from ctm_gui.wizard.parts import Table, column, label, show_words
+from ctm_gui.wizard.parts import Table, box, caption, column, label, row, show_words, splitter
 from ctm_gui.wizard.plots import CoveragePlot
 from predictor.core.wording import configuration_text, shown
 from predictor.services.probing.plan import ADAPTIVE
@@ -54,18 +54,17 @@ class PlanPage(QWidget):
         self.problem = label(role="bad")
         self.table = Table("Planned networks")
         self.plot = plot
-        layout = column(self)
-        layout.addLayout(self._build_wish())
-        layout.addWidget(self.summary)
-        layout.addWidget(self.problem)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.table)
-        splitter.addWidget(self._build_plot())
-        splitter.setSizes([_TABLE_PX, _PLOT_PX])
-        layout.addWidget(splitter, 1)
-        for box in (self.probes_box, self.minutes_box, self.within_box):
-            box.valueChanged.connect(lambda _: self._ask())
+        legend = label(
+            "Diamonds: chosen. Dots: not chosen. Lines: from the 10th to the 90th "
+            "percentile of the devices in the catalogue. All are estimates.",
+            "muted",
+        )
+        parts = splitter(
+            self.table, box(legend, (self.plot, 1), spacing=2), sizes=(_TABLE_PX, _PLOT_PX)
+        )
+        column(self, self._build_fields(), self.summary, self.problem, (parts, 1))
+        for spin_box in (self.probes_box, self.minutes_box, self.within_box):
+            spin_box.valueChanged.connect(lambda _: self._ask())
         self.selector_box.currentIndexChanged.connect(lambda _: self._ask())
         planner.changed.connect(self._show)
 
@@ -83,38 +82,19 @@ class PlanPage(QWidget):
         """Paint in the colours of ``theme``."""
         self.plot.set_theme(theme)
 
-    def _build_wish(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        for words, name, box in (
+    def _build_fields(self) -> QHBoxLayout:
+        parts: list[QWidget] = []
+        for words, name, field in (
             ("&Networks", "How many networks", self.probes_box),
             ("&Time", "Time that measuring may take", self.minutes_box),
             ("&Selector", "What chooses the networks", self.selector_box),
             ("Stop &at", "Interval at which the adaptive selector stops", self.within_box),
         ):
-            caption = QLabel(words)
-            caption.setBuddy(box)
-            box.setAccessibleName(name)
-            row.addWidget(caption)
-            row.addWidget(box)
-        row.addStretch(1)
-        row.addWidget(copy_button(self.table))
-        return row
-
-    def _build_plot(self) -> QWidget:
-        box = QWidget()
-        layout = column(box)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(
-            label(
-                "Diamonds: chosen. Dots: not chosen. Lines: from the 10th to the 90th "
-                "percentile of the devices in the catalogue. All are estimates.",
-                "muted",
-            )
-        )
-        layout.addWidget(self.plot, 1)
-        return box
+            field.setAccessibleName(name)
+            parts += [caption(words, field), field]
+        fields = row(*parts, 1, copy_button(self.table))
+        fields.setSpacing(8)
+        return fields
 
     def _ask(self) -> None:
         selector = list(SELECTORS)[self.selector_box.currentIndex()]

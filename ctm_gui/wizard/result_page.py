@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QInputDialog,
-    QLabel,
-    QPushButton,
-    QSplitter,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QInputDialog, QWidget
 
 from ctm_gui.presenters.probing.fine_tuning import FineTuning
 from ctm_gui.presenters.probing.grids import changes_grid, result_grid, signatures_grid
@@ -25,11 +17,21 @@ from ctm_gui.presenters.probing.wording import (
 )
 from ctm_gui.views.tables import copy_button
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
-from ctm_gui.wizard.parts import Table, column, label, show_words
+from ctm_gui.wizard.parts import (
+    Table,
+    box,
+    button,
+    caption,
+    column,
+    label,
+    row,
+    show_words,
+    splitter,
+)
 from predictor.core.wording import configuration_text, local_time, shown
 from predictor.services.signatures.entry import SignatureEntry
 
-_UPPER_PX, _CHANGES_PX, _LOWER_PX = 300, 110, 130
+_NETWORKS_PX, _CHANGES_PX, _SIGNATURES_PX = 300, 110, 130
 
 
 class ResultPage(QWidget):
@@ -62,28 +64,28 @@ class ResultPage(QWidget):
         )
         self.compare_box.setMinimumContentsLength(len("2026-01-01 00:00"))
         self.compare_box.setAccessibleName("Compare with another signature of the target")
-        self.repeat_button = _button("&Repeat", "")
-        self.exclude_button = _button(
+        self.repeat_button = button("&Repeat", "")
+        self.exclude_button = button(
             "E&xclude…", "Leave the selected network out of the signature, with a reason"
         )
-        self.include_button = _button(
+        self.include_button = button(
             "&Include", "Take the selected network in again, which was left out"
         )
-        self.tune_button = _button("&Fine-Tune…", "")
-        self.activate_button = _button("&Activate", "Make it the active signature of its target")
-        self.delete_button = _button("&Delete", "Ctrl+Z brings it back")
-        layout = column(self)
-        layout.addWidget(self.heading)
-        layout.addWidget(self.words)
-        layout.addWidget(self.facts)
-        layout.addWidget(self.fit)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        self.of_models = self._build_changes()
-        for part in (self._build_upper(), self.of_models, self._build_lower()):
-            splitter.addWidget(part)
-        splitter.setSizes([_UPPER_PX, _CHANGES_PX, _LOWER_PX])
-        layout.addWidget(splitter, 1)
+        self.tune_button = button("&Fine-Tune…", "")
+        self.activate_button = button("&Activate", "Make it the active signature of its target")
+        self.delete_button = button("&Delete", "Ctrl+Z brings it back")
+        self.of_models = box(
+            label("What it changes for the open models", "heading"),
+            (self.changes, 1),
+            margins=(0, 4, 0, 0),
+        )
+        parts = splitter(
+            self._build_networks(),
+            self.of_models,
+            self._build_signatures(),
+            sizes=(_NETWORKS_PX, _CHANGES_PX, _SIGNATURES_PX),
+        )
+        column(self, self.heading, self.words, self.facts, self.fit, (parts, 1))
         self._connect()
 
     def open(self) -> None:
@@ -91,44 +93,26 @@ class ResultPage(QWidget):
         if self._result is None and self._shelf.signatures:
             self._shelf.show_signature(self._shelf.signatures[0].signature.id)
 
-    def _build_upper(self) -> QWidget:
-        box = QWidget()
-        layout = column(box)
-        layout.setContentsMargins(0, 0, 0, 4)
-        row = QHBoxLayout()
-        caption = QLabel("&Compare with")
-        caption.setBuddy(self.compare_box)
-        row.addWidget(caption)
-        row.addWidget(self.compare_box)
-        row.addWidget(self.repeat_button)
-        row.addWidget(self.exclude_button)
-        row.addWidget(self.include_button)
-        row.addStretch(1)
-        row.addWidget(copy_button(self.table))
-        layout.addLayout(row)
-        layout.addWidget(self.table, 1)
-        return box
+    def _build_networks(self) -> QWidget:
+        buttons = row(
+            caption("&Compare with", self.compare_box),
+            self.compare_box,
+            self.repeat_button,
+            self.exclude_button,
+            self.include_button,
+            1,
+            copy_button(self.table),
+        )
+        return box(buttons, (self.table, 1), margins=(0, 0, 0, 4))
 
-    def _build_changes(self) -> QWidget:
-        box = QWidget()
-        layout = column(box)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.addWidget(label("What it changes for the open models", "heading"))
-        layout.addWidget(self.changes, 1)
-        return box
-
-    def _build_lower(self) -> QWidget:
-        box = QWidget()
-        layout = column(box)
-        layout.setContentsMargins(0, 4, 0, 0)
-        row = QHBoxLayout()
-        row.addWidget(label("Signatures", "heading"), 1)
-        row.addWidget(self.tune_button)
-        row.addWidget(self.activate_button)
-        row.addWidget(self.delete_button)
-        layout.addLayout(row)
-        layout.addWidget(self.signatures, 1)
-        return box
+    def _build_signatures(self) -> QWidget:
+        buttons = row(
+            (label("Signatures", "heading"), 1),
+            self.tune_button,
+            self.activate_button,
+            self.delete_button,
+        )
+        return box(buttons, (self.signatures, 1), margins=(0, 4, 0, 0))
 
     def _connect(self) -> None:
         self._shelf.shown.connect(self._show)
@@ -210,7 +194,7 @@ class ResultPage(QWidget):
         self.include_button.setEnabled(self._includable() is not None)
 
     def _again(self) -> tuple[str, ...]:
-        """Return what is repeated: the selected networks, else the doubtful ones."""
+        """Return the networks to repeat: the selected ones, else the doubtful ones."""
         result = self._result
         if result is None:
             return ()
@@ -298,10 +282,3 @@ class ResultPage(QWidget):
         result, names = self._result, self._again()
         if result is not None and result.session is not None and names:
             self.repeat_requested.emit(result.session.id, result.way, names)
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(tip)
-    button.setAutoDefault(False)
-    return button

@@ -78,7 +78,7 @@ class DeviceBox(QComboBox):
 
     @property
     def problem(self) -> str:
-        """What is wrong with what was typed."""
+        """The problem with the typed text; empty where there is none."""
         text = self.currentText()
         known = not text or text in self._devices or text == self.itemText(0)
         return "" if known else f"No device is called {shown(text)}."
@@ -117,7 +117,7 @@ class FileField(QWidget):
 
 
 class TargetForm(QWidget):
-    """What is probed and how it is reached; ``changed`` says that something was."""
+    """The target and the way to it; ``changed`` says that a field is another."""
 
     changed = Signal()
 
@@ -153,19 +153,19 @@ class TargetForm(QWidget):
 
     @property
     def way(self) -> Way:
-        """How the target is reached."""
+        """The way to the target."""
         return self._way
 
     @property
     def problem(self) -> str:
-        """What is missing or wrong, in one sentence."""
+        """The first missing or wrong field, in one sentence."""
         fields = self.choice(None)
         if self._form.isRowVisible(self.device_box) and self.device_box.problem:
             return self.device_box.problem
         return fields.problem
 
     def choice(self, own_machine: Device | None) -> TargetChoice:
-        """Return what is chosen.
+        """Return the choice that the fields make.
 
         Args:
             own_machine: this machine as the user's device, which stands for the detected one.

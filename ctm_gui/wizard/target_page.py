@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QRadioButton, QWidget
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Unfinished, Way
 from ctm_gui.presenters.probing.grids import sessions_grid
 from ctm_gui.presenters.probing.presenter import ProbingPresenter, resumed_choice
-from ctm_gui.wizard.parts import Table, column, label, show_words
+from ctm_gui.wizard.parts import Table, box, column, label, row, show_words
 from ctm_gui.wizard.target_form import TargetForm
 
 _WAYS = {
@@ -54,19 +54,15 @@ class TargetPage(QWidget):
         self.end_button.setToolTip("Measure nothing more; what was measured becomes a signature")
         self._unfinished = self._build_sessions()
         self._problem = label()
-        layout = column(self)
-        layout.addWidget(self._unfinished)
-        layout.addWidget(label("How is the device reached?", "heading"))
-        layout.addWidget(self._build_ways())
-        layout.addWidget(self.form)
-        layout.addWidget(self._problem)
-        layout.addStretch(1)
+        question = label("How is the device reached?", "heading")
+        ways = self._build_ways()
+        column(self, self._unfinished, question, ways, self.form, self._problem, 1)
         self._connect()
         self._show_sessions()
 
     @property
     def choice(self) -> TargetChoice:
-        """What is chosen."""
+        """The choice that the page makes."""
         return self.form.choice(self._presenter.own_machine())
 
     @property
@@ -79,39 +75,23 @@ class TargetPage(QWidget):
         self.buttons[way].setChecked(True)
 
     def _build_sessions(self) -> QWidget:
-        box = QWidget()
-        layout = column(box)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(label("Unfinished sessions", "heading"))
-        layout.addWidget(self.sessions)
-        row = QHBoxLayout()
-        row.addWidget(self.go_on_button)
-        row.addWidget(self.end_button)
         self._session_words = label(role="muted")
-        row.addWidget(self._session_words, 1)
-        layout.addLayout(row)
-        return box
+        buttons = row(self.go_on_button, self.end_button, (self._session_words, 1))
+        return box(label("Unfinished sessions", "heading"), self.sessions, buttons)
 
     def _build_ways(self) -> QWidget:
-        box = QWidget()
-        layout = column(box)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
         self._group = QButtonGroup(self)
+        widest = max(button.sizeHint().width() for button in self.buttons.values())
+        rows = []
         for way, (_, words) in _WAYS.items():
-            row = QHBoxLayout()
-            row.setSpacing(12)
             button = self.buttons[way]
             button.setAccessibleDescription(words)
-            self._group.addButton(button)
-            row.addWidget(button)
-            row.addWidget(label(words, "muted"), 1)
-            layout.addLayout(row)
-        self.buttons[Way.THIS].setChecked(True)
-        widest = max(button.sizeHint().width() for button in self.buttons.values())
-        for button in self.buttons.values():
             button.setMinimumWidth(widest)
-        return box
+            self._group.addButton(button)
+            rows.append(row(button, (label(words, "muted"), 1)))
+            rows[-1].setSpacing(12)
+        self.buttons[Way.THIS].setChecked(True)
+        return box(*rows, spacing=4)
 
     def _connect(self) -> None:
         for way, button in self.buttons.items():
@@ -168,7 +148,7 @@ class TargetPage(QWidget):
 
 
 def _words_of(current: Unfinished, form: TargetForm) -> str:
-    """Say what a session needs before it can go on; nothing where it can."""
+    """Words on the needs of a session before it can go on; empty where it can."""
     address = form.choice(None).address
     if current.way is Way.KIT:
         return "It waits for the results of its kit: import them below."

@@ -10,12 +10,10 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,7 +26,7 @@ from ctm_gui.views.turns import in_turns
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.measure_page import MeasurePage
 from ctm_gui.wizard.names_page import NamesPage
-from ctm_gui.wizard.parts import MARGIN_PX, label, show_words
+from ctm_gui.wizard.parts import MARGIN_PX, NONE, box, button, column, label, row, show_words
 from ctm_gui.wizard.plan_page import PlanPage
 from ctm_gui.wizard.plots import CoveragePlot, SamplesPlot
 from ctm_gui.wizard.result_page import ResultPage
@@ -173,27 +171,15 @@ class ProbingWizard(QDialog):
         yield
 
     def _arrange(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        head = QVBoxLayout()
-        head.setContentsMargins(MARGIN_PX, MARGIN_PX, MARGIN_PX, 0)
-        head.addWidget(self.steps)
-        head.addWidget(self.problem)
-        layout.addLayout(head)
-        layout.addWidget(self.pages, 1)
+        edges = (MARGIN_PX, MARGIN_PX, MARGIN_PX, 0)
+        head = box(self.steps, self.problem, margins=edges, spacing=-1)  # as the style has it
         line = QFrame(frameShape=QFrame.Shape.HLine)
         line.setFrameShadow(QFrame.Shadow.Plain)
         line.setForegroundRole(self.palette().ColorRole.Mid)
-        layout.addWidget(line)
-        row = QHBoxLayout()
-        row.setContentsMargins(MARGIN_PX, 8, MARGIN_PX, 8)
-        row.setSpacing(8)
-        row.addWidget(self.stored_button)
-        row.addStretch(1)
-        for button in (self.back_button, self.next_button, self.close_button):
-            row.addWidget(button)
-        layout.addLayout(row)
+        buttons = row(self.stored_button, 1, self.back_button, self.next_button, self.close_button)
+        buttons.setContentsMargins(MARGIN_PX, 8, MARGIN_PX, 8)
+        buttons.setSpacing(8)
+        column(self, head, (self.pages, 1), line, buttons, margins=NONE, spacing=0)
 
     def _connect(self) -> None:
         presenter = self.presenter
@@ -207,10 +193,10 @@ class ProbingWizard(QDialog):
         presenter.run.changed.connect(self._show_buttons)
         presenter.run.ended.connect(self._on_ended)
         presenter.run.host_key_asked.connect(self._ask_host_key)
-        presenter.taking.read.connect(self._on_read)
-        presenter.taking.imported.connect(self._on_imported)
-        presenter.taking.changed.connect(self._show_buttons)
-        presenter.taking.failed.connect(self._show_problem)
+        presenter.imports.read.connect(self._on_read)
+        presenter.imports.imported.connect(self._on_imported)
+        presenter.imports.changed.connect(self._show_buttons)
+        presenter.imports.failed.connect(self._show_problem)
         presenter.shelf.failed.connect(self._show_problem)
         presenter.shelf.shown.connect(lambda _: self._show_buttons())
         presenter.shelf.sessions_changed.connect(self._show_buttons)
@@ -243,7 +229,7 @@ class ProbingWizard(QDialog):
             RESULT: ("&Probe Another", True),
         }[page]
         self.next_button.setText(text)
-        self.next_button.setEnabled(ready and not self.presenter.taking.busy)
+        self.next_button.setEnabled(ready and not self.presenter.imports.busy)
         self.back_button.setVisible(page != TARGET)
         self.back_button.setEnabled(not (page == MEASURE and run.active))
         self.stored_button.setVisible(page == TARGET)
@@ -257,7 +243,7 @@ class ProbingWizard(QDialog):
         self._choice = self.target_page.choice
         if self._choice.way is Way.IMPORT:
             self.problem.hide()
-            self.presenter.taking.begin(self._choice, self.presenter.models)
+            self.presenter.imports.begin(self._choice, self.presenter.models)
             return
         self.plan_page.open(self._choice)
         self.show_page(PLAN)
@@ -281,7 +267,7 @@ class ProbingWizard(QDialog):
         read = self.names_page.read
         if read is not None:
             models = self.presenter.models
-            self.presenter.taking.take(self._choice, read.file, models, self.names_page.meant)
+            self.presenter.imports.take(self._choice, read.file, models, self.names_page.meant)
 
     def _begin_again(self) -> None:
         self.show_page(TARGET)
@@ -354,10 +340,9 @@ def _steps(choice: TargetChoice) -> tuple[tuple[int, str], ...]:
 
 
 def _button(text: str, call: Callable[[], object]) -> QPushButton:
-    button = QPushButton(text)
-    button.setAutoDefault(False)
-    button.clicked.connect(lambda _checked: call())
-    return button
+    made = button(text)
+    made.clicked.connect(lambda _checked: call())
+    return made
 
 
 def _scrolled(page: QWidget) -> QScrollArea:

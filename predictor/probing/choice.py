@@ -1,4 +1,4 @@
-"""Which networks come next in a session, and why: all at once, or by what the last ones showed."""
+"""The choice of networks for a session: all at once, or by what the last ones showed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.operators import Work
 from predictor.calibration.posterior import Z80
@@ -18,7 +17,7 @@ from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.dbsel import DBSel
 from predictor.probing.selection.information import D_OPTIMAL, I_OPTIMAL
-from predictor.probing.selection.interface import Pool, Selector
+from predictor.probing.selection.interface import Floats, Pool, Selector
 from predictor.probing.selection.operator_design import OperatorDesign
 from predictor.probing.selection.random import RandomSelector
 
@@ -51,7 +50,7 @@ Choice = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What is asked of a plan.
+    """A request for a plan.
 
     Attributes:
         target: threads and batch resolved to counts.
@@ -78,7 +77,7 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """What an engine believes on a target before, or in the middle of, a session.
+    """Beliefs of an engine on a target, before or in the middle of a session.
 
     Attributes:
         works: of the operators of each network of the pool.
@@ -107,11 +106,11 @@ class Choosing:
 
     request: PlanRequest
     pool: Sequence[PoolNetwork]
-    known_ms: NDArray[np.float64] | None = None
+    known_ms: Floats | None = None
     beliefs: Beliefs | None = None
 
     def first(self) -> list[Choice]:
-        """Return what is measured first: all of it, unless the choice is live.
+        """Choose the networks that are measured first: all, unless the choice is live.
 
         Raises:
             InputError: there is no such selector, or it lacks what it needs.
@@ -135,7 +134,7 @@ class Choosing:
         return [(row, self._why(place)) for place, row in enumerate(rows)]
 
     def more(self, latency_ms: Mapping[str, float]) -> list[Choice]:
-        """Return what is measured next in a live session; nothing once it is enough.
+        """Choose the networks that are measured next in a live session; none once it is enough.
 
         Args:
             latency_ms: of every network of the session so far in the order of choice; NaN for

@@ -1,17 +1,17 @@
-"""What a reference network is expected to take on a target: a roofline over kinds of operators."""
+"""Expected latency of reference networks on a target: a roofline over kinds of operators."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.cost.capability import Capability, capability
 from predictor.probing.networks.pool import KINDS, KindCost, PoolNetwork
 from predictor.probing.runner.settings import BLOCKS, Settings
+from predictor.probing.selection.interface import Floats
 
 # Starting a process, importing the runtime and loading a small network, on a slow machine.
 START_S = 1.0
@@ -19,7 +19,7 @@ START_S = 1.0
 _NONE = KindCost(0, 0, 0)
 
 
-def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> NDArray[np.float64]:
+def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> Floats:
     """Return the roofline time of every network on every target, float64 [N, T] in ms.
 
     The operators of one kind count as one: the longer of their arithmetic and their traffic. A
@@ -31,14 +31,14 @@ def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> 
 
 
 def expected_seconds(latency_ms: float | None, settings: Settings) -> float:
-    """Return how long measuring one network is expected to take; NaN counts as no time."""
+    """Expected seconds of measuring one network; a latency of NaN counts as no time."""
     runs = settings.profile_warm_up_runs + settings.profile_runs
     profiled_s = max(settings.profile_s, min(settings.profile_limit_s, runs * _seconds(latency_ms)))
     return BLOCKS * block_seconds(latency_ms, settings) + profiled_s
 
 
 def block_seconds(latency_ms: float | None, settings: Settings) -> float:
-    """Return how long one block of it is expected to take, without a profiled pass."""
+    """Expected seconds of one block of a network, without a profiled pass."""
     each_s = _seconds(latency_ms)
     warm_s = max(settings.warm_up_s, settings.warm_up_runs * each_s)
     timed_s = max(settings.least_s, settings.least_runs * each_s)
@@ -49,9 +49,7 @@ def _seconds(latency_ms: float | None) -> float:
     return 0.0 if latency_ms is None or np.isnan(latency_ms) else latency_ms / 1e3
 
 
-def _costs(
-    networks: Sequence[PoolNetwork],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _costs(networks: Sequence[PoolNetwork]) -> tuple[Floats, Floats, Floats]:
     """Return MACs and bytes [N, kinds] and launches [N]."""
     costs = [[network.cost.get(kind, _NONE) for kind in KINDS] for network in networks]
     shape = (len(networks), len(KINDS))
@@ -62,23 +60,18 @@ def _costs(
     )
 
 
-def _column(
-    macs: NDArray[np.float64],
-    moved: NDArray[np.float64],
-    launches: NDArray[np.float64],
-    target: Target,
-) -> NDArray[np.float64]:
+def _column(macs: Floats, moved: Floats, launches: Floats, target: Target) -> Floats:
     try:
         rates = capability(target)
     except InputError:
         return np.full(len(launches), np.nan)
     compute_s = macs / _rates(rates)
     memory_s = moved * (rates.activation_bytes / 4) / rates.bandwidth_bytes_per_s
-    times: NDArray[np.float64] = np.maximum(compute_s, memory_s).sum(axis=1) * 1e3
+    times: Floats = np.maximum(compute_s, memory_s).sum(axis=1) * 1e3
     return times + launches * rates.launch_ms
 
 
-def _rates(rates: Capability) -> NDArray[np.float64]:
+def _rates(rates: Capability) -> Floats:
     """Return MACs a second of each kind; depthwise windows do not fill a matrix unit."""
     return np.array(
         [

@@ -1,4 +1,4 @@
-"""How long the nodes of a measured network took: in results documents and in provenances.
+"""Times of the nodes of a measured network, in results documents and in provenances.
 
 Both hold ``[name, op_type, time_ns]`` in the order of running, as onnxruntime names its nodes.
 """
@@ -32,7 +32,7 @@ class OperatorTime:
 
 
 def checked_operators(value: object) -> tuple[OperatorTime, ...]:
-    """Return what a document tells of nodes.
+    """Return a document's times of nodes.
 
     Raises:
         ValueError: it is no list of nodes with a name, a type and a time, or it is too long.
@@ -68,7 +68,7 @@ def triples(operators: Sequence[OperatorTime]) -> list[list[str | int]]:
 
 
 def operator_times(provenance: str) -> tuple[OperatorTime, ...]:
-    """Return how long each node took by a measurement's provenance; empty where it is not told.
+    """Return the time of each node from a measurement's provenance; empty where it has none.
 
     What is not as it should be counts as not told: another program may have written it.
     """

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.records import Target
@@ -26,7 +25,7 @@ from predictor.probing.estimates import START_S, block_seconds, estimated_ms, ex
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
-from predictor.probing.selection.interface import Pool, check_budget
+from predictor.probing.selection.interface import Floats, Pool, check_budget
 
 SENTINEL = "fbnet-cifar100-00"
 """Measured first, in the middle and last; small, so that it costs little on a slow device."""
@@ -46,7 +45,7 @@ class PlannedProbe:
 
 @dataclass(frozen=True, slots=True)
 class ProbePlan:
-    """What is to be measured on a target.
+    """A plan for a target.
 
     Attributes:
         id: of the session that carries it out, UUID hex.
@@ -80,7 +79,7 @@ class ProbePlan:
 def make_plan(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
-    known_ms: NDArray[np.float64] | None,
+    known_ms: Floats | None,
     beliefs: Beliefs | None = None,
 ) -> ProbePlan:
     """Choose the networks that are measured first: all, unless the choice is live.
@@ -130,7 +129,7 @@ def make_plan(
 def more_probes(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
-    known_ms: NDArray[np.float64] | None,
+    known_ms: Floats | None,
     latency_ms: Mapping[str, float],
     beliefs: Beliefs | None = None,
 ) -> list[PlannedProbe]:
@@ -154,10 +153,10 @@ def _choosing(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
     rows: Sequence[int],
-    known_ms: NDArray[np.float64] | None,
+    known_ms: Floats | None,
     beliefs: Beliefs | None,
 ) -> Choosing:
-    """Return what a choice among some networks of the pool is made from."""
+    """Restrict a choice to some networks of the pool."""
     return Choosing(
         request,
         [pool[row] for row in rows],
@@ -167,7 +166,7 @@ def _choosing(
 
 
 def _sentinel_blocks(request: PlanRequest) -> int:
-    """Return how often the sentinel is measured: three times in each round."""
+    """Number of blocks of the sentinel: three in each round."""
     rounds = 1
     if request.live and request.selector == ADAPTIVE:
         rounds = math.ceil(request.probes / ROUND)
@@ -198,9 +197,7 @@ def _settings_within(request: PlanRequest) -> Settings:
     return replace(settings, cap_s=min(settings.cap_s, cap_s))
 
 
-def _affordable(
-    expected: NDArray[np.float64], request: PlanRequest, settings: Settings
-) -> list[int]:
+def _affordable(expected: Floats, request: PlanRequest, settings: Settings) -> list[int]:
     """Return the networks of which a probe fits its share of the budget; all without estimates."""
     share_s = request.budget_s / (request.probes + _sentinel_blocks(request) / BLOCKS)
     fitting = [i for i, ms in enumerate(expected) if expected_seconds(ms, settings) <= share_s]

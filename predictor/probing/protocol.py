@@ -1,4 +1,4 @@
-"""What a runner tells of a network, checked and turned into a record.
+"""A runner's entry of a network, checked and turned into a record.
 
 The numbers are those of the runner; the verdict is computed again from the samples, so that a
 results file that was edited, or written by something else, is refused and not believed.
@@ -150,7 +150,7 @@ def _checked_block(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verdict_words(network: CheckedNetwork) -> str:
-    """Say how good a measurement is: one sentence without a full stop."""
+    """Return the quality of a measurement: one sentence without a full stop."""
     if network.difference is None or network.verdict == "inconclusive":
         apart = (
             ""

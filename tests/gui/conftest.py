@@ -125,19 +125,19 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(workspace: Workspace, store: Path) -> Iterator[ProbingPresenter]:
-    desk = ProbingPresenter(store, workspace)
-    yield desk
-    desk.close()
+def presenter(workspace: Workspace, store: Path) -> Iterator[ProbingPresenter]:
+    presenter = ProbingPresenter(store, workspace)
+    yield presenter
+    presenter.close()
 
 
 @pytest.fixture
-def make_wizard(qtbot: QtBot, desk: ProbingPresenter) -> Iterator[Callable[[], ProbingWizard]]:
+def make_wizard(qtbot: QtBot, presenter: ProbingPresenter) -> Iterator[Callable[[], ProbingWizard]]:
     """Open a wizard; it is deleted here and not whenever garbage is collected, on any thread."""
     made: list[ProbingWizard] = []
 
     def make() -> ProbingWizard:
-        wizard = ProbingWizard(desk)
+        wizard = ProbingWizard(presenter)
         made.append(wizard)
         wizard.set_theme(LIGHT)
         wizard.show()

@@ -16,7 +16,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.presenters import fine_tuning
+from ctm_gui.presenters.probing import fine_tuning
 from ctm_gui.presenters.probing.fine_tuning import state_words
 from ctm_gui.presenters.probing.presenter import ProbingPresenter
 from ctm_gui.presenters.workspace import Workspace

@@ -1,1 +1,1 @@
-"""What the wizard of probing shows and does: plans, runs, imports, signatures."""
+"""State and commands of the probing wizard: plans, runs, imports, signatures."""

@@ -1,4 +1,4 @@
-"""What is probed and how it is reached: what the first page of the wizard chooses."""
+"""The choice of the first page: a target and the way to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predictor.services.probing.sessions import ProbeSession, SessionState
 
 
 class Way(StrEnum):
-    """How latencies of the target come here."""
+    """Way of latencies from the target to this program."""
 
     THIS = "this machine"
     SSH = "a board over SSH"
@@ -21,7 +21,7 @@ class Way(StrEnum):
 
 
 class Source(StrEnum):
-    """What is imported."""
+    """Kind of an import."""
 
     KIT = "kit"
     TOOL = "tool"
@@ -30,7 +30,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """What the first page says.
+    """Choice of the first page.
 
     Attributes:
         way: how the target is reached.
@@ -65,7 +65,7 @@ class TargetChoice:
 
     @property
     def problem(self) -> str:
-        """What is missing, in one sentence; empty when the next page can come."""
+        """The missing field, in one sentence; empty when the next page can come."""
         if self.needs_device and self.device is None:
             return "Choose the device; one that is not listed is described on the Devices tab."
         if self.way is Way.SSH and not self.address.strip():
@@ -92,12 +92,12 @@ class Unfinished:
 
     @property
     def done(self) -> int:
-        """How many of its networks are no longer waiting."""
+        """Number of its networks that are no longer waiting."""
         return sum(probe.state != "waiting" for probe in self.session.probes)
 
 
 def unfinished(session: ProbeSession, measurements: Mapping[str, Measurement]) -> Unfinished | None:
-    """Return what is left of a session; None where it has ended.
+    """Return the unfinished part of a session; None where it has ended.
 
     Args:
         session: as stored.
@@ -109,7 +109,7 @@ def unfinished(session: ProbeSession, measurements: Mapping[str, Measurement]) -
 
 
 def way_of(session: ProbeSession, measurements: Mapping[str, Measurement]) -> Way | None:
-    """Return how a session is measured; None where nothing tells yet."""
+    """Return the way a session is measured; None where nothing tells yet."""
     if session.plan.kit:
         return Way.KIT
     sources = {Provenance.of(m).source for m in measurements.values()}

@@ -53,7 +53,7 @@ class FineTuning(QObject):
         return self._task is not None and self._task.active
 
     def obstacle(self, result: Result | None) -> str:
-        """Return what is in the way of fine-tuning to what is shown; empty where nothing is."""
+        """Return the obstacle to fine-tuning to the shown signature; empty where there is none."""
         if result is None or result.signature is None:
             return "Select a signature"
         if adaptation_of(result.signature) == "film":
@@ -123,7 +123,7 @@ class FineTuning(QObject):
 
 
 def state_words(tuning: FineTuning) -> str:
-    """Say how far fine-tuning is, or what came of it."""
+    """Return the progress of fine-tuning, or its outcome, in words."""
     if tuning.active:
         return _progress_words(tuning.progress)
     if tuning.cancelled:
@@ -141,7 +141,7 @@ def state_words(tuning: FineTuning) -> str:
 
 
 def errors_words(outcome: Adaptations) -> str:
-    """Say the median errors of both ways."""
+    """Return the median errors of both ways in words."""
     before, after = map(median_error, (outcome.by_posterior, outcome.by_film))
     errors = f"median error {percent(before)} before, {percent(after)} after"
     return f"each network predicted from the others, {errors}"

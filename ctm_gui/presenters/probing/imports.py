@@ -35,13 +35,13 @@ class ReadFile:
     candidates: tuple[str, ...]
 
     def proposed(self) -> dict[str, str | None]:
-        """Return what is chosen first for each name: the exact match, else nothing."""
+        """Return the first choice for each name: the exact match, else none."""
         return {match.name: match.exact for match in self.names}
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import gave: a kit's session, or signatures of another tool's file."""
+    """Outcome of an import: a kit's session, or a signature of another tool's file."""
 
     session_id: str = ""
     signature_id: str = ""

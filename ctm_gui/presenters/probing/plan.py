@@ -54,7 +54,7 @@ PLAN_DELAY_MS = 250
 
 @dataclass(frozen=True, slots=True)
 class PlanFields:
-    """What the second page says: how many networks, how long, what chooses them.
+    """Fields of the second page: number of networks, time, selector.
 
     ``within`` is the interval in percent at which the adaptive selector stops; 0 for never.
     """
@@ -85,7 +85,7 @@ class Planned:
 
 
 def plan_words(planned: Planned) -> str:
-    """Say how many networks there are, how long they take, and what they are expected to bring."""
+    """Return the size, duration and expected gain of a plan in words."""
     plan, count = planned.plan, len(planned.plan.probes)
     first = plural(count, "network")
     if plan.to_come:

@@ -31,7 +31,7 @@ class ProbingPresenter(QObject):
     Attributes:
         planner: plans.
         run: measures.
-        taking: takes over what was measured elsewhere.
+        imports: takes over what was measured elsewhere.
         shelf: shows what is stored.
         tuning: fine-tunes to a signature.
         undo_stack: of the window; deleted signatures are on it.
@@ -51,16 +51,16 @@ class ProbingPresenter(QObject):
         self._store = ProbingStore(store, self)
         self.planner = ProbePlanner(store, lambda: self.models, self)
         self.run = ProbeRun(self._store, lambda: self.models, self)
-        self.taking = ProbeImport(store, self)
+        self.imports = ProbeImport(store, self)
         lookup = Lookup(self._device, lambda: self.models)
         self.shelf = SignatureShelf(self._store, workspace.undo_stack, lookup, self)
         self.tuning = FineTuning(store, self.shelf, self)
-        for failing in (self.shelf.failed, self.taking.failed):
+        for failing in (self.shelf.failed, self.imports.failed):
             failing.connect(workspace.messages.error)
         self.shelf.done.connect(workspace.messages.info)
         self.run.ended.connect(lambda _: workspace.messages.info("Probing has ended"))
         # What is measured, activated or deleted is predicted with at once.
-        for changing in (self.run.ended, self.taking.imported, self.shelf.sessions_changed):
+        for changing in (self.run.ended, self.imports.imported, self.shelf.sessions_changed):
             changing.connect(workspace.own.read)
 
     @property
@@ -109,7 +109,7 @@ class ProbingPresenter(QObject):
         """Stop all work; what was measured is stored."""
         self.run.close()
         self.planner.close()
-        self.taking.close()
+        self.imports.close()
         self.tuning.close()
         self._store.close()
 
@@ -121,7 +121,7 @@ class ProbingPresenter(QObject):
 
 
 def resumed_choice(choice: TargetChoice, way: Way | None) -> TargetChoice:
-    """Return how a session goes on: as it was begun, with the address that is given now.
+    """Return the choice of a session that goes on: as begun, with the address that is given now.
 
     Where nothing was measured yet, as the first page says.
     """

@@ -1,4 +1,4 @@
-"""How a session goes: what its events add up to, without threads and without widgets."""
+"""Progress of a session: the sum of its events, without threads and without widgets."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ class RunProgress:
 
     @property
     def total(self) -> int:
-        """How many networks there are."""
+        """Number of networks."""
         return len(self._rows)
 
     @property
     def left(self) -> int:
-        """How many of them are waiting, those that are still to be chosen among them."""
+        """Number of waiting networks, those that are still to be chosen among them."""
         waiting = sum(row.state is ProbeState.WAITING for row in self._rows.values())
         return waiting + self.to_come
 
@@ -161,7 +161,7 @@ class RunProgress:
             self._end(stored.probe, event)
 
     def seconds_left(self, active_s: float) -> float:
-        """Return how long the rest may take.
+        """Expected seconds of the rest.
 
         Args:
             active_s: how long was measured in this run; the networks done in it tell how long one
@@ -174,7 +174,7 @@ class RunProgress:
         return max(each_s * self.left - active_s, 0.0)
 
     def words(self) -> str:
-        """Say what is done now, in one line."""
+        """Return the current activity in one line."""
         if not self.current:
             return ""
         if self.sentinel:
@@ -182,7 +182,7 @@ class RunProgress:
         return f"{shown(self.current)}, block {self.block}"
 
     def drift_words(self) -> str:
-        """Say what the sentinel tells."""
+        """Return the drift of the sentinel in words."""
         if self.drift is None or len(self.drift.medians_ms) < 2:
             return "Drift is not known yet: the sentinel is measured first, in the middle and last."
         drifted = self.drift.drift

@@ -1,4 +1,4 @@
-"""What came of a session or is in a signature, as the result page shows it."""
+"""Content of a session or signature, as the result page shows it."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class ResultRow:
 
     @property
     def disagrees(self) -> bool:
-        """Whether it lies outside of what the other networks tell of it."""
+        """Whether it lies outside of the interval that the other networks give."""
         return self.fit is not None and self.fit.disagrees
 
     @property
     def ratio(self) -> float | None:
-        """How much longer it took than in the other signature, as a share."""
+        """Relative difference from the other signature, as a share."""
         if self.median_ms is None or not self.other_ms:
             return None
         return self.median_ms / self.other_ms - 1.0
@@ -63,7 +63,7 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the result page shows.
+    """Content of the result page.
 
     Attributes:
         device_id: of the target.
@@ -91,7 +91,7 @@ class Result:
 
     @property
     def drift(self) -> float:
-        """How far the sentinel drifted, as a share; 0 where nothing tells."""
+        """Drift of the sentinel, as a share; 0 where nothing tells."""
         drift = self.signature and self.signature.facts.document.get("drift")
         return float(drift or 0.0)
 
@@ -107,7 +107,7 @@ class Result:
 
     @property
     def odd(self) -> int:
-        """How many of its networks disagree with the others."""
+        """Number of its networks that disagree with the others."""
         return sum(row.disagrees for row in self.rows)
 
     @property
@@ -129,7 +129,7 @@ class Result:
 
     @property
     def fits(self) -> tuple[LeftOut, ...]:
-        """What the networks tell of one another."""
+        """Predictions of the networks from one another."""
         return tuple(row.fit for row in self.rows if row.fit is not None)
 
 
@@ -179,7 +179,7 @@ def assessed(result: Result, fits: Sequence[LeftOut], changes: tuple[BeforeAfter
 
 
 def of_session(session_id: str, probing: Probing) -> Result:
-    """Return what came of a session: its newest signature, else what was measured so far."""
+    """Return the outcome of a session: its newest signature, else what was measured so far."""
     session = probing.sessions.get(session_id)
     signatures = _of_target(probing, session.device_id, session.configuration)
     mine = next((s for s in signatures if s.session_id == session.id), None)

@@ -34,7 +34,7 @@ _ASK_POLL_S = 0.05
 
 
 class Phase(StrEnum):
-    """What a run is doing."""
+    """Phase of a run."""
 
     IDLE = "idle"
     MEASURING = "measuring"
@@ -65,7 +65,7 @@ class HostKeyQuestion:
         self._accepted = False
 
     def answer(self, *, accepted: bool) -> None:
-        """Say whether the key is trusted; the first answer counts."""
+        """Answer the question; the first answer counts."""
         if not self._answered.is_set():
             self._accepted = accepted
             self._answered.set()
@@ -146,7 +146,7 @@ class ProbeRun(QObject):
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest may take; None where that is not known."""
+        """Expected seconds of the rest; None where they are not known."""
         if self.progress is None or not self.active:
             return None
         return self.progress.seconds_left(self._measured_s())
@@ -347,7 +347,7 @@ def _stored_session(session_id: str, again: Sequence[str], probing: Probing) -> 
 
 
 def _stored_probe(probing: Probing, session_id: str, event: ProbeEvent) -> SessionProbe | None:
-    """Return how the network of an outcome is stored now."""
+    """Return the stored network of an event; None where it is about none."""
     if not isinstance(event, NetworkDone | NetworkFailed):
         return None
     if isinstance(event, NetworkFailed) and event.sentinel:

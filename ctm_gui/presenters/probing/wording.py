@@ -1,4 +1,4 @@
-"""What the result page says of signatures, in words."""
+"""Sentences of the result page on signatures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def signature_title(stored: SignatureEntry) -> str:
 
 
 def signature_facts(stored: SignatureEntry) -> list[tuple[str, str]]:
-    """Return what is known of a signature beside its numbers, as label and words."""
+    """Return the facts of a signature beside its numbers, as label and words."""
     facts = stored.facts.document
     host: Mapping[str, Any] = facts.get("host") or {}
     configuration: Mapping[str, Any] = facts.get("configuration") or {}
@@ -47,7 +47,7 @@ def signature_facts(stored: SignatureEntry) -> list[tuple[str, str]]:
 
 
 def fit_words(result: Result) -> str:
-    """Say how well the networks of a signature tell of one another."""
+    """Return the agreement of the networks of a signature in words."""
     if result.signature is None:
         return ""
     if not result.assessed:
@@ -62,7 +62,7 @@ def fit_words(result: Result) -> str:
 
 
 def result_words(result: Result) -> str:
-    """Say in a sentence or two what came out."""
+    """Return the outcome in a sentence or two."""
     session = result.session
     if result.signature is None:
         if session is None:

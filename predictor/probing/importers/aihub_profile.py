@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source, median_ns
 from predictor.probing.operator_times import OperatorTime
 
@@ -21,7 +20,8 @@ _ESTIMATE = "estimated_inference_time"
 _RUNS = "all_inference_times"
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file looks like a profile of Qualcomm AI Hub."""
     return source.text.lstrip().startswith("{") and f'"{_SUMMARY}"' in source.text
 
 
@@ -77,6 +77,3 @@ def _facts(estimate_ms: float, operators: Sequence[OperatorTime]) -> dict[str, s
     if units:
         facts["layers_by_compute_unit"] = ", ".join(f"{u} {n}" for u, n in sorted(units.items()))
     return facts
-
-
-FORMAT = Format("aihub-profile", "Qualcomm AI Hub profile (JSON)", _recognises, parse)

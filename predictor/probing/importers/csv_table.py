@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from predictor.core.records import RUNTIMES, Precision
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source
 
 if TYPE_CHECKING:  # the type of csv.reader() is not there when the program runs
@@ -22,7 +21,8 @@ _ACTION = "write a table with the header model,latency_ms"
 _MAX_ROWS = 100_000
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file looks like a table with a column of latencies."""
     header = source.text.lstrip("\r\n").split("\n", 1)[0].lower()
     return "model" in header and "latency" in header and any(mark in header for mark in ",;\t")
 
@@ -128,6 +128,3 @@ def _count(source: Source, place: str, row: Mapping[str, str], column: str) -> i
     if value == "0":  # all cores, or the model's own batch, as in core's Configuration
         return 0
     return source.count(place, value, column) if value else None
-
-
-FORMAT = Format("csv", "CSV table (model, latency_ms)", _recognises, parse)

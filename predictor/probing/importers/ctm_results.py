@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from predictor.core.records import Precision
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source, median_ns
 from predictor.probing.operator_times import OperatorTime, checked_operators
 from predictor.probing.runner.results import digest
@@ -16,7 +15,8 @@ _ACTION = "fetch the results file from the machine again"
 _MEDIAN_TOLERANCE = 1e-6
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file looks like our own results document."""
     return source.text.lstrip().startswith("{") and '"ctm-results/' in source.text
 
 
@@ -105,6 +105,3 @@ def _samples(source: Source, place: str, entry: Mapping[str, object]) -> tuple[i
 def _block_samples(source: Source, place: str, block: Mapping[str, object]) -> Sequence[int]:
     values = source.array(place, block.get("samples_ns"), "samples_ns")
     return [round(source.latency_ms(place, value, 1e6, "a sample") * 1e6) for value in values]
-
-
-FORMAT = Format("ctm-results", "ctm results (JSON)", _recognises, parse)

@@ -32,7 +32,7 @@ _CONTRACTIONS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """What onnxruntime makes an operator of.
+    """Operators that onnxruntime fuses into one.
 
     Attributes:
         anchor: the type that no other operator of the pattern has.
@@ -70,7 +70,7 @@ class OperatorNames:
 
 @dataclass(frozen=True, slots=True)
 class OperatorMatch:
-    """Which nodes each entry of a profile ran.
+    """Nodes that each entry of a profile ran.
 
     Attributes:
         groups: for each entry, positions of its nodes in file order; empty where none is known,

@@ -9,13 +9,11 @@ from datetime import datetime
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
-from predictor.probing.importers.ctm_results import FORMAT as CTM_RESULTS
-from predictor.probing.importers.onnxruntime_profile import FORMAT as ONNXRUNTIME_PROFILE
 from predictor.probing.importers.records import ImportedFile, ImportedLatency, Statistic
+from predictor.probing.importers.registry import NAMING_NODES
 from predictor.probing.operator_times import triples
 
 PROTOCOL = "import"
-_NODES_OF_ONNXRUNTIME = frozenset({CTM_RESULTS.name, ONNXRUNTIME_PROFILE.name})
 
 
 def resolve_configuration(
@@ -102,6 +100,6 @@ def _provenance(file: ImportedFile, latency: ImportedLatency, imported_at: datet
         "facts": dict(latency.facts),
         "imported_at": imported_at.isoformat(),
     }
-    if file.format in _NODES_OF_ONNXRUNTIME and (operators := triples(latency.operators)):
+    if file.format in NAMING_NODES and (operators := triples(latency.operators)):
         facts["operators"] = operators
     return json.dumps(facts, sort_keys=True)

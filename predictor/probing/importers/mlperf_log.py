@@ -11,8 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source
 
 _MARK = ":::MLLOG"
@@ -33,7 +32,8 @@ class _Value:
     value: object
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file looks like a detailed log of LoadGen."""
     return _MARK in source.text
 
 
@@ -134,6 +134,3 @@ def _notes(values: dict[str, _Value]) -> tuple[str, ...]:
     why = values.get("result_invalid_reason")
     reason = f": {str(why.value).strip()}" if why else ""
     return (f"LoadGen marks the run as {validity.value}{reason}",)
-
-
-FORMAT = Format("mlperf-log", "MLPerf LoadGen mlperf_log_detail.txt", _recognises, parse)

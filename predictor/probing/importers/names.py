@@ -28,7 +28,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class NameMatch:
-    """What a name in a file may stand for.
+    """A name in a file with the networks that it may stand for.
 
     Attributes:
         name: as in the file, empty where the file does not name its network.
@@ -72,7 +72,7 @@ def _match(name: str, candidates: Sequence[str]) -> NameMatch:
 
 
 def similarity(left: str, right: str) -> float:
-    """Return how alike two names are, from 0 to 1.
+    """Likeness of two names, from 0 to 1.
 
     The share of common letters in order, without separators and case. Different numbers halve it:
     resnet18 and resnet50 are nearly the same letters and never the same network.

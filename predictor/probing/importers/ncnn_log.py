@@ -11,8 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from predictor.core.records import Precision
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source
 
 _HEADER = re.compile(
@@ -29,14 +28,15 @@ _NOTE_HEADER = "Rows stand before any header of benchncnn, so their threads and 
 
 @dataclass(slots=True)
 class _Run:
-    """What a header told, as text by key, and the rows under it."""
+    """Text of a header by key, and the lines of the rows under it."""
 
     line: int = 0
     facts: dict[str, str] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file looks like a log of benchncnn."""
     if "loop_count = " not in source.text and "min =" not in source.text:
         return False  # found out quickly: profiles in JSON are large
     return any(_ROW.match(line) or _HEADER.match(line) for _, line in source.lines())
@@ -105,6 +105,3 @@ def _runtime(run: _Run) -> str | None:
     if "gpu_device" not in run.facts:
         return None
     return "ncnn" if run.facts["gpu_device"] == "-1" else "ncnn-vulkan"
-
-
-FORMAT = Format("ncnn-benchmark", "ncnn benchncnn log", _recognises, parse)

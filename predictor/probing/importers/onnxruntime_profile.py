@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Entry, Source, median_ns
 from predictor.probing.operator_times import OperatorTime
 
@@ -20,7 +19,8 @@ _KERNEL = "_kernel_time"
 _NOTE_PROFILED = "These runs were timed with the profiler on, which slows small networks."
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file looks like ONNX Runtime's profile."""
     head = source.text[:4096]
     return head.lstrip().startswith("[") and '"cat"' in head and '"dur"' in head
 
@@ -119,6 +119,3 @@ def _operators(nodes: Sequence[_Event], runs: Sequence[_Event]) -> tuple[Operato
         OperatorTime(name, op_type, total / len(runs) / _PER_MS, provider)
         for (name, op_type, provider), total in totals.items()
     )
-
-
-FORMAT = Format("onnxruntime-profile", "ONNX Runtime profile (JSON)", _recognises, parse)

@@ -1,4 +1,4 @@
-"""What every format is read into. Times are in ms or ns, whatever the file's own unit is."""
+"""Records that every format is read into; times in ms or ns, whatever the file's own unit is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predictor.probing.operator_times import OperatorTime
 
 
 class Statistic(StrEnum):
-    """What a single time is of the runs behind it."""
+    """Statistic of the runs behind a single time."""
 
     MEDIAN = "median"
     MINIMUM = "minimum"
@@ -76,5 +76,13 @@ class ImportedFile:
     name: str
     sha256: str
     format: str
+    latencies: tuple[ImportedLatency, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Latencies that a parser read, in the file's order, and sentences for the user."""
+
     latencies: tuple[ImportedLatency, ...]
     notes: tuple[str, ...] = ()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.probing.importers import (
@@ -17,21 +20,79 @@ from predictor.probing.importers import (
     trtexec,
     typed,
 )
-from predictor.probing.importers.format import Format
-from predictor.probing.importers.records import ImportedFile
+from predictor.probing.importers.records import ImportedFile, Reading
 from predictor.probing.importers.source import MAX_BYTES, Source
 
-FORMATS: tuple[Format, ...] = (
-    ctm_results.FORMAT,
-    onnxruntime_profile.FORMAT,
-    trtexec.TIMES,
-    trtexec.PROFILE,
-    tflite_log.FORMAT,
-    ncnn_log.FORMAT,
-    aihub_profile.FORMAT,
-    mlperf_log.FORMAT,
-    csv_table.FORMAT,
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file.
+
+    Attributes:
+        name: short and stable; kept with every measurement.
+        title: for people.
+        recognises: whether a file looks like this; looks at the content only and never raises.
+        parse: reads the whole file, or raises one ``InputError`` and keeps nothing.
+        names_nodes: whether times of operators carry the names of the model's nodes.
+    """
+
+    name: str
+    title: str
+    recognises: Callable[[Source], bool]
+    parse: Callable[[Source], Reading]
+    names_nodes: bool = False
+
+
+FORMATS: Final = (
+    Format(
+        "ctm-results",
+        "ctm results (JSON)",
+        ctm_results.recognises,
+        ctm_results.parse,
+        names_nodes=True,
+    ),
+    Format(
+        "onnxruntime-profile",
+        "ONNX Runtime profile (JSON)",
+        onnxruntime_profile.recognises,
+        onnxruntime_profile.parse,
+        names_nodes=True,
+    ),
+    Format(
+        "trtexec-times",
+        "trtexec --exportTimes (JSON)",
+        trtexec.recognises_times,
+        trtexec.parse_times,
+    ),
+    Format(
+        "trtexec-profile",
+        "trtexec --exportProfile (JSON)",
+        trtexec.recognises_profile,
+        trtexec.parse_profile,
+    ),
+    Format(
+        "tflite-benchmark",
+        "TFLite benchmark_model log",
+        tflite_log.recognises,
+        tflite_log.parse,
+    ),
+    Format("ncnn-benchmark", "ncnn benchncnn log", ncnn_log.recognises, ncnn_log.parse),
+    Format(
+        "aihub-profile",
+        "Qualcomm AI Hub profile (JSON)",
+        aihub_profile.recognises,
+        aihub_profile.parse,
+    ),
+    Format(
+        "mlperf-log",
+        "MLPerf LoadGen mlperf_log_detail.txt",
+        mlperf_log.recognises,
+        mlperf_log.parse,
+    ),
+    Format("csv", "CSV table (model, latency_ms)", csv_table.recognises, csv_table.parse),
 )
+NAMING_NODES: Final = frozenset(format_.name for format_ in FORMATS if format_.names_nodes)
+"""Formats whose times of operators carry the names of the model's nodes."""
 
 
 def import_file(path: Path) -> ImportedFile:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source
 from predictor.probing.operator_times import OperatorTime
 
@@ -50,7 +49,8 @@ class _Statistics:
     values: dict[str, float]
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file looks like a log of benchmark_model."""
     text = source.text
     if "STARTING!" in text and "Graph: [" in text:
         return True
@@ -216,6 +216,3 @@ def _operator(
     row = dict(zip(columns, cells, strict=True))
     time_ms = source.duration_ms(place, row["[avg ms]"], 1.0, "[avg ms]")
     return OperatorTime(row.get("[Name]", ""), row["[node type]"], time_ms)
-
-
-FORMAT = Format("tflite-benchmark", "TFLite benchmark_model log", _recognises, parse)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from predictor.probing.importers.format import Format, Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Entry, Source, median_ns
 from predictor.probing.operator_times import OperatorTime
 
@@ -22,12 +21,14 @@ _NOTE_SHARES = (
 )
 
 
-def _recognises_times(source: Source) -> bool:
+def recognises_times(source: Source) -> bool:
+    """Whether a file looks like one of ``--exportTimes``."""
     head = source.text[:4096]
     return head.lstrip().startswith("[") and '"latencyMs"' in head and '"computeMs"' in head
 
 
-def _recognises_profile(source: Source) -> bool:
+def recognises_profile(source: Source) -> bool:
+    """Whether a file looks like one of ``--exportProfile``."""
     head = source.text[:4096]
     return head.lstrip().startswith("[") and '"count"' in head and '"averageMs"' in head
 
@@ -148,9 +149,3 @@ def _iterations(source: Source, entries: Sequence[Entry]) -> int:
     place = f"line {entries[0].line}"
     first = source.table(place, entries[0].value, "the first entry")
     return source.count(place, first.get("count"), "count")
-
-
-TIMES = Format("trtexec-times", "trtexec --exportTimes (JSON)", _recognises_times, parse_times)
-PROFILE = Format(
-    "trtexec-profile", "trtexec --exportProfile (JSON)", _recognises_profile, parse_profile
-)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from predictor.probing.importers.format import Reading
-from predictor.probing.importers.records import ImportedLatency, Statistic
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source
 
 NAME = "typed"

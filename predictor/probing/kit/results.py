@@ -33,7 +33,7 @@ class FailedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class KitResults:
-    """What a kit found.
+    """Results of a kit.
 
     Attributes:
         plan_id: of the session that the kit was made for.

@@ -1,4 +1,4 @@
-"""What every runner takes and gives: a plan of networks, and a stream of events.
+"""The interface of runners: a plan of networks in, a stream of events out.
 
 The stand-alone program (``probing/runner``) does the measuring; a runner starts it on
 a machine (this one, a board over SSH), hands it a plan and turns its lines into events. Plan, lines
@@ -42,7 +42,7 @@ class NetworkFile:
 
 @dataclass(frozen=True, slots=True)
 class RunConfiguration:
-    """How networks are run.
+    """Execution configuration of the networks.
 
     Attributes:
         provider: execution provider of onnxruntime.
@@ -63,7 +63,7 @@ class RunConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringPlan:
-    """What a runner is to do.
+    """A runner's plan.
 
     Attributes:
         id: of the session, UUID hex; results carry it.
@@ -81,7 +81,7 @@ class MeasuringPlan:
 
 
 class Command(StrEnum):
-    """What a runner can be told while it measures."""
+    """Commands that a runner obeys while it measures."""
 
     SKIP = "skip"  # leave the network that is being measured
     PAUSE = "pause"  # measure nothing after the block that runs
@@ -89,7 +89,7 @@ class Command(StrEnum):
 
 
 class Failure(StrEnum):
-    """Why a network has no latency; the runner's codes."""
+    """Failures by the runner's codes."""
 
     MISSING_OPERATOR = "missing-operator"
     OUT_OF_MEMORY = "out-of-memory"
@@ -195,4 +195,4 @@ class ProbeRunner(Protocol):
         """
 
     def send(self, command: Command) -> None:
-        """Tell the run that is under way; nothing happens where none is. Any thread may call."""
+        """Send a command to the run under way, if there is one. Any thread may call."""

@@ -58,7 +58,7 @@ class LocalRunner:
                 child.close()
 
     def send(self, command: Command) -> None:
-        """Tell the run that is under way; see :class:`ProbeRunner`."""
+        """Send a command to the run under way; see :class:`ProbeRunner`."""
         child = self._child
         if child is not None:
             child.send({"command": command.value})
@@ -150,7 +150,7 @@ class _Child:
                 pipe.flush()
 
     def describe_end(self) -> str:
-        """Say how the child ended."""
+        """Return the child's end in words."""
         code = self._process.wait()
         self._threads[1].join()
         words = shortened(self._last_words, 200)

@@ -56,7 +56,7 @@ CHOICES = (tuple(range(SKIP + 1)),) * POSITIONS
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What differs between the two forms.
+    """One of the two forms.
 
     Attributes:
         space: name of the space.

@@ -1,4 +1,4 @@
-"""What the pool's networks take on known targets: where DBSel learns how devices differ.
+"""Latencies of the pool's networks on known targets, from which DBSel learns their differences.
 
 Published latencies of these networks are few, so predicted ones stand for them. Working them out
 takes a minute, which is why they ship: ``resources/probes/known.npz``, written by

@@ -29,7 +29,7 @@ _NOT_RUN = OperatorFlag.VIEW | OperatorFlag.FUSED
 
 @dataclass(frozen=True, slots=True)
 class KindCost:
-    """What the operators of one kind cost together: MACs, bytes moved (fp32), and launches."""
+    """Cost of all operators of one kind: MACs, bytes moved (fp32), and launches."""
 
     macs: int
     bytes_moved: int
@@ -96,7 +96,7 @@ def pool_document(networks: Sequence[PoolNetwork]) -> dict[str, Any]:
 
 
 def cost_by_kind(graph: OperatorGraph) -> dict[str, KindCost]:
-    """Return what the operators of each kind cost, in the order of :data:`KINDS`."""
+    """Cost of the operators of each kind, in the order of :data:`KINDS`."""
     runs = ~graph.has_flag(_NOT_RUN)
     kinds = np.array(_kinds(graph))
     costs: dict[str, KindCost] = {}

@@ -1,1 +1,1 @@
-"""Which networks of a pool to run on a device so that a few latencies say most about it."""
+"""Selectors of networks whose few latencies say most about a device."""

@@ -1,4 +1,4 @@
-"""What an engine believes of networks on a target.
+"""Beliefs of an engine about networks on a target.
 
 An engine with intervals says what the errors of its predictions have in common
 (``PredictionTable.shared_error``). From that follows how much narrower intervals become once some
@@ -12,17 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.posterior import Z80
 from predictor.cost.engine import PredictionTable
-
-Floats = NDArray[np.float64]
+from predictor.probing.selection.interface import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """What is believed of N networks on one target.
+    """Joint log-normal belief about N networks on one target.
 
     Attributes:
         latency_ms: float64 [N], P50.
@@ -37,7 +35,7 @@ class Belief:
 
     @classmethod
     def of(cls, table: PredictionTable, column: int = 0) -> Belief | None:
-        """Return what a table says of one target; None where it has no intervals or a gap."""
+        """Return a table's belief about one target; None where it has no intervals or a gap."""
         if table.shared_error is None:
             return None
         spread = np.log(table.high80_ms[:, column] / table.latency_ms[:, column]) / Z80
@@ -48,7 +46,7 @@ class Belief:
         return cls(table.latency_ms[:, column], shared * spread[:, None], spread * np.sqrt(own))
 
     def take(self, rows: Sequence[int]) -> Belief:
-        """Return what is believed of some of the networks."""
+        """Return the belief about some of the networks."""
         some = list(rows)
         return Belief(self.latency_ms[some], self.features[some], self.noise[some])
 

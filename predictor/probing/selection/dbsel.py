@@ -13,10 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
-from predictor.probing.selection.interface import Measure, Pool, Selection, check_budget, measured
+from predictor.probing.selection.interface import (
+    Floats,
+    Measure,
+    Pool,
+    Selection,
+    check_budget,
+    measured,
+)
 
 EPSILON = 1e-8
 """Epsilon of Eq. 1 and of the coverage term: keeps a division by zero away."""
@@ -128,23 +134,17 @@ class DBSel:
             )
         return self.probes
 
-    def _weights(
-        self, train_probes: NDArray[np.float64], test_probes: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _weights(self, train_probes: Floats, test_probes: Floats) -> Floats:
         devices = train_probes.shape[1]
         if not len(test_probes):
             return np.full(devices, 1 / devices)
         similarity = hybrid_similarity(train_probes, test_probes)
         aligned = alignment_weights(similarity, self.tau, self.alpha_sim)
-        weights: NDArray[np.float64] = (1 - self.beta) * aligned + self.beta / devices
+        weights: Floats = (1 - self.beta) * aligned + self.beta / devices
         return weights
 
     def _signature(
-        self,
-        scaled: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        probes: Sequence[int],
-        k: int,
+        self, scaled: Floats, weights: Floats, probes: Sequence[int], k: int
     ) -> list[int]:
         """Extend the probes to ``k`` networks by the second half of Algorithm 1."""
         chosen = list(probes)
@@ -165,9 +165,7 @@ class DBSel:
         return chosen
 
 
-def hybrid_similarity(
-    train_probes: NDArray[np.float64], test_probes: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def hybrid_similarity(train_probes: Floats, test_probes: Floats) -> Floats:
     """Return the mean of cosine similarity and Pearson correlation with each training device.
 
     Args:
@@ -179,30 +177,26 @@ def hybrid_similarity(
     """
     cosine = _cosine(train_probes, test_probes)
     pearson = _cosine(_centred(train_probes), _centred(test_probes))
-    mean: NDArray[np.float64] = (cosine + pearson) / 2
+    mean: Floats = (cosine + pearson) / 2
     return mean
 
 
-def _centred(latencies: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centred(latencies: Floats) -> Floats:
     """Subtract each column's mean; what is left of a constant column is rounding, and becomes 0."""
     centred = latencies - latencies.mean(axis=0)
     varies = np.abs(centred).max(axis=0) > 1e-12 * np.abs(latencies).max(axis=0)
-    kept: NDArray[np.float64] = centred * varies
+    kept: Floats = centred * varies
     return kept
 
 
-def _cosine(columns: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cosine(columns: Floats, vector: Floats) -> Floats:
     norms = np.sqrt((columns**2).sum(axis=0) * (vector**2).sum())
     products = (columns * vector[:, None]).sum(axis=0)
-    cosine: NDArray[np.float64] = np.divide(
-        products, norms, out=np.zeros_like(norms), where=norms > 0
-    )
+    cosine: Floats = np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0)
     return cosine
 
 
-def alignment_weights(
-    similarity: NDArray[np.float64], tau: float, alpha_sim: float
-) -> NDArray[np.float64]:
+def alignment_weights(similarity: Floats, tau: float, alpha_sim: float) -> Floats:
     """Return W of Eq. 1 for one test device: a softmax of the standardised similarities.
 
     Args:
@@ -216,13 +210,11 @@ def alignment_weights(
     z = (similarity - similarity.mean()) / (similarity.std() + EPSILON)
     exponent = alpha_sim * z / tau
     weights = np.exp(exponent - exponent.max())
-    normalised: NDArray[np.float64] = weights / weights.sum()
+    normalised: Floats = weights / weights.sum()
     return normalised
 
 
-def diversity_coverage_score(
-    scaled: NDArray[np.float64], weights: NDArray[np.float64], gamma: float
-) -> NDArray[np.float64]:
+def diversity_coverage_score(scaled: Floats, weights: Floats, gamma: float) -> Floats:
     """Return the score of Eq. 2.
 
     Args:
@@ -236,13 +228,11 @@ def diversity_coverage_score(
     mean = scaled.mean(axis=1)
     diversity = (weights * (scaled - mean[:, None]) ** 2).sum(axis=1)
     centrality = 1 / (1 + np.abs(mean - np.median(mean)))
-    score: NDArray[np.float64] = gamma * diversity + (1 - gamma) * centrality
+    score: Floats = gamma * diversity + (1 - gamma) * centrality
     return score
 
 
-def coverage_gain(
-    scaled: NDArray[np.float64], weights: NDArray[np.float64], chosen: Sequence[int]
-) -> NDArray[np.float64]:
+def coverage_gain(scaled: Floats, weights: Floats, chosen: Sequence[int]) -> Floats:
     """Return c of Algorithm 1: how far each network would extend the range that is covered.
 
     Args:
@@ -256,12 +246,10 @@ def coverage_gain(
     covered = scaled[list(chosen)]
     low, high = covered.min(axis=0), covered.max(axis=0)
     extension = np.maximum(scaled - high, 0) + np.maximum(low - scaled, 0)
-    gain: NDArray[np.float64] = (weights * extension / (high - low + EPSILON)).sum(axis=1)
+    gain: Floats = (weights * extension / (high - low + EPSILON)).sum(axis=1)
     return gain
 
 
-def _weighted_distance(
-    scaled: NDArray[np.float64], weights: NDArray[np.float64], row: int
-) -> NDArray[np.float64]:
-    distance: NDArray[np.float64] = (weights * np.abs(scaled - scaled[row])).sum(axis=1)
+def _weighted_distance(scaled: Floats, weights: Floats, row: int) -> Floats:
+    distance: Floats = (weights * np.abs(scaled - scaled[row])).sum(axis=1)
     return distance

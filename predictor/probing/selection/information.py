@@ -16,18 +16,16 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.probing.selection.interface import (
+    Floats,
     Measure,
     Pool,
     Selection,
     check_budget,
     measured,
 )
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +92,7 @@ def largest_variances(features: Floats, noise_variance: float, k: int) -> tuple[
 
 
 def smallest_mean_variance(
-    features: Floats,
-    noise_variance: float,
-    k: int,
-    first: Sequence[int] = (),
+    features: Floats, noise_variance: float, k: int, first: Sequence[int] = ()
 ) -> tuple[int, ...]:
     """Choose rows up to ``k``, each the one that leaves the smallest mean posterior variance.
 

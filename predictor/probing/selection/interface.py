@@ -1,4 +1,4 @@
-"""What every selector takes and gives."""
+"""The interface of selectors: a pool in, a selection out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
+
+Floats = NDArray[np.float64]
 
 Measure = Callable[[int], float]
 """Runs the network of an index on the device and returns its latency in ms."""
@@ -25,8 +27,8 @@ class Pool:
         features: float64 [N, F], one row a network, or None.
     """
 
-    train_latency_ms: NDArray[np.float64] | None = None
-    features: NDArray[np.float64] | None = None
+    train_latency_ms: Floats | None = None
+    features: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.train_latency_ms is not None:
@@ -45,7 +47,7 @@ class Pool:
         known = self.train_latency_ms if self.features is None else self.features
         return 0 if known is None else len(known)
 
-    def needed_latency_ms(self, selector: str) -> NDArray[np.float64]:
+    def needed_latency_ms(self, selector: str) -> Floats:
         """Return the latencies on training targets.
 
         Raises:
@@ -55,7 +57,7 @@ class Pool:
             raise _missing(selector, "latencies on training targets")
         return self.train_latency_ms
 
-    def needed_features(self, selector: str) -> NDArray[np.float64]:
+    def needed_features(self, selector: str) -> Floats:
         """Return the features.
 
         Raises:
@@ -68,7 +70,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was chosen.
+    """Chosen networks.
 
     Attributes:
         indices: into the pool, in the order of choice; distinct.
@@ -135,7 +137,7 @@ def _measured_one(measure: Measure, index: int) -> float:
     return latency_ms
 
 
-def _check_latencies(latency_ms: NDArray[np.float64]) -> None:
+def _check_latencies(latency_ms: Floats) -> None:
     if latency_ms.ndim != 2 or latency_ms.shape[1] < 1:
         raise InputError(
             "training latencies",
@@ -151,7 +153,7 @@ def _check_latencies(latency_ms: NDArray[np.float64]) -> None:
         )
 
 
-def _check_features(features: NDArray[np.float64]) -> None:
+def _check_features(features: Floats) -> None:
     if features.ndim != 2 or features.shape[1] < 1:
         raise InputError(
             "probe features",

@@ -14,18 +14,16 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.operators import Integers, OperatorPrior, Work, largest_operators
-
-Floats = NDArray[np.float64]
+from predictor.probing.selection.interface import Floats
 
 MOST_OPERATORS: Final = 1500  # that differ
 _LEAST_MS: Final = 1e-9
 
 
 class OperatorDesign:
-    """What N networks with profiles would tell about what is asked.
+    """Information of N profiled networks about the graphs that are asked for.
 
     Of D distinct operators and of N networks and A graphs that are asked about, each a sum of
     operators, the covariance of all logarithms is held: [D + N + A, D + N + A].

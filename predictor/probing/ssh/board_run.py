@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import asyncssh
@@ -41,10 +42,11 @@ _MAX_RESTARTS = 3
 _SMALL_DISK_BYTES = 2**20
 
 
+@dataclass(eq=False)
 class BoardRun:
     """Measures a plan on a board.
 
-    Args:
+    Attributes:
         target: where and as whom.
         known: whose keys are trusted.
         ask: asked about the key of a host that no file knows.
@@ -53,30 +55,23 @@ class BoardRun:
         patience_s: so long the board may be out of reach.
     """
 
-    def __init__(
-        self,
-        target: SshTarget,
-        known: KnownHosts,
-        ask: Ask,
-        post: Callable[[ProbeEvent], None],
-        progress: ProgressCallback,
-        patience_s: float,
-    ) -> None:
-        self._target = target
-        self._known = known
-        self._ask = ask
-        self._post = post
-        self._progress = progress
-        self._patience_s = patience_s
-        self._session: BoardSession | None = None
-        self._telling = asyncio.Lock()
-        self._untold: list[Command] = []
-        self._generation, self._offset = 0, 0
-        self._started = self._finished = False
-        self._wanted: frozenset[str] = frozenset()
-        self._done: set[str] = set()
-        self._restarts = 0
-        self._contact_s: float | None = None
+    target: SshTarget
+    known: KnownHosts
+    ask: Ask
+    post: Callable[[ProbeEvent], None]
+    progress: ProgressCallback
+    patience_s: float
+    _session: BoardSession | None = field(default=None, init=False)
+    _telling: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _untold: list[Command] = field(default_factory=list, init=False)
+    _generation: int = field(default=0, init=False)
+    _offset: int = field(default=0, init=False)
+    _started: bool = field(default=False, init=False)
+    _finished: bool = field(default=False, init=False)
+    _wanted: frozenset[str] = field(default=frozenset(), init=False)
+    _done: set[str] = field(default_factory=set, init=False)
+    _restarts: int = field(default=0, init=False)
+    _contact_s: float | None = field(default=None, init=False)
 
     async def measure(self, plan: MeasuringPlan, files: Sequence[tuple[str, bytes]]) -> None:
         """Measure and post events; ``RunFinished`` is the last, when the board is clean again.
@@ -89,30 +84,30 @@ class BoardRun:
             InputError: the board cannot be reached as described.
             HostError: the board fails, or stays out of reach.
         """
-        folder = f"{self._target.folder}/{plan.id}"
+        folder = f"{self.target.folder}/{plan.id}"
         self._wanted = frozenset(network.name for network in plan.networks)
         delay_s = _FIRST_DELAY_S
         while True:
             contact_s = self._contact_s
             try:
-                async with await connect(self._target, self._known, self._ask) as connection:
+                async with await connect(self.target, self.known, self.ask) as connection:
                     await self._measure_over(connection, folder, files)
                 break
             except LostError as error:
                 self._check_patience(error)
-                _log.info("%s: %s", self._target.label, error.words)
+                _log.info("%s: %s", self.target.label, error.words)
             delay_s = _FIRST_DELAY_S if self._contact_s != contact_s else delay_s * 2
             await asyncio.sleep(min(delay_s, _LONGEST_DELAY_S))
-        self._post(RunFinished())
+        self.post(RunFinished())
 
     def _check_patience(self, error: LostError) -> None:
         if self._contact_s is None:
             action = "check the address, and that the SSH server of the board runs"
-            raise InputError(self._target.label, error.words, action) from error
-        if asyncio.get_running_loop().time() - self._contact_s > self._patience_s:
+            raise InputError(self.target.label, error.words, action) from error
+        if asyncio.get_running_loop().time() - self._contact_s > self.patience_s:
             raise HostError(
-                self._target.label,
-                f"the connection was lost and did not come back within {self._patience_s:g} s "
+                self.target.label,
+                f"the connection was lost and did not come back within {self.patience_s:g} s "
                 f"({error.words})",
                 "run the same plan again: the board measures on, and nothing of it is lost",
             ) from error
@@ -123,15 +118,15 @@ class BoardRun:
         folder: str,
         files: Sequence[tuple[str, bytes]],
     ) -> None:
-        session = await BoardSession.start(self._target, connection)
+        session = await BoardSession.start(self.target, connection)
         self._touch()
         try:
-            await session.copy(folder, files, self._progress)
+            await session.copy(folder, files, self.progress)
             self._session = session
             await self._follow_to_the_end(session)
         except CtmError:
             session.close()
-            await self._clean_up(connection, folder, self._target.timeout_s)
+            await self._clean_up(connection, folder, self.target.timeout_s)
             raise
         except asyncio.CancelledError:
             session.close()
@@ -153,7 +148,7 @@ class BoardRun:
         """
         with suppress(LostError, CtmError, TimeoutError):
             async with asyncio.timeout(limit_s):
-                session = await BoardSession.start(self._target, connection)
+                session = await BoardSession.start(self.target, connection)
                 await session.request("remove", folder=folder)
 
     async def _follow_to_the_end(self, session: BoardSession) -> None:
@@ -190,12 +185,12 @@ class BoardRun:
         if message["kind"] == "error" and payload.get("event") == "run":
             refusal = InputError if payload.get("code") == InputError.exit_code else HostError
             reason = str(payload.get("reason"))
-            raise refusal(self._target.label, reason, "install what is missing, or plan again")
+            raise refusal(self.target.label, reason, "install what is missing, or plan again")
         event = event_of(message)
         if isinstance(event, RunFinished):
             self._finished = True
         elif event is not None and self._is_new(event):
-            self._post(event)
+            self.post(event)
 
     def _is_new(self, event: ProbeEvent) -> bool:
         """Return whether it is of this plan and was not told before.
@@ -226,7 +221,7 @@ class BoardRun:
         free = ending["free"]
         if free is not None and free < _SMALL_DISK_BYTES:
             reason = f"its disk is full ({format_bytes(free)} are free)"
-            raise HostError(self._target.label, reason, "free some space there, then run again")
+            raise HostError(self.target.label, reason, "free some space there, then run again")
         # Without an exit code the system killed it, as it does when a board is switched off.
         if ending["exit"] is None and self._restarts < _MAX_RESTARTS:
             self._restarts += 1
@@ -234,10 +229,10 @@ class BoardRun:
         how = "no exit code" if ending["exit"] is None else f"exit code {ending['exit']}"
         words = shortened(str(ending["words"]), 200)
         reason = f"its runner ended with {how}{': ' if words else ''}{words}"
-        raise HostError(self._target.label, reason, "try again")
+        raise HostError(self.target.label, reason, "try again")
 
     async def tell(self, command: Command) -> None:
-        """Tell the runner something, now or when the connection stands again."""
+        """Send the runner a command, now or when the connection stands again."""
         self._untold.append(command)
         if self._session is not None:
             with suppress(LostError):  # it is told after the next start

@@ -122,7 +122,7 @@ async def _login(
 
 
 def login_failure(target: SshTarget, error: Exception) -> CtmError | LostError:
-    """Return what an error of logging in means."""
+    """Translate an error of logging in."""
     if isinstance(error, asyncssh.PermissionDenied):
         user = target.user or "this user"
         return InputError(
@@ -141,7 +141,7 @@ def login_failure(target: SshTarget, error: Exception) -> CtmError | LostError:
 
 
 def _key_failure(target: SshTarget, error: Exception) -> InputError:
-    """Return what is wrong with a private key; asyncssh tells the kind in words only."""
+    """Translate an error of a private key; asyncssh tells the kind in words only."""
     words = str(error).casefold()
     if not any(word in words for word in ("passphrase", "decrypt", "encrypted")):
         return InputError(target.label, f"a private key cannot be read ({error})", "check the key")

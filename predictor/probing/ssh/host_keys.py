@@ -1,4 +1,4 @@
-"""Which host keys are trusted: files in OpenSSH's form, ours and the user's own."""
+"""Trusted host keys: files in OpenSSH's form, ours and the user's own."""
 
 from __future__ import annotations
 

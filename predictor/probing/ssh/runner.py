@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -22,6 +23,7 @@ _POLL_S = 0.05  # how late a cancel is noticed
 _SETTLE_S = 0.8
 
 
+@dataclass(eq=False)
 class SshRunner:
     """Measures plans on a board; see :class:`ProbeRunner`.
 
@@ -30,7 +32,7 @@ class SshRunner:
     found again by its id, at work or done. That also holds when this program was started anew, and
     asks only for the networks that it has not got.
 
-    Args:
+    Attributes:
         target: where and as whom.
         known: whose keys are trusted.
         decide: asked in the thread that iterates about the key of a host that no file knows.
@@ -39,50 +41,41 @@ class SshRunner:
         files: what a plan's folder on the board holds.
     """
 
-    def __init__(
-        self,
-        target: SshTarget,
-        known: KnownHosts,
-        decide: Decision = refuse_unknown,
-        progress: ProgressCallback = no_progress,
-        patience_s: float = PATIENCE_S,
-        files: Callable[[MeasuringPlan], Iterable[tuple[str, bytes]]] = carried_files,
-    ) -> None:
-        self._target = target
-        self._known = known
-        self._decide = decide
-        self._progress = progress
-        self._patience_s = patience_s
-        self._files = files
-        self._work: _Work | None = None
+    target: SshTarget
+    known: KnownHosts
+    decide: Decision = refuse_unknown
+    progress: ProgressCallback = no_progress
+    patience_s: float = PATIENCE_S
+    files: Callable[[MeasuringPlan], Iterable[tuple[str, bytes]]] = carried_files
+    _work: _Work | None = field(default=None, init=False)
 
     def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
         """Measure; see :class:`ProbeRunner`."""
         try:
-            files = list(self._files(plan))
+            files = list(self.files(plan))
         except OSError as error:
             reason = f"it cannot be read ({error.strerror})"
             raise InputError(str(error.filename), reason, "plan again") from error
-        work = self._work = _Work(self._target, self._known, self._progress, self._patience_s)
+        work = self._work = _Work(self)
         try:
-            yield from work.events(plan, files, cancel or CancelToken(), self._decide)
+            yield from work.events(plan, files, cancel or CancelToken())
         finally:
             self._work = None
             work.end()
 
     def send(self, command: Command) -> None:
-        """Tell the run that is under way; see :class:`ProbeRunner`."""
+        """Send a command to the run under way; see :class:`ProbeRunner`."""
         work = self._work
         if work is not None:
             work.tell(command)
 
 
+@dataclass(frozen=True, slots=True)
 class _Question:
     """A host key that the iterating thread is asked about."""
 
-    def __init__(self, key: HostKey, answer: asyncio.Future[bool]) -> None:
-        self.key = key
-        self._answer = answer
+    key: HostKey
+    _answer: asyncio.Future[bool]
 
     def settle(self, accepted: bool) -> None:
         """Give the answer; the run may have ended meanwhile."""
@@ -97,15 +90,17 @@ class _Question:
 class _Work:
     """A run in an event loop of its own, in a thread of its own."""
 
-    def __init__(
-        self,
-        target: SshTarget,
-        known: KnownHosts,
-        progress: ProgressCallback,
-        patience_s: float,
-    ) -> None:
+    def __init__(self, runner: SshRunner) -> None:
+        self._decide = runner.decide
         self._posted: SimpleQueue[ProbeEvent | _Question | None] = SimpleQueue()
-        self._run = BoardRun(target, known, self._ask, self._posted.put, progress, patience_s)
+        self._run = BoardRun(
+            runner.target,
+            runner.known,
+            self._ask,
+            self._posted.put,
+            runner.progress,
+            runner.patience_s,
+        )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -116,11 +111,7 @@ class _Work:
         return await answer
 
     def events(
-        self,
-        plan: MeasuringPlan,
-        files: list[tuple[str, bytes]],
-        cancel: CancelToken,
-        decide: Decision,
+        self, plan: MeasuringPlan, files: list[tuple[str, bytes]], cancel: CancelToken
     ) -> Iterator[ProbeEvent]:
         """Yield the run's events, and answer its questions in this thread."""
         measuring = self._submit(self._run.measure(plan, files))
@@ -135,7 +126,7 @@ class _Work:
                 measuring.result()
                 return
             if isinstance(item, _Question):
-                item.settle(decide(item.key))
+                item.settle(self._decide(item.key))
             else:
                 yield item
 

@@ -1,4 +1,4 @@
-"""Where and as whom to log in."""
+"""Address and login of a board."""
 
 from __future__ import annotations
 

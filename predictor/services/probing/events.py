@@ -67,7 +67,7 @@ def drift_words(drift: float) -> str:
 
 
 def done_words(event: NetworkDone) -> str:
-    """Return what was measured of a network in a few words: ``12.3 ms, steady``."""
+    """Return the result of a network in a few words: ``12.3 ms, steady``."""
     median_ms = event.document.get("median_ms")
     if median_ms is None:
         return "inconclusive: its blocks differ"

@@ -1,4 +1,4 @@
-"""How far off predictions for a target may be, now and once planned networks are measured."""
+"""Width of the intervals for a target, now and once planned networks are measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.choice import Beliefs
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.selection.belief import Belief, Floats
+from predictor.probing.selection.belief import Belief
+from predictor.probing.selection.interface import Floats
 from predictor.services.prediction.engines import open_engine
 from predictor.services.signatures.own import LEAST_NOISE
 
@@ -28,7 +29,7 @@ _TYPICAL: Final = 25  # networks of the pool that stand for all
 
 @dataclass(frozen=True, slots=True)
 class ExpectedInterval:
-    """How far the 80 % interval of a typical network reaches above its P50, as a share.
+    """Upper part of the 80 % interval of a typical network, as a share of its P50.
 
     Attributes:
         now: before anything of the plan is measured.
@@ -40,7 +41,7 @@ class ExpectedInterval:
 
 
 def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
-    """Say in a sentence what a plan is expected to bring.
+    """Return the expected gain of a plan in a sentence.
 
     Args:
         interval: now and afterwards.
@@ -58,7 +59,7 @@ def beliefs_of(
     asked: Sequence[OperatorGraph] = (),
     measured: TargetMeasurements | None = None,
 ) -> Beliefs | None:
-    """Return what the engine believes on a target; None where it looks at no operators.
+    """Return the engine's beliefs on a target; None where it looks at no operators.
 
     Args:
         target: that is probed.
@@ -134,7 +135,7 @@ def _drawn(
 
 
 def _shares(engine: Engine, graph: OperatorGraph, target: Target) -> Floats:
-    """Return what part of a graph's latency each operator takes, [N]."""
+    """Share of each operator in a graph's latency, [N]."""
     time_ms = engine.explain(graph, target).latency_ms
     shares: Floats = time_ms / time_ms.sum()
     return shares

@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ImportedMeasurements:
-    """What was taken over.
+    """Measurements that were stored, and the signatures that hold them.
 
     Attributes:
         measurements: stored, in the file's order.
@@ -56,7 +56,7 @@ def candidates(models: Sequence[Model] = ()) -> tuple[str, ...]:
 
 
 def matches(file: ImportedFile, models: Sequence[Model] = ()) -> tuple[NameMatch, ...]:
-    """Return what each name of a file may stand for; ``take_over`` takes what the user says."""
+    """Match the names of a file with networks; ``take_over`` takes what the user confirms."""
     return match_names((latency.network for latency in file.latencies), candidates(models))
 
 

@@ -198,7 +198,7 @@ class Repeats:
             self._inconclusive[event.name] = event.document.get("median_ms") is None
 
     def due(self) -> tuple[str, ...]:
-        """Return what is measured again; nothing where all is well or no time is left."""
+        """Names of the networks to measure again; none where all is well or no time is left."""
         names = [
             name
             for name, inconclusive in self._inconclusive.items()

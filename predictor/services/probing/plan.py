@@ -38,7 +38,7 @@ RUNTIME: Final = "onnxruntime"
 
 
 def probe_target(device: Device, threads: int) -> Target:
-    """Return what probing measures: onnxruntime in fp32, threads as a count, one image at a time.
+    """Return the target of a probing: onnxruntime in fp32, threads as a count, one image at a time.
 
     Args:
         device: that is probed.
@@ -93,7 +93,7 @@ class Coverage:
 
 
 def coverage(plan: ProbePlan) -> Coverage:
-    """Return how a plan's networks lie among all that could be chosen."""
+    """Place a plan's networks among all that could be chosen."""
     pool = load_pool()
     low_ms, middle_ms, high_ms = np.quantile(load_known().latency_ms, (0.1, 0.5, 0.9), axis=1)
     chosen = {probe.network.name for probe in plan.probes}

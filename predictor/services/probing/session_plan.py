@@ -56,7 +56,7 @@ class PlannedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class LiveChoice:
-    """What the networks that are still to come are chosen by.
+    """Facts by which the networks that are still to come are chosen.
 
     Attributes:
         probes: how many networks are measured altogether, at most.
@@ -101,7 +101,7 @@ class SessionPlan:
 
     @classmethod
     def of(cls, plan: ProbePlan) -> SessionPlan:
-        """Return what is stored of a plan that was made now."""
+        """Return the stored form of a plan that was made now."""
         live = None
         if plan.to_come:
             device = device_to_object(plan.target.device, {})
@@ -147,7 +147,7 @@ class SessionPlan:
 
     @property
     def to_come(self) -> int:
-        """How many networks are still to be chosen, at most."""
+        """Number of networks that are still to be chosen, at most."""
         return 0 if self.live is None else max(0, self.live.probes - len(self.probes))
 
     def grown(self, chosen: Iterable[PlannedProbe]) -> SessionPlan:

@@ -1,4 +1,4 @@
-"""What a signature brings: its networks predicted from one another, models without and with it."""
+"""Worth of a signature: its networks predicted from one another, models without and with it."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class SignatureEntry:
 
 
 def adaptation_of(entry: SignatureEntry) -> str:
-    """Return how predictions are adapted to a signature; see ``adaptation_by``.
+    """Return the adaptation of predictions to a signature; see ``adaptation_by``.
 
     What was fine-tuned for another network has no part in them.
     """
@@ -123,7 +123,7 @@ def adaptation_of(entry: SignatureEntry) -> str:
 
 
 def outdated_film_words(entry: SignatureEntry) -> str:
-    """Say that FiLM was fine-tuned for a network that is not in use; empty where it was not."""
+    """Words on FiLM that was fine-tuned for a network not in use; empty where it was not."""
     film = entry.facts.film
     if film is None or film.network == network_in_use():
         return ""

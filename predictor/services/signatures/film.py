@@ -96,7 +96,7 @@ def can_fine_tune() -> bool:
 
 
 def obstacle(networks: int) -> InputError | None:
-    """Return what is in the way of fine-tuning FiLM; None where nothing is.
+    """Return the obstacle to fine-tuning FiLM; None where there is none.
 
     Args:
         networks: how many were measured.

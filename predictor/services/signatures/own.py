@@ -1,4 +1,4 @@
-"""What the user measured on targets, as engines take it.
+"""The user's measurements of targets, as engines take them.
 
 A target is known by its active signature and by what was measured there outside of signatures and
 probe sessions: the user's own models, the newest measurement of each graph. Signatures that are not
@@ -41,7 +41,7 @@ TargetName = tuple[str, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class OwnSignatures:
-    """What the user measured, by target; equal where the same measurements are in it.
+    """The user's measurements by target; equal where the same ones are in it.
 
     Attributes:
         ids: of each target's signature (empty for none) and measurements.
@@ -52,7 +52,7 @@ class OwnSignatures:
     measured: Mapping[TargetName, TargetMeasurements] = field(default_factory=dict, compare=False)
 
     def of(self, targets: Sequence[Target]) -> dict[str, TargetMeasurements]:
-        """Return what was measured on targets by their keys; targets without any are left out."""
+        """Return the measurements of targets by their keys; targets without any are left out."""
         names = {target.key: target_name(target) for target in targets}
         return {key: self.measured[name] for key, name in names.items() if name in self.measured}
 
@@ -65,7 +65,7 @@ NOTHING_MEASURED: Final = OwnSignatures()
 
 
 def target_name(target: Target) -> TargetName:
-    """Return what a target's measurements are found by."""
+    """Return the key of a target's measurements."""
     threads = threads_in_use(target.device, target.configuration.threads)
     return _name(target.device.id, target.configuration, threads)
 
@@ -98,7 +98,7 @@ def read_own_signatures(database: Database) -> OwnSignatures:
 
 
 def stored_signatures(path: Path | None = None) -> OwnSignatures:
-    """Return what the user measured as the store at ``path`` has it; a store is not made for it.
+    """Read the user's measurements from the store at ``path``; a store is not made for it.
 
     Args:
         path: the store's file; None for what CTM_STORE names, else the one in the user's folder.
@@ -147,7 +147,7 @@ def measurements_of(
 def _operators(
     pairs: Sequence[tuple[OperatorGraph, Measurement]],
 ) -> tuple[OperatorTimes | None, ...]:
-    """Return how long the operators of each graph took; nothing where that is known of none."""
+    """Return the times of the operators of each graph; empty where none are known."""
     times = tuple(
         times_of_operators(graph, operator_times(m.provenance), m.value_ms) for graph, m in pairs
     )

@@ -150,7 +150,7 @@ class Signatures:
         return self._put(entry, entry.signature.measurement_ids, facts)
 
     def excluded(self, signature_id: str) -> list[Measurement]:
-        """Return what was left out of a signature, the oldest first.
+        """Return the measurements left out of a signature, the oldest first.
 
         Raises:
             InputError: there is no signature of this id.

@@ -20,7 +20,7 @@ _FOR_THE_NEXT: Final = "ReorderInput"  # onnxruntime's, before a convolution
 def times_of_operators(
     graph: OperatorGraph, entries: Sequence[OperatorTime], latency_ms: float
 ) -> OperatorTimes | None:
-    """Return how long the operators of a graph took; None where no entry is one of its operators.
+    """Return the times of a graph's operators; None where no entry is one of them.
 
     A profiled run takes longer than others. What it takes more is the profiler's, as much for each
     entry; then the entries are made to sum to the latency that was measured without it. What the
