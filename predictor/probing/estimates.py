@@ -9,14 +9,12 @@ import numpy as np
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.cost.capability import Capability, capability
-from predictor.probing.networks.pool import KINDS, KindCost, PoolNetwork
+from predictor.probing.networks.pool import KINDS, PoolNetwork, costs_of
 from predictor.probing.runner.settings import BLOCKS, Settings
 from predictor.probing.selection.interface import Floats
 
 # Starting a process, importing the runtime and loading a small network, on a slow machine.
 START_S = 1.0
-
-_NONE = KindCost(0, 0, 0)
 
 
 def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> Floats:
@@ -25,7 +23,8 @@ def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> 
     The operators of one kind count as one: the longer of their arithmetic and their traffic. A
     target without a number is a column of NaN.
     """
-    macs, moved, launches = _costs(networks)
+    macs, moved = costs_of(networks)
+    launches = np.array([network.launches for network in networks], dtype=np.float64)
     columns = [_column(macs, moved, launches, target) for target in targets]
     return np.stack(columns, axis=1) if columns else np.empty((len(networks), 0))
 
@@ -47,17 +46,6 @@ def block_seconds(latency_ms: float | None, settings: Settings) -> float:
 
 def _seconds(latency_ms: float | None) -> float:
     return 0.0 if latency_ms is None or np.isnan(latency_ms) else latency_ms / 1e3
-
-
-def _costs(networks: Sequence[PoolNetwork]) -> tuple[Floats, Floats, Floats]:
-    """Return MACs and bytes [N, kinds] and launches [N]."""
-    costs = [[network.cost.get(kind, _NONE) for kind in KINDS] for network in networks]
-    shape = (len(networks), len(KINDS))
-    return (
-        np.array([[c.macs for c in row] for row in costs], dtype=np.float64).reshape(shape),
-        np.array([[c.bytes_moved for c in row] for row in costs], dtype=np.float64).reshape(shape),
-        np.array([network.launches for network in networks], dtype=np.float64),
-    )
 
 
 def _column(macs: Floats, moved: Floats, launches: Floats, target: Target) -> Floats:

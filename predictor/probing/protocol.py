@@ -73,8 +73,8 @@ class CheckedNetwork:
 
     @property
     def words(self) -> str:
-        """The verdict for people."""
-        return verdict_words(self)
+        """The verdict for people: one sentence without a full stop."""
+        return _verdict_words(self)
 
     def facts(self, *, with_samples: bool = False) -> dict[str, Any]:
         """Return verdict and blocks as a JSON object."""
@@ -149,7 +149,7 @@ def _checked_block(block: Mapping[str, Any]) -> dict[str, Any]:
     return dict(block)
 
 
-def verdict_words(network: CheckedNetwork) -> str:
+def _verdict_words(network: CheckedNetwork) -> str:
     """Return the quality of a measurement: one sentence without a full stop."""
     if network.difference is None or network.verdict == "inconclusive":
         apart = (

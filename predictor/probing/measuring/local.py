@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import IO, Any
+from queue import Empty
+from typing import Any
 
+from predictor.core.child_process import ChildProcess
 from predictor.core.errors import HostError, InputError
 from predictor.core.progress import CancelToken
 from predictor.core.text import shortened
@@ -27,10 +24,7 @@ from predictor.probing.measuring.interface import (
     RunFinished,
 )
 from predictor.probing.runner.bundle import RUNNER_FILE, runner_bytes
-from predictor.probing.runner.messages import parse_line
 from predictor.probing.runner.process import FROZEN_FLAG
-
-_log = logging.getLogger(__name__)
 
 _POLL_S = 0.05  # how late a cancel is noticed
 _SUBJECT = "the runner of this machine"
@@ -45,17 +39,19 @@ class LocalRunner:
     """
 
     def __init__(self) -> None:
-        self._child: _Child | None = None
+        self._child: _RunnerProcess | None = None
 
     def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
         """Measure; see :class:`ProbeRunner`."""
         with _folder(plan) as folder:
-            child = self._child = _Child(_prepared(Path(folder), plan))
+            child = self._child = _RunnerProcess(
+                _prepared(Path(folder), plan), _SUBJECT, apart=True
+            )
             try:
                 yield from _events(child, cancel or CancelToken())
             finally:
                 self._child = None
-                child.close()
+                child.kill()
 
     def send(self, command: Command) -> None:
         """Send a command to the run under way; see :class:`ProbeRunner`."""
@@ -89,11 +85,11 @@ def _prepared(folder: Path, plan: MeasuringPlan) -> list[str]:
     return [*program, "run", "--plan", str(folder / PLAN_FILE), "--lines", "--attached"]
 
 
-def _events(child: _Child, cancel: CancelToken) -> Iterator[ProbeEvent]:
+def _events(child: _RunnerProcess, cancel: CancelToken) -> Iterator[ProbeEvent]:
     while True:
         cancel.check()
         try:
-            message = child.messages.get(timeout=_POLL_S)
+            message = child.answers.get(timeout=_POLL_S)
         except Empty:
             continue
         if message is None:
@@ -115,82 +111,20 @@ def _raise_refusal(message: dict[str, Any]) -> None:
     raise refusal(_SUBJECT, str(payload["reason"]), "install what is missing, or plan again")
 
 
-class _Child:
-    """The runner's process and the threads that read its pipes."""
+class _RunnerProcess(ChildProcess):
+    """The runner, which leads a process group with its blocks in it."""
 
-    def __init__(self, command: list[str]) -> None:
-        self.messages: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-        self._last_words = ""
-        self._sending = threading.Lock()
-        pipe = subprocess.PIPE
-        try:
-            self._process = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=pipe, **_apart_from_terminal()
-            )
-        except OSError as error:
-            raise HostError(
-                _SUBJECT, f"it cannot be started ({error.strerror})", "install the program again"
-            ) from error
-        self._threads = [
-            threading.Thread(target=read, args=(source,), daemon=True)
-            for read, source in (
-                (self._read, self._process.stdout),
-                (self._hear, self._process.stderr),
-            )
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def send(self, command: dict[str, str]) -> None:
-        """Send one command; that the child has ended shows in ``messages``."""
-        pipe = self._process.stdin
-        with self._sending, suppress(OSError, ValueError):
-            if pipe is not None:
-                pipe.write(json.dumps(command).encode("ascii") + b"\n")
-                pipe.flush()
+    def kill(self) -> None:
+        """End the runner and its blocks at once."""
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        super().kill()
 
     def describe_end(self) -> str:
-        """Return the child's end in words."""
+        """Return the runner's end in words."""
         code = self._process.wait()
         self._threads[1].join()
         words = shortened(self._last_words, 200)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return f"it ended with {how}{': ' if words else ''}{words}"
-
-    def close(self) -> None:
-        """End the child and its blocks at once."""
-        if hasattr(os, "killpg"):
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
-        self._process.wait()
-        for thread in self._threads:
-            thread.join()
-        with self._sending, suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-
-    def _read(self, pipe: IO[bytes]) -> None:
-        with pipe:
-            for line in pipe:
-                message = parse_line(line)
-                if message is None:
-                    _log.info(
-                        "the runner printed: %s", shortened(line.decode("utf-8", "replace"), 500)
-                    )
-                else:
-                    self.messages.put(message)
-        self.messages.put(None)
-
-    def _hear(self, pipe: IO[bytes]) -> None:
-        with pipe:
-            for line in pipe:
-                self._last_words = line.decode("utf-8", "replace").strip() or self._last_words
-                _log.info("the runner reported: %s", shortened(self._last_words, 500))
-
-
-def _apart_from_terminal() -> dict[str, Any]:
-    """Keep Ctrl+C, which is for this process, from the child; open no console window."""
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}

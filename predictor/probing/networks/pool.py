@@ -117,18 +117,20 @@ def graph_features(networks: Sequence[PoolNetwork]) -> NDArray[np.float64]:
     Logarithms, since latencies are compared by ratio: of one plus the thousands of MACs and of
     bytes of each kind, of the launches, and of the parameters.
     """
-    none = KindCost(0, 0, 0)
-    rows = [
-        [
-            *(network.cost.get(kind, none).macs / 1e3 for kind in KINDS),
-            *(network.cost.get(kind, none).bytes_moved / 1e3 for kind in KINDS),
-            network.launches,
-            network.parameters / 1e3,
-        ]
-        for network in networks
-    ]
-    features: NDArray[np.float64] = np.log1p(np.array(rows, dtype=np.float64))
+    parameters = np.array([network.parameters for network in networks], dtype=np.float64)
+    launches = np.array([network.launches for network in networks], dtype=np.float64)
+    columns = (*(costs_of(networks) / 1e3), launches[:, None], parameters[:, None] / 1e3)
+    features: NDArray[np.float64] = np.log1p(np.concatenate(columns, axis=1))
     return features
+
+
+def costs_of(networks: Sequence[PoolNetwork]) -> NDArray[np.float64]:
+    """Return MACs and bytes moved by kind, [2, N, kinds]."""
+    none = KindCost(0, 0, 0)
+    costs = [[network.cost.get(kind, none) for kind in KINDS] for network in networks]
+    pairs = [[(cost.macs, cost.bytes_moved) for cost in row] for row in costs]
+    table = np.array(pairs, dtype=np.float64).reshape(len(networks), len(KINDS), 2)
+    return np.moveaxis(table, 2, 0)
 
 
 def _kinds(graph: OperatorGraph) -> list[str]:

@@ -14,6 +14,7 @@ from queue import Empty
 from types import TracebackType
 from typing import Any, Self
 
+from predictor.core.child_process import ChildProcess
 from predictor.core.errors import (
     CancelledError,
     CtmError,
@@ -26,7 +27,6 @@ from predictor.graph.model import Model
 from predictor.graph.wire import model_from_payload
 from predictor.graph.worker import main as worker_main
 from predictor.graph.worker import out_of_memory
-from predictor.services.child_process import ChildProcess
 
 __all__ = ["IngestionLimits", "IngestionWorker", "Model"]
 

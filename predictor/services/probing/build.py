@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from predictor.core.child_process import ChildProcess, result_of
 from predictor.core.progress import CancelToken
 from predictor.probing.measuring.interface import MeasuringPlan, NetworkFile
-from predictor.services.child_process import ChildProcess, result_of
 from predictor.services.probing.session_plan import PlannedNetwork, SessionPlan
 
 BUILDER_FLAG = "--network-builder"

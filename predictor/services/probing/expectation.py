@@ -104,17 +104,9 @@ def expected_interval(
         return None
     of_probes = belief.take(range(len(meant), len(meant) + len(probes)))
     shares = [_shares(engine, graph, target) for graph in probes]
-    widths = [
-        _width(_after(engine, target, meant, _drawn(probes, of_probes.drawn(seed), shares)))
-        for seed in range(_DRAWS)
-    ]
+    drawn = (_drawn(probes, of_probes.drawn(seed), shares) for seed in range(_DRAWS))
+    widths = [_width(engine.predict(meant, [target], {target.key: each})) for each in drawn]
     return ExpectedInterval(_width(before, len(meant)), float(np.mean(widths)))
-
-
-def _after(
-    engine: Engine, target: Target, asked: Sequence[OperatorGraph], measured: TargetMeasurements
-) -> PredictionTable:
-    return engine.predict(asked, [target], {target.key: measured})
 
 
 def _width(table: PredictionTable, count: int | None = None) -> float:

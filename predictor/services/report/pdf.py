@@ -7,10 +7,10 @@ import sys
 from queue import Empty
 from typing import Any
 
+from predictor.core.child_process import ChildProcess
 from predictor.core.errors import HostError, error_from_dict
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import Report
-from predictor.services.child_process import ChildProcess
 from predictor.services.report.json_form import report_document
 
 WRITER_FLAG = "--report-writer"

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from predictor.core.child_process import ChildProcess, result_of
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Target
@@ -19,7 +20,6 @@ from predictor.core.text import plural
 from predictor.cost.engine import TargetMeasurements
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.engine.closertome import CloserToMeEngine
-from predictor.services.child_process import ChildProcess, result_of
 from predictor.services.prediction.engines import open_engine
 from predictor.services.signatures.assessment import LeftOut, left_out
 

@@ -16,7 +16,6 @@ from predictor.probing.operator_times import OperatorTime, operator_times, tripl
 from predictor.probing.protocol import (
     checked_network,
     measurement_of,
-    verdict_words,
 )
 from predictor.probing.runner.medians import percentile, summary
 from predictor.probing.runner.settings import Settings
@@ -92,7 +91,7 @@ def test_an_inconclusive_network_never_becomes_a_number() -> None:
     ],
 )
 def test_a_verdict_in_words(made: dict[str, Any], words: str) -> None:
-    assert verdict_words(checked_network(made, SETTINGS, "here")) == words
+    assert checked_network(made, SETTINGS, "here").words == words
 
 
 def test_times_of_nodes_go_with_the_measurement_and_come_back() -> None:

@@ -37,6 +37,7 @@ class ChildProcess:
         command: its command line.
         subject: what it is, for errors.
         remedy: what to do where it fails.
+        apart: it is no module of ours: it keeps the folder and the environment of this process.
 
     Attributes:
         answers: each answer ``{"id", "kind", "payload"}``, and None when the child has ended.
@@ -51,6 +52,8 @@ class ChildProcess:
         command: Sequence[str],
         subject: str = "the reader of model files",
         remedy: str = "try again",
+        *,
+        apart: bool = False,
     ) -> None:
         self.subject, self.remedy = subject, remedy
         self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
@@ -63,8 +66,8 @@ class ChildProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                cwd=_ROOT,
-                env=_environment(),
+                cwd=None if apart else _ROOT,
+                env=None if apart else _environment(),
                 **_apart_from_terminal(),
             )
         except OSError as error:
