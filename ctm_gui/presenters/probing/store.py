@@ -30,11 +30,6 @@ class ProbingStore(QObject):
         self._worker = SerialWorker("probing store", self)
         self._probing: Probing | None = None
 
-    @property
-    def busy(self) -> bool:
-        """Whether any outcome is still to come."""
-        return self._worker.busy
-
     def run(
         self,
         work: Callable[[Probing], T],

@@ -68,28 +68,19 @@ class OperatorNames:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorMatch:
-    """Nodes that each entry of a profile ran.
-
-    Attributes:
-        groups: for each entry, positions of its nodes in file order; empty where none is known,
-            as for the reordering of a tensor that the runtime put in.
-        unmatched: positions of nodes that belong to no entry: folded away, or not known.
-    """
-
-    groups: tuple[tuple[int, ...], ...]
-    unmatched: tuple[int, ...]
+Groups = tuple[tuple[int, ...], ...]
 
 
-def match_operators(
-    entries: Sequence[OperatorTime], nodes: Sequence[OperatorNames]
-) -> OperatorMatch:
+def match_entries(entries: Sequence[OperatorTime], nodes: Sequence[OperatorNames]) -> Groups:
     """Map entries of a profile to nodes.
 
     Args:
         entries: of a profile, in any order.
         nodes: of the model, in topological order.
+
+    Returns:
+        For each entry, positions of its nodes in file order; empty where none is known, as for the
+        reordering of a tensor that the runtime put in.
     """
     return _Matcher(entries, nodes).match()
 
@@ -110,7 +101,7 @@ class _Matcher:
                 self._consumers[producer].add(consumer)
         self._owner: dict[int, int] = {}
 
-    def match(self) -> OperatorMatch:
+    def match(self) -> Groups:
         for index, entry in enumerate(self._entries):
             for node in self._named(entry.name):
                 self._owner.setdefault(node, index)
@@ -123,8 +114,7 @@ class _Matcher:
         groups: list[list[int]] = [[] for _ in self._entries]
         for node in sorted(self._owner):
             groups[self._owner[node]].append(node)
-        unmatched = tuple(i for i in range(len(self._nodes)) if i not in self._owner)
-        return OperatorMatch(tuple(map(tuple, groups)), unmatched)
+        return tuple(map(tuple, groups))
 
     def _named(self, name: str) -> Iterator[int]:
         """Yield the nodes that a name says."""

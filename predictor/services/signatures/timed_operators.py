@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.cost.engine import OperatorTimes
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.importers.fused_operators import OperatorNames, match_operators
+from predictor.probing.importers.fused_operators import OperatorNames, match_entries
 from predictor.probing.operator_times import OperatorTime
 
 _MOST_MS: Final = 0.01  # that a profiler may add to an entry
@@ -37,7 +37,7 @@ def times_of_operators(
     added = np.clip((time_ms.sum() - latency_ms) / len(time_ms), 0.0, _MOST_MS)
     own = np.maximum(time_ms - added, _LEAST_SHARE * time_ms)
     own *= latency_ms / own.sum()
-    groups = match_operators(entries, _names(graph)).groups
+    groups = match_entries(entries, _names(graph))
     known = np.array([place for place, group in enumerate(groups) if group])
     if not len(known):
         return None
