@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -214,7 +213,7 @@ class HistoryDesk(QObject):
             self.changed.emit()
 
     def _on_file(self, stored: StoredPrediction) -> None:
-        dimensions = json.loads(stored.settings).get("dimensions") or {}
+        dimensions = dict(stored.settings.dimensions)
         self.reopened.emit(stored.path, dimensions, stored.prediction.device_id)
         self.told.emit(f"Opened {shown(stored.prediction.model)} again")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
@@ -24,7 +22,6 @@ from predictor.core.wording import (
 )
 from predictor.services.history.then_and_now import ThenAndNow
 from predictor.services.history.truth import CHANCE, Pair, TargetErrors
-from predictor.services.measurements.provenance import Provenance
 
 NOTHING_YET = (
     "Every prediction is kept here. Drop a model and tick targets, and come back: record what you "
@@ -112,9 +109,8 @@ def pair_details(pair: Pair, data: PastRows, unit: LatencyUnit) -> str:
     if pair.inside80 is not None:
         side = "inside" if pair.inside80 else "outside"
         lines.append(f"{side} the 80 % interval {interval_text(prediction, unit)} {unit}")
-    note = Provenance.of(measurement).note
-    if note:
-        lines.append(f"Note: {shown(str(note))}")
+    if note := measurement.provenance.note:
+        lines.append(f"Note: {shown(note)}")
     return "\n".join(lines)
 
 
@@ -140,12 +136,11 @@ def _made_with(row: PastRow) -> list[str]:
         lines.append(f"Signature: {row.stored.prediction.signature}")
     if adaptation := adaptation_text(row.stored.prediction):
         lines.append(f"Adapted by: {adaptation}")
-    settings = json.loads(row.stored.settings)
-    if settings.get("program"):
-        lines.append(f"Program: CloserToMe {shown(str(settings['program']))}")
-    dimensions = settings.get("dimensions") or {}
-    if dimensions:
-        values = ", ".join(f"{name} = {value}" for name, value in dimensions.items())
+    settings = row.stored.settings
+    if settings.program:
+        lines.append(f"Program: CloserToMe {shown(settings.program)}")
+    if settings.dimensions:
+        values = ", ".join(f"{name} = {value}" for name, value in settings.dimensions.items())
         lines.append(f"Dimensions: {shown(values)}")
     if row.stored.path:
         lines.append(f"File: {shown(row.stored.path)}")

@@ -29,7 +29,7 @@ from ctm_gui.wizard.parts import (
     splitter,
 )
 from predictor.core.wording import configuration_text, local_time, shown
-from predictor.services.signatures.entry import SignatureEntry
+from predictor.services.signatures.adaptation import StoredSignature
 
 _NETWORKS_PX, _CHANGES_PX, _SIGNATURES_PX = 300, 110, 130
 
@@ -46,7 +46,7 @@ class ResultPage(QWidget):
         super().__init__()
         self._shelf, self._tuning = shelf, tuning
         self._result: Result | None = None
-        self._listed: tuple[SignatureEntry, ...] = ()
+        self._listed: tuple[StoredSignature, ...] = ()
         self._following = False
         self.heading = label(role="heading")
         self.words = label()
@@ -244,7 +244,7 @@ class ResultPage(QWidget):
         if row is not None:
             self._shelf.include(self._shown_id(), row)
 
-    def _current(self) -> SignatureEntry | None:
+    def _current(self) -> StoredSignature | None:
         row = self.signatures.current_row()
         if row is None or row >= len(self._listed):
             return None

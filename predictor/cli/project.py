@@ -12,15 +12,17 @@ from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.text import printable
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.history.history import open_history
 from predictor.services.project.file import read_project
 from predictor.services.project.imports import Choice, Conflict, Plan, always
-from predictor.services.project.projects import open_projects
 
 
 def export(path: Path | None, options: argparse.Namespace, console: Console) -> int:
     """Write a project from the store at ``path``."""
-    with open_projects(path) as projects:
-        exported = projects.export(Path(options.file), tags=options.tag, replacing=options.replace)
+    with open_history(path) as history:
+        exported = history.projects.export(
+            Path(options.file), tags=options.tag, replacing=options.replace
+        )
     counts = {
         "predictions": len(exported.project.predictions),
         "models": len(exported.project.graphs),
@@ -48,11 +50,11 @@ def import_project(path: Path | None, options: argparse.Namespace, console: Cons
     project = read_project(Path(options.file))
     catalogue = load_catalogue()
     choose = always(Choice(options.conflicts)) if options.conflicts else None
-    with open_projects(path) as projects:
-        plan = projects.plan(project, catalogue, choose)
+    with open_history(path) as history:
+        plan = history.projects.plan(project, catalogue, choose)
         imported = not options.dry_run and not plan.open
         if imported:
-            plan = projects.apply(project, catalogue, choose or (lambda _: None))
+            plan = history.projects.apply(project, catalogue, choose or (lambda _: None))
     _print(plan, options, console, imported=imported)
     if plan.open and not options.dry_run:
         raise InputError(

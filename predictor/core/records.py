@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from predictor.core.documents import Provenance
 from predictor.core.metrics import Family
 
 
@@ -247,7 +248,7 @@ class Measurement:
         value_ms: the headline value by ``statistic``.
         statistic: median, minimum, mean, mean of the fastest.
         protocol: how it was measured, by name and version.
-        provenance: who measured it, when and with what, as a JSON object.
+        provenance: who measured it, when and with what.
     """
 
     id: str
@@ -258,7 +259,7 @@ class Measurement:
     value_ms: float
     statistic: str
     protocol: str
-    provenance: str
+    provenance: Provenance
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ Both hold ``[name, op_type, time_ns]`` in the order of running, as onnxruntime n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from predictor.core.documents import Provenance
 from predictor.probing.runner.settings import LONGEST_NAME, MOST_OPERATORS
 
 _LONGEST_NS = 10**12
@@ -67,12 +67,12 @@ def triples(operators: Sequence[OperatorTime]) -> list[list[str | int]]:
     ]
 
 
-def operator_times(provenance: str) -> tuple[OperatorTime, ...]:
+def operator_times(provenance: Provenance) -> tuple[OperatorTime, ...]:
     """Return the time of each node from a measurement's provenance; empty where it has none.
 
     What is not as it should be counts as not told: another program may have written it.
     """
     try:
-        return checked_operators(json.loads(provenance).get("operators", []))
-    except (ValueError, AttributeError, RecursionError):
+        return checked_operators(provenance.content.get("operators", []))
+    except ValueError:
         return ()

@@ -6,13 +6,13 @@ results file that was edited, or written by something else, is refused and not b
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
 from predictor.core.wording import percent
@@ -199,7 +199,7 @@ def measurement_of(
         network.median_ms,
         STATISTIC,
         PROTOCOL,
-        json.dumps(provenance, sort_keys=True),
+        Provenance(provenance),
     )
 
 

@@ -12,7 +12,9 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
@@ -22,6 +24,9 @@ from predictor.store.copies import write_copy
 from predictor.store.failures import explained, has_code
 from predictor.store.reading import BUSY_TIMEOUT_MS, connect_read_only
 from predictor.store.recognition import APPLICATION_ID, newer, refuse_foreign, refuse_foreign_file
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 ENVIRONMENT_VARIABLE = "CTM_STORE"
 _RETRY_S = 0.005
@@ -39,21 +44,30 @@ class Database:
         self.path = path
         self.connection = connection
 
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables; sqlite-utils takes 0.05 s to load, so it is loaded when they are used."""
+        from sqlite_utils import Database as Tables  # noqa: PLC0415 - see the docstring
+
+        # Plugins of sqlite-utils that are installed on this machine have no business here.
+        return Tables(self.connection, recursive_triggers=False, execute_plugins=False)
+
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[Tables]:
         """Write everything in the block, or nothing of it.
 
         Raises:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
+        tables = self.tables
         with explained(self.path), _transaction(self.connection):
-            yield self.connection
+            yield tables
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[Tables]:
         """Read in the block, failures of the host explained."""
         with explained(self.path):
-            yield self.connection
+            yield self.tables
 
     def close(self) -> None:
         """Close the file; the database can't be used any more."""

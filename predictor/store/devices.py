@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
 from predictor.store.database import Database
 from predictor.store.values import text_in, text_out
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 
 def put(
@@ -29,55 +31,47 @@ def put(
         unknown_metrics: what another version's file told of it, kept as it is.
         replacing: id that it had until now; that description goes in the same transaction.
     """
-    with database.transaction() as connection:
+    with database.transaction() as db:
         if replacing not in {None, device.id}:
-            connection.execute("DELETE FROM devices WHERE id = ?", (replacing,))
-        insert(connection, device, unknown_metrics)
+            db.table("devices").delete_where("id = ?", (replacing,))
+        insert(db, device, unknown_metrics)
 
 
-def insert(
-    connection: sqlite3.Connection,
-    device: Device,
-    unknown_metrics: Mapping[str, float] | None = None,
-) -> None:
+def insert(db: Tables, device: Device, unknown_metrics: Mapping[str, float] | None = None) -> None:
     """Store a device, an earlier description with its id is replaced; inside a transaction."""
-    connection.execute(
-        "INSERT INTO devices (id, name, vendor, family, description, updated_ns)"
-        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name,"
-        " vendor = excluded.vendor, family = excluded.family,"
-        " description = excluded.description, updated_ns = excluded.updated_ns",
-        (
-            device.id,
-            text_in(device.name),
-            text_in(device.vendor),
-            str(device.family),
-            _description(device, unknown_metrics or {}),
-            time.time_ns(),
-        ),
+    db.table("devices").upsert(
+        {
+            "id": device.id,
+            "name": text_in(device.name),
+            "vendor": text_in(device.vendor),
+            "family": str(device.family),
+            "description": _description(device, unknown_metrics or {}),
+            "updated_ns": time.time_ns(),
+        },
+        pk="id",
     )
 
 
 def every(database: Database) -> list[Device]:
     """Return all stored devices, by id."""
-    with database.reading() as connection:
-        rows = connection.execute(
-            "SELECT id, name, vendor, family, description FROM devices ORDER BY id"
-        )
-        return [_device(*row) for row in rows]
+    with database.reading() as db:
+        return [_device(row) for row in db.table("devices").rows_where(order_by="id")]
 
 
 def unknown_metrics(database: Database) -> dict[str, dict[str, float]]:
     """Return by device id the metrics that only another version's file knows."""
-    with database.reading() as connection:
-        rows = connection.execute("SELECT id, description FROM devices").fetchall()
-    kept = {identity: json.loads(text).get("unknown_metrics", {}) for identity, text in rows}
+    with database.reading() as db:
+        kept = {
+            row["id"]: json.loads(row["description"]).get("unknown_metrics", {})
+            for row in db.table("devices").rows
+        }
     return {identity: metrics for identity, metrics in kept.items() if metrics}
 
 
 def remove(database: Database, device_id: str) -> None:
     """Forget a device's description; what was measured on it stays."""
-    with database.transaction() as connection:
-        connection.execute("DELETE FROM devices WHERE id = ?", (device_id,))
+    with database.transaction() as db:
+        db.table("devices").delete_where("id = ?", (device_id,))
 
 
 def _description(device: Device, unknown_metrics: Mapping[str, float]) -> str:
@@ -95,22 +89,14 @@ def _description(device: Device, unknown_metrics: Mapping[str, float]) -> str:
     )
 
 
-def _device(
-    identity: str, name: str | bytes, vendor: str | bytes, family: str, description: str
-) -> Device:
-    parts: dict[str, Any] = json.loads(description)
+def _device(row: Mapping[str, Any]) -> Device:
+    parts: dict[str, Any] = json.loads(row["description"])
+    parts.pop("unknown_metrics", None)
+    parts["configurations"] = tuple(
+        Configuration(**{**c, "precision": Precision(c["precision"])})
+        for c in parts["configurations"]
+    )
+    parts["clusters"] = tuple(Cluster(**cluster) for cluster in parts["clusters"])
     return Device(
-        identity,
-        text_out(name),
-        text_out(vendor),
-        Family(family),
-        parts["metrics"],
-        parts["sources"],
-        tuple(
-            Configuration(**{**c, "precision": Precision(c["precision"])})
-            for c in parts["configurations"]
-        ),
-        tuple(Cluster(**cluster) for cluster in parts["clusters"]),
-        parts["system"],
-        parts["notes"],
+        row["id"], text_out(row["name"]), text_out(row["vendor"]), Family(row["family"]), **parts
     )

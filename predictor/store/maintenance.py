@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from predictor.store import migrations
 from predictor.store.database import Database
 from predictor.store.failures import has_code
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 TABLES = (
     "devices",
@@ -37,16 +41,15 @@ _DOCUMENTS = {
 
 def info(database: Database) -> dict[str, object]:
     """Return path, size in bytes with the log, schema, journal and records of each table."""
-    with database.reading() as connection:
-        (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
-        known = _columns(connection)
+    with database.reading() as db:
+        present = set(db.table_names())
         return {
             "path": str(database.path),
             "size_bytes": _size_bytes(database),
-            "schema": (migrations.applied_names(connection) or [""])[-1],
-            "journal": journal,
+            "schema": (migrations.applied_names(database.connection) or [""])[-1],
+            "journal": db.journal_mode,
             "records": {
-                table: _count(connection, table) if table in known else 0 for table in TABLES
+                table: db.table(table).count if table in present else 0 for table in TABLES
             },
         }
 
@@ -59,15 +62,15 @@ def info_of_none(path: Path) -> dict[str, object]:
 
 def problems(database: Database) -> list[str]:
     """Return what SQLite's own checks and the references find, one sentence each."""
-    with database.reading() as connection:
+    with database.reading() as db:
         try:
             return [
-                *_damage(connection),
-                *_foreign_objects(connection),
-                *_dangling(connection),
-                *_empty_signatures(connection),
-                *_withdrawn_in_use(connection),
-                *_wrong_documents(connection),
+                *_damage(db),
+                *_foreign_objects(db),
+                *_dangling(db),
+                *_empty_signatures(db),
+                *_withdrawn_in_use(db),
+                *_wrong_documents(db),
             ]
         except sqlite3.DatabaseError as error:
             # Some damage is found by the check, some keeps the check itself from running.
@@ -81,70 +84,54 @@ def _size_bytes(database: Database) -> int:
     return sum(file.stat().st_size for file in (database.path, log) if file.exists())
 
 
-def _count(connection: sqlite3.Connection, table: str) -> int:
-    (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - our own names
-    return int(count)
-
-
-def _columns(connection: sqlite3.Connection) -> dict[str, set[str]]:
-    """Return the columns of each table that this store's schema has."""
-    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
-    return {
-        table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-        for table in TABLES
-        if table in tables
-    }
-
-
-def _damage(connection: sqlite3.Connection) -> list[str]:
-    rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+def _damage(db: Tables) -> list[str]:
+    rows = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
     return [] if rows == ["ok"] else [f"The file is damaged: {row}." for row in rows]
 
 
-def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
-    rows = connection.execute(
+def _foreign_objects(db: Tables) -> list[str]:
+    rows = db.query(
         "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name"
     )
-    return [f"It has the {kind} {name}, which this program does not make." for kind, name in rows]
-
-
-def _dangling(connection: sqlite3.Connection) -> list[str]:
     return [
-        f"Row {row} of {table} refers to a row of {parent} that does not exist."
-        for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
+        f"It has the {row['type']} {row['name']}, which this program does not make." for row in rows
     ]
 
 
-def _empty_signatures(connection: sqlite3.Connection) -> list[str]:
-    rows = connection.execute(
-        "SELECT id FROM signatures"
-        " WHERE id NOT IN (SELECT signature_id FROM signature_measurements) ORDER BY id"
+def _dangling(db: Tables) -> list[str]:
+    return [
+        f"Row {row} of {table} refers to a row of {parent} that does not exist."
+        for table, row, parent, _ in db.execute("PRAGMA foreign_key_check")
+    ]
+
+
+def _empty_signatures(db: Tables) -> list[str]:
+    rows = db.table("signatures").rows_where(
+        "id NOT IN (SELECT signature_id FROM signature_measurements)", order_by="id"
     )
-    return [f"Signature {identity} has no measurement." for (identity,) in rows]
+    return [f"Signature {row['id']} has no measurement." for row in rows]
 
 
-def _withdrawn_in_use(connection: sqlite3.Connection) -> list[str]:
-    if "withdrawn_ns" not in _columns(connection)["measurements"]:
+def _withdrawn_in_use(db: Tables) -> list[str]:
+    if "withdrawn_ns" not in db.table("measurements").columns_dict:
         return []
-    rows = connection.execute(
-        "SELECT signatures.id, measurements.id FROM signatures"
+    rows = db.query(
+        "SELECT signatures.id AS name, measurements.id AS used FROM signatures"
         " JOIN signature_measurements ON signature_id = signatures.id"
         " JOIN measurements ON measurements.id = measurement_id"
         " WHERE deleted_ns IS NULL AND withdrawn_ns IS NOT NULL"
     )
     return [
-        f"Signature {name} uses measurement {used}, which was withdrawn." for name, used in rows
+        f"Signature {row['name']} uses measurement {row['used']}, which was withdrawn."
+        for row in rows
     ]
 
 
-def _wrong_documents(connection: sqlite3.Connection) -> list[str]:
-    known = _columns(connection)
+def _wrong_documents(db: Tables) -> list[str]:
     return [
-        f"Column {column} of row {row} of {table} is not JSON."
+        f"Column {column} of row {row['rowid']} of {table} is not JSON."
         for table, columns in _DOCUMENTS.items()
         for column in columns
-        if column in known.get(table, ())
-        for (row,) in connection.execute(
-            f"SELECT rowid FROM {table} WHERE NOT json_valid({column})"  # noqa: S608 - our own names
-        )
+        if column in db.table(table).columns_dict
+        for row in db.table(table).rows_where(f"NOT json_valid({column})", select="rowid")
     ]

@@ -6,17 +6,21 @@ One that was typed by mistake can be withdrawn: it stays, and no reading gives i
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
+from predictor.core import fields
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
 from predictor.store import targets
 from predictor.store.database import Database
-from predictor.store.values import pack_samples, text_in, text_out, unpack_samples
+from predictor.store.values import Columns
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,64 +38,61 @@ class StoredMeasurement:
     prediction_id: str | None = None
 
 
+_COLUMNS = Columns(fields.MEASUREMENT)
 _SELECT = (
-    f"SELECT measurements.id, fingerprint, {targets.COLUMNS}, samples_ns, value_ms,"  # noqa: S608 - our own words
-    " statistic, protocol, provenance, created_ns, prediction_id"
+    f"SELECT measurements.*, {targets.COLUMNS}"  # noqa: S608 - our own words
     " FROM measurements JOIN targets ON targets.id = target_id"
 )
 
 
 def add(database: Database, measurement: Measurement) -> None:
     """Store one measurement; it is on the disk when this returns."""
-    with database.transaction() as connection:
-        insert(connection, measurement)
+    with database.transaction() as db:
+        insert(db, measurement)
 
 
 def insert(
-    connection: sqlite3.Connection,
+    db: Tables,
     measurement: Measurement,
     session_id: str | None = None,
     prediction_id: str | None = None,
-    created_ns: int | None = None,
 ) -> None:
     """Store one measurement; inside a transaction.
 
     Args:
-        connection: of the store.
+        db: of the store.
         measurement: the record.
         session_id: of the probe session that it belongs to.
         prediction_id: of the prediction that it was recorded for.
-        created_ns: when it was stored first; None for now.
     """
-    target_id = targets.put(connection, measurement.device_id, measurement.configuration)
-    connection.execute(
-        "INSERT INTO measurements (id, fingerprint, target_id, session_id, samples_ns, value_ms,"
-        " statistic, protocol, provenance, created_ns, prediction_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            measurement.id,
-            measurement.fingerprint,
-            target_id,
-            session_id,
-            pack_samples(measurement.samples_ns),
-            measurement.value_ms,
-            measurement.statistic,
-            measurement.protocol,
-            text_in(measurement.provenance),
-            time.time_ns() if created_ns is None else created_ns,
-            prediction_id,
-        ),
+    insert_stored(db, [StoredMeasurement(measurement, time.time_ns(), prediction_id)], session_id)
+
+
+def insert_stored(
+    db: Tables, measurements: Iterable[StoredMeasurement], session_id: str | None = None
+) -> None:
+    """Store measurements with the times when they were stored first; inside a transaction."""
+    target = lru_cache(maxsize=None)(partial(targets.put, db))
+    db.table("measurements").insert_all(
+        {
+            **_COLUMNS.values(stored.measurement),
+            "target_id": target(stored.measurement.device_id, stored.measurement.configuration),
+            "session_id": session_id,
+            "prediction_id": stored.prediction_id,
+            "created_ns": stored.created_ns,
+        }
+        for stored in measurements
     )
 
 
 def of_device(database: Database, device_id: str) -> list[Measurement]:
     """Return the measurements on a device in all its configurations, the oldest first."""
-    return _records(database, "targets.device_id = ?", device_id)
+    return _records(database, "device_id = ?", device_id)
 
 
 def of_session(database: Database, session_id: str) -> list[Measurement]:
     """Return the measurements of a probe session, the oldest first."""
-    return _records(database, "measurements.session_id = ?", session_id)
+    return _records(database, "session_id = ?", session_id)
 
 
 def of_signature(database: Database, signature_id: str) -> list[Measurement]:
@@ -105,8 +106,8 @@ def of_signature(database: Database, signature_id: str) -> list[Measurement]:
 
 def of_ids(database: Database, ids: Iterable[str]) -> list[Measurement]:
     """Return the measurements of these ids that there are, the oldest first."""
-    wanted = json.dumps(sorted(set(ids)))
-    return _records(database, "measurements.id IN (SELECT value FROM json_each(?))", wanted)
+    chosen = json.dumps(sorted(set(ids)))
+    return _records(database, "measurements.id IN (SELECT value FROM json_each(?))", chosen)
 
 
 def of_no_signature(database: Database) -> list[Measurement]:
@@ -115,7 +116,7 @@ def of_no_signature(database: Database) -> list[Measurement]:
         "session_id IS NULL AND measurements.id NOT IN"
         " (SELECT measurement_id FROM signature_measurements)"
     )
-    return [stored.measurement for stored in _read(database, condition)]
+    return _records(database, condition)
 
 
 def of_predicted(database: Database) -> list[StoredMeasurement]:
@@ -124,10 +125,10 @@ def of_predicted(database: Database) -> list[StoredMeasurement]:
     return _read(database, condition)
 
 
-def of_fingerprints(database: Database, fingerprints: Iterable[str]) -> list[StoredMeasurement]:
+def of_fingerprints(database: Database, fingerprints: Iterable[str]) -> list[Measurement]:
     """Return the measurements of graphs, the oldest first."""
-    wanted = json.dumps(sorted(set(fingerprints)))
-    return _read(database, "fingerprint IN (SELECT value FROM json_each(?))", wanted)
+    chosen = json.dumps(sorted(set(fingerprints)))
+    return _records(database, "fingerprint IN (SELECT value FROM json_each(?))", chosen)
 
 
 def every(database: Database) -> list[StoredMeasurement]:
@@ -135,56 +136,51 @@ def every(database: Database) -> list[StoredMeasurement]:
     return _read(database, "1")
 
 
-def by_id(connection: sqlite3.Connection, measurement_id: str) -> StoredMeasurement | None:
+def by_id(db: Tables, measurement_id: str) -> StoredMeasurement | None:
     """Return one measurement, withdrawn or not; None where there is none of this id."""
-    row = connection.execute(f"{_SELECT} WHERE measurements.id = ?", (measurement_id,)).fetchone()
-    return None if row is None else _stored(row)
+    rows = db.query(f"{_SELECT} WHERE measurements.id = ?", (measurement_id,))
+    return next((_stored(row) for row in rows), None)
 
 
-def withdraw(connection: sqlite3.Connection, measurement_id: str) -> None:
+def withdraw(db: Tables, measurement_id: str) -> None:
     """Leave a measurement out from now on, which ``reinstate`` undoes; inside a transaction.
 
     Raises:
         InputError: a signature that was not deleted uses it.
     """
-    used = connection.execute(
+    rows = db.query(
         "SELECT signature_id FROM signature_measurements JOIN signatures"
         " ON signatures.id = signature_id WHERE measurement_id = ? AND deleted_ns IS NULL",
         (measurement_id,),
-    ).fetchone()
+    )
+    used = next(rows, None)
     if used is not None:
         raise InputError(
             f"measurement {measurement_id}",
-            f"signature {used[0]} uses it",
+            f"signature {used['signature_id']} uses it",
             "delete that signature first, or leave the measurement out of it",
         )
-    connection.execute(
-        "UPDATE measurements SET withdrawn_ns = ? WHERE id = ?", (time.time_ns(), measurement_id)
-    )
+    db.table("measurements").update(measurement_id, {"withdrawn_ns": time.time_ns()})
 
 
-def is_withdrawn(connection: sqlite3.Connection, measurement_id: str) -> bool:
+def is_withdrawn(db: Tables, measurement_id: str) -> bool:
     """Return whether a measurement was withdrawn."""
-    found = connection.execute(
-        "SELECT 1 FROM measurements WHERE id = ? AND withdrawn_ns IS NOT NULL", (measurement_id,)
-    ).fetchone()
-    return found is not None
+    where = "id = ? AND withdrawn_ns IS NOT NULL"
+    return bool(db.table("measurements").count_where(where, (measurement_id,)))
 
 
-def reinstate(connection: sqlite3.Connection, measurement_id: str) -> None:
+def reinstate(db: Tables, measurement_id: str) -> None:
     """Undo a withdrawal; inside a transaction."""
-    connection.execute(
-        "UPDATE measurements SET withdrawn_ns = NULL WHERE id = ?", (measurement_id,)
-    )
+    db.table("measurements").update(measurement_id, {"withdrawn_ns": None})
 
 
-def _records(database: Database, condition: str, value: str) -> list[Measurement]:
-    return [stored.measurement for stored in _read(database, condition, value)]
+def _records(database: Database, condition: str, *values: str) -> list[Measurement]:
+    return [stored.measurement for stored in _read(database, condition, *values)]
 
 
 def _read(database: Database, condition: str, *values: str) -> list[StoredMeasurement]:
-    with database.reading() as connection:
-        rows = connection.execute(
+    with database.reading() as db:
+        rows = db.query(
             f"{_SELECT} WHERE {condition} AND withdrawn_ns IS NULL"
             " ORDER BY created_ns, measurements.rowid",
             values,
@@ -192,19 +188,6 @@ def _read(database: Database, condition: str, *values: str) -> list[StoredMeasur
         return [_stored(row) for row in rows]
 
 
-def _stored(row: tuple[Any, ...]) -> StoredMeasurement:
-    identity, fingerprint, samples, value_ms, statistic, protocol, provenance = (
-        *row[:2],
-        *row[7:12],
-    )
-    measurement = Measurement(
-        identity,
-        fingerprint,
-        *targets.from_columns(row[2:7]),
-        unpack_samples(samples),
-        value_ms=value_ms,
-        statistic=statistic,
-        protocol=protocol,
-        provenance=text_out(provenance),
-    )
-    return StoredMeasurement(measurement, *row[12:])
+def _stored(row: Mapping[str, Any]) -> StoredMeasurement:
+    record = Measurement(**_COLUMNS.fields(row))
+    return StoredMeasurement(record, row["created_ns"], row["prediction_id"])

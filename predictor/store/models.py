@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from predictor.store.database import Database
 from predictor.store.values import text_in
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,46 +33,39 @@ class StoredModel:
     modified_ns: int
 
 
-def put(connection: sqlite3.Connection, model: StoredModel) -> int:
+def put(db: Tables, model: StoredModel) -> int:
     """Store a model and return the row id of its file; inside a transaction.
 
     The graph of a fingerprint is stored once, a file once for each path, size and time.
     """
-    put_graph(connection, model.fingerprint, model.graph)
-    identity = (model.fingerprint, text_in(model.path), model.size_bytes, model.modified_ns)
-    connection.execute(
-        "INSERT INTO model_files (fingerprint, path, size_bytes, modified_ns, seen_ns)"
-        " VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (fingerprint, path, size_bytes, modified_ns)"
-        " DO UPDATE SET seen_ns = excluded.seen_ns",
-        (*identity, time.time_ns()),
-    )
-    (file_id,) = connection.execute(
-        "SELECT id FROM model_files"
-        " WHERE fingerprint = ? AND path = ? AND size_bytes = ? AND modified_ns = ?",
-        identity,
-    ).fetchone()
-    return int(file_id)
+    put_graph(db, model.fingerprint, model.graph)
+    identity = {
+        "fingerprint": model.fingerprint,
+        "path": text_in(model.path),
+        "size_bytes": model.size_bytes,
+        "modified_ns": model.modified_ns,
+    }
+    files, now_ns = db.table("model_files"), time.time_ns()
+    row_id: int = files.lookup(identity, {"seen_ns": now_ns})
+    files.update(row_id, {"seen_ns": now_ns})
+    return row_id
 
 
 def graphs(database: Database) -> Iterator[tuple[str, bytes]]:
     """Give the fingerprint and graph bytes of every model, one at a time."""
-    with database.reading() as connection:
-        yield from connection.execute("SELECT fingerprint, graph FROM models ORDER BY fingerprint")
+    with database.reading() as db:
+        for row in db.table("models").rows_where(order_by="fingerprint"):
+            yield row["fingerprint"], row["graph"]
 
 
 def graph_of(database: Database, fingerprint: str) -> bytes:
     """Return the graph bytes of a model; none where the store does not know it."""
-    with database.reading() as connection:
-        found = connection.execute(
-            "SELECT graph FROM models WHERE fingerprint = ?", (fingerprint,)
-        ).fetchone()
-        return b"" if found is None else bytes(found[0])
+    with database.reading() as db:
+        rows = db.table("models").rows_where("fingerprint = ?", (fingerprint,))
+        return next((bytes(row["graph"]) for row in rows), b"")
 
 
-def put_graph(connection: sqlite3.Connection, fingerprint: str, graph: bytes) -> None:
+def put_graph(db: Tables, fingerprint: str, graph: bytes) -> None:
     """Store the graph of a model of which no file is known; inside a transaction."""
-    connection.execute(
-        "INSERT OR IGNORE INTO models (fingerprint, graph, created_ns) VALUES (?, ?, ?)",
-        (fingerprint, graph, time.time_ns()),
-    )
+    row = {"fingerprint": fingerprint, "graph": graph, "created_ns": time.time_ns()}
+    db.table("models").insert(row, ignore=True)

@@ -7,18 +7,21 @@ goes on where it was.
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from predictor.core.documents import NO_FACTS, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Signature
 from predictor.store import measurements, signatures, targets
 from predictor.store.database import Database
-from predictor.store.values import text_in, text_out
+from predictor.store.values import target_of, text_in, text_out
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 
 class SessionState(StrEnum):
@@ -74,7 +77,7 @@ class StoredSession:
         state: whether it has something to do.
         created_ns: when it was planned, since 1970.
         finished_ns: when it ended, None while it is running.
-        facts: what was noted of machine and drift, as a JSON object.
+        facts: what was noted of machine and drift.
     """
 
     id: str
@@ -85,46 +88,43 @@ class StoredSession:
     state: SessionState = SessionState.RUNNING
     created_ns: int = 0
     finished_ns: int | None = None
-    facts: str = "{}"
+    facts: ProbingFacts = NO_FACTS
 
 
-_UPDATE = (
-    "UPDATE probes SET state = ?, reason = ?, outcome = ?, measurement_id = ?"
-    " WHERE session_id = ? AND name = ?"
-)
 _SELECT = (
-    "SELECT probe_sessions.id, plan, state, created_ns, finished_ns, facts,"  # noqa: S608 - our own words
-    f" {targets.COLUMNS} FROM probe_sessions JOIN targets ON targets.id = target_id"
+    f"SELECT probe_sessions.*, {targets.COLUMNS}"  # noqa: S608 - our own words
+    " FROM probe_sessions JOIN targets ON targets.id = target_id"
 )
 
 
 def add(database: Database, session: StoredSession) -> None:
     """Store a new session with its probes."""
-    with database.transaction() as connection:
-        target_id = targets.put(connection, session.device_id, session.configuration)
-        connection.execute(
-            "INSERT INTO probe_sessions (id, target_id, plan, state, created_ns)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (session.id, target_id, session.plan, str(session.state), time.time_ns()),
+    with database.transaction() as db:
+        db.table("probe_sessions").insert(
+            {
+                "id": session.id,
+                "target_id": targets.put(db, session.device_id, session.configuration),
+                "plan": session.plan,
+                "state": str(session.state),
+                "created_ns": time.time_ns(),
+            }
         )
-        _insert_probes(connection, session.id, session.probes, 0)
+        _insert_probes(db, session.id, session.probes, 0)
 
 
 def extend(database: Database, session_id: str, plan: str, probes: Sequence[StoredProbe]) -> None:
     """Add probes behind those of a session; ``plan`` is the session's with them."""
-    with database.transaction() as connection:
-        (begin,) = connection.execute(
-            "SELECT count(*) FROM probes WHERE session_id = ?", (session_id,)
-        ).fetchone()
-        connection.execute("UPDATE probe_sessions SET plan = ? WHERE id = ?", (plan, session_id))
-        _insert_probes(connection, session_id, probes, begin)
+    with database.transaction() as db:
+        begin = db.table("probes").count_where("session_id = ?", (session_id,))
+        db.table("probe_sessions").update(session_id, {"plan": plan})
+        _insert_probes(db, session_id, probes, begin)
 
 
 def every(database: Database) -> list[StoredSession]:
     """Return all sessions, the oldest first."""
-    with database.reading() as connection:
-        rows = connection.execute(f"{_SELECT} ORDER BY created_ns, probe_sessions.rowid").fetchall()
-        return [_session(connection, row) for row in rows]
+    with database.reading() as db:
+        rows = list(db.query(f"{_SELECT} ORDER BY created_ns, probe_sessions.rowid"))
+        return [_session(db, row) for row in rows]
 
 
 def get(database: Database, session_id: str) -> StoredSession:
@@ -133,40 +133,37 @@ def get(database: Database, session_id: str) -> StoredSession:
     Raises:
         InputError: there is none of this id.
     """
-    with database.reading() as connection:
-        row = connection.execute(f"{_SELECT} WHERE probe_sessions.id = ?", (session_id,)).fetchone()
-        if row is None:
-            raise InputError(
-                f"session {session_id}", "there is none of this id", "run `ctm probe list`"
-            )
-        return _session(connection, row)
+    with database.reading() as db:
+        for row in db.query(f"{_SELECT} WHERE probe_sessions.id = ?", (session_id,)):
+            return _session(db, row)
+    raise InputError(f"session {session_id}", "there is none of this id", "run `ctm probe list`")
 
 
 def record_measured(
     database: Database, session_id: str, name: str, measurement: Measurement, outcome: str
 ) -> None:
     """Store the measurement of a probe; it is on the disk when this returns."""
-    with database.transaction() as connection:
-        measurements.insert(connection, measurement, session_id)
-        values = (str(ProbeState.MEASURED), "", outcome, measurement.id)
-        connection.execute(_UPDATE, (*values, session_id, text_in(name)))
+    with database.transaction() as db:
+        measurements.insert(db, measurement, session_id)
+        _update(db, session_id, name, ProbeState.MEASURED, outcome, measurement_id=measurement.id)
 
 
 def record_without_number(
     database: Database, session_id: str, name: str, state: ProbeState, reason: str, outcome: str
 ) -> None:
     """Store that a probe has no number, why, and all that was seen of it."""
-    with database.transaction() as connection:
-        values = (str(state), text_in(reason), outcome, None)
-        connection.execute(_UPDATE, (*values, session_id, text_in(name)))
+    with database.transaction() as db:
+        _update(db, session_id, name, state, outcome, reason)
 
 
 def note(database: Database, session_id: str, facts: Mapping[str, object]) -> None:
     """Add facts to a session's; one that was noted before is replaced."""
-    with database.transaction() as connection:
-        connection.execute(
-            "UPDATE probe_sessions SET facts = json_patch(facts, ?) WHERE id = ?",
-            (json.dumps(facts), session_id),
+    with database.transaction() as db:
+        # In SQL, so that what another process noted meanwhile stays.
+        db.table("probe_sessions").update(
+            session_id,
+            {"facts": json.dumps(facts)},
+            conversions={"facts": "json_patch(facts, ?)"},
         )
 
 
@@ -175,13 +172,11 @@ def repeat(database: Database, session_id: str, names: Sequence[str]) -> None:
 
     The session is running again.
     """
-    with database.transaction() as connection:
+    with database.transaction() as db:
         for name in names:
-            values = (str(ProbeState.WAITING), "", "{}", None)
-            connection.execute(_UPDATE, (*values, session_id, text_in(name)))
-        connection.execute(
-            "UPDATE probe_sessions SET state = ?, finished_ns = NULL WHERE id = ?",
-            (str(SessionState.RUNNING), session_id),
+            _update(db, session_id, name, ProbeState.WAITING, "{}")
+        db.table("probe_sessions").update(
+            session_id, {"state": str(SessionState.RUNNING), "finished_ns": None}
         )
 
 
@@ -190,59 +185,76 @@ def finish(
     session_id: str,
     state: SessionState,
     signature: Signature | None = None,
-    facts: str = "{}",
+    facts: ProbingFacts = NO_FACTS,
 ) -> None:
     """End a session, with the signature that came of it where there is one."""
-    with database.transaction() as connection:
-        connection.execute(
-            "UPDATE probe_sessions SET state = ?, finished_ns = ? WHERE id = ?",
-            (str(state), time.time_ns(), session_id),
-        )
+    with database.transaction() as db:
+        ended = {"state": str(state), "finished_ns": time.time_ns()}
+        db.table("probe_sessions").update(session_id, ended)
         if signature is not None:
-            signatures.insert(connection, signature, facts, session_id)
+            signatures.insert(db, signature, facts, session_id)
 
 
-def _insert_probes(
-    connection: sqlite3.Connection, session_id: str, probes: Sequence[StoredProbe], begin: int
+def _update(
+    db: Tables,
+    session_id: str,
+    name: str,
+    state: ProbeState,
+    outcome: str,
+    reason: str = "",
+    measurement_id: str | None = None,
 ) -> None:
-    connection.executemany(
-        "INSERT INTO probes (session_id, position, name, fingerprint, state, reason, outcome)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (session_id, place, text_in(p.name), p.fingerprint, str(p.state), "", p.outcome)
-            for place, p in enumerate(probes, begin)
-        ],
+    probes = db.table("probes")
+    row = next(probes.rows_where("session_id = ? AND name = ?", (session_id, text_in(name))))
+    probes.update(
+        (session_id, row["position"]),
+        {
+            "state": str(state),
+            "reason": text_in(reason),
+            "outcome": outcome,
+            "measurement_id": measurement_id,
+        },
     )
 
 
-def _session(connection: sqlite3.Connection, row: tuple[Any, ...]) -> StoredSession:
-    identity, plan, state, created_ns, finished_ns, facts, *columns = row
+def _insert_probes(db: Tables, session_id: str, probes: Sequence[StoredProbe], begin: int) -> None:
+    db.table("probes").insert_all(
+        {
+            "session_id": session_id,
+            "position": place,
+            "name": text_in(probe.name),
+            "fingerprint": probe.fingerprint,
+            "state": str(probe.state),
+            "reason": "",
+            "outcome": probe.outcome,
+        }
+        for place, probe in enumerate(probes, begin)
+    )
+
+
+def _session(db: Tables, row: Mapping[str, Any]) -> StoredSession:
     return StoredSession(
-        identity,
-        *targets.from_columns((*columns,)),
-        plan,
-        _probes(connection, identity),
-        SessionState(state),
-        created_ns,
-        finished_ns,
-        facts,
+        id=row["id"],
+        **target_of(row),
+        plan=row["plan"],
+        probes=_probes(db, row["id"]),
+        state=SessionState(row["state"]),
+        created_ns=row["created_ns"],
+        finished_ns=row["finished_ns"],
+        facts=ProbingFacts(text=row["facts"]),
     )
 
 
-def _probes(connection: sqlite3.Connection, session_id: str) -> tuple[StoredProbe, ...]:
-    rows = connection.execute(
-        "SELECT name, fingerprint, state, reason, outcome, measurement_id FROM probes"
-        " WHERE session_id = ? ORDER BY position",
-        (session_id,),
-    )
+def _probes(db: Tables, session_id: str) -> tuple[StoredProbe, ...]:
+    rows = db.table("probes").rows_where("session_id = ?", (session_id,), order_by="position")
     return tuple(
         StoredProbe(
-            text_out(name),
-            fingerprint,
-            ProbeState(state),
-            text_out(reason),
-            outcome,
-            measurement_id,
+            text_out(row["name"]),
+            row["fingerprint"],
+            ProbeState(row["state"]),
+            text_out(row["reason"]),
+            row["outcome"],
+            row["measurement_id"],
         )
-        for name, fingerprint, state, reason, outcome, measurement_id in rows
+        for row in rows
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from predictor.core.records import Prediction
 from predictor.store.database import Database
 from predictor.store.values import new_id, text_in, text_out
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,11 @@ class StoredReport:
 def add(database: Database, title: str, path: str, prediction_ids: Sequence[str]) -> str:
     """Store that a report of stored predictions was written; returns its id."""
     identity = new_id()
-    with database.transaction() as connection:
-        connection.execute(
-            "INSERT INTO reports (id, title, path, created_ns) VALUES (?, ?, ?, ?)",
-            (identity, text_in(title), text_in(path), time.time_ns()),
-        )
-        connection.executemany(
-            "INSERT INTO report_predictions (report_id, prediction_id) VALUES (?, ?)",
-            [(identity, prediction) for prediction in prediction_ids],
+    words = {"title": text_in(title), "path": text_in(path)}
+    with database.transaction() as db:
+        db.table("reports").insert({"id": identity, **words, "created_ns": time.time_ns()})
+        db.table("report_predictions").insert_all(
+            {"report_id": identity, "prediction_id": prediction} for prediction in prediction_ids
         )
     return identity
 
@@ -55,14 +55,30 @@ def prediction_ids(
         database: the store.
         predictions: each with the hash of its settings.
     """
-    with database.reading() as connection:
-        return [_newest(connection, prediction, settings) for prediction, settings in predictions]
+    with database.reading() as db:
+        return [_newest(db, prediction, settings) for prediction, settings in predictions]
 
 
-def _newest(
-    connection: sqlite3.Connection, prediction: Prediction, settings_hash: str
-) -> str | None:
-    row = connection.execute(
+def every(database: Database) -> list[StoredReport]:
+    """Return all reports, the oldest first."""
+    shown: dict[str, list[str]] = {}
+    with database.reading() as db:
+        for row in db.table("report_predictions").rows_where(order_by="rowid"):
+            shown.setdefault(row["report_id"], []).append(row["prediction_id"])
+        return [
+            StoredReport(
+                row["id"],
+                text_out(row["title"]),
+                text_out(row["path"]),
+                row["created_ns"],
+                tuple(shown.get(row["id"], ())),
+            )
+            for row in db.table("reports").rows_where(order_by="created_ns, rowid")
+        ]
+
+
+def _newest(db: Tables, prediction: Prediction, settings_hash: str) -> str | None:
+    rows = db.query(
         "SELECT predictions.id FROM predictions JOIN targets ON targets.id = target_id"
         " WHERE fingerprint = ? AND model = ? AND settings_hash = ? AND device_id = ?"
         " AND latency_ms IS ? ORDER BY predictions.created_ns DESC, predictions.rowid DESC LIMIT 1",
@@ -73,31 +89,5 @@ def _newest(
             prediction.device_id,
             prediction.latency_ms,
         ),
-    ).fetchone()
-    return None if row is None else str(row[0])
-
-
-def every(database: Database) -> list[StoredReport]:
-    """Return all reports, the oldest first."""
-    with database.reading() as connection:
-        rows = connection.execute(
-            "SELECT id, title, path, created_ns FROM reports ORDER BY created_ns, rowid"
-        ).fetchall()
-        return [
-            StoredReport(
-                identity,
-                text_out(title),
-                text_out(path),
-                created_ns,
-                _prediction_ids(connection, identity),
-            )
-            for identity, title, path, created_ns in rows
-        ]
-
-
-def _prediction_ids(connection: sqlite3.Connection, report_id: str) -> tuple[str, ...]:
-    rows = connection.execute(
-        "SELECT prediction_id FROM report_predictions WHERE report_id = ? ORDER BY rowid",
-        (report_id,),
     )
-    return tuple(identity for (identity,) in rows)
+    return next((row["id"] for row in rows), None)

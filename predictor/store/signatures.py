@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from predictor.core.documents import NO_FACTS, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Signature
 from predictor.store import targets
 from predictor.store.database import Database
+from predictor.store.values import target_of
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +24,7 @@ class StoredSignature:
     Attributes:
         signature: the record.
         created_ns: when it was stored, since 1970.
-        facts: facts of the machine and the protocol, as a JSON object.
+        facts: of the machine and the protocol.
         session_id: of the probe session that it came from, None where it came from none.
         deleted_ns: when it was deleted; None where it was not.
         timed: of how many of its measurements the operators were timed.
@@ -27,12 +32,18 @@ class StoredSignature:
 
     signature: Signature
     created_ns: int
-    facts: str = "{}"
+    facts: ProbingFacts = NO_FACTS
     session_id: str | None = None
     deleted_ns: int | None = None
     timed: int = 0
 
+    @property
+    def deleted(self) -> bool:
+        """Whether it was deleted."""
+        return self.deleted_ns is not None
 
+
+# Without reading the provenances, which may be 128 MB long.
 _TIMED = (
     "(SELECT count(*) FROM signature_measurements JOIN measurements"
     " ON measurements.id = measurement_id WHERE signature_id = signatures.id AND"
@@ -41,94 +52,95 @@ _TIMED = (
 
 
 def add(
-    database: Database, signature: Signature, facts: str = "{}", session_id: str | None = None
+    database: Database,
+    signature: Signature,
+    facts: ProbingFacts = NO_FACTS,
+    session_id: str | None = None,
 ) -> None:
     """Store a signature of stored measurements; an active one takes the place of the one before."""
-    with database.transaction() as connection:
-        insert(connection, signature, facts, session_id)
+    with database.transaction() as db:
+        insert(db, signature, facts, session_id)
 
 
 def insert(
-    connection: sqlite3.Connection,
+    db: Tables,
     signature: Signature,
-    facts: str = "{}",
+    facts: ProbingFacts = NO_FACTS,
     session_id: str | None = None,
 ) -> None:
     """Do what ``add`` does, inside a transaction."""
-    target_id = targets.put(connection, signature.device_id, signature.configuration)
-    if signature.active:
-        _deactivate(connection, target_id)
-    connection.execute(
-        "INSERT INTO signatures (id, target_id, active, created_ns, facts, session_id)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (signature.id, target_id, signature.active, time.time_ns(), facts, session_id),
-    )
-    connection.executemany(
-        "INSERT INTO signature_measurements (signature_id, position, measurement_id)"
-        " VALUES (?, ?, ?)",
-        [(signature.id, place, name) for place, name in enumerate(signature.measurement_ids)],
-    )
+    insert_stored(db, StoredSignature(signature, time.time_ns(), facts, session_id))
 
 
-def insert_stored(connection: sqlite3.Connection, stored: StoredSignature) -> None:
-    """Store a signature under its own id and time, not active; inside a transaction."""
+def insert_stored(db: Tables, stored: StoredSignature) -> None:
+    """Store a signature with its time; inside a transaction."""
     signature = stored.signature
-    insert(connection, replace(signature, active=False), stored.facts)
-    connection.execute(
-        "UPDATE signatures SET created_ns = ?, deleted_ns = ? WHERE id = ?",
-        (stored.created_ns, stored.deleted_ns, signature.id),
+    target_id = targets.put(db, signature.device_id, signature.configuration)
+    if signature.active:
+        _deactivate(db, target_id)
+    db.table("signatures").insert(
+        {
+            "id": signature.id,
+            "target_id": target_id,
+            "active": signature.active,
+            "created_ns": stored.created_ns,
+            "facts": stored.facts.to_json(),
+            "session_id": stored.session_id,
+            "deleted_ns": stored.deleted_ns,
+        }
+    )
+    db.table("signature_measurements").insert_all(
+        {"signature_id": signature.id, "position": place, "measurement_id": name}
+        for place, name in enumerate(signature.measurement_ids)
     )
 
 
 def every(database: Database) -> list[Signature]:
     """Return all signatures that were not deleted, the oldest first."""
-    return [stored.signature for stored in stored(database) if stored.deleted_ns is None]
+    return [each.signature for each in stored(database) if not each.deleted]
 
 
 def stored(database: Database) -> list[StoredSignature]:
     """Return all signatures with what is known of them, deleted ones too, the oldest first."""
-    with database.reading() as connection:
-        rows = connection.execute(
-            f"SELECT signatures.id, active, created_ns, facts, session_id, deleted_ns,"  # noqa: S608 - our own words
-            f" {_TIMED}, {targets.COLUMNS} FROM signatures JOIN targets ON targets.id = target_id"
+    of_each = members(database)
+    with database.reading() as db:
+        rows = db.query(
+            f"SELECT signatures.*, {_TIMED} AS timed, {targets.COLUMNS}"  # noqa: S608 - our own words
+            " FROM signatures JOIN targets ON targets.id = target_id"
             " ORDER BY created_ns, signatures.rowid"
-        ).fetchall()
+        )
         return [
             StoredSignature(
                 Signature(
-                    identity,
-                    *targets.from_columns((*columns,)),
-                    _measurement_ids(connection, identity),
-                    active=bool(active),
+                    id=row["id"],
+                    **target_of(row),
+                    measurement_ids=of_each.get(row["id"], ()),
+                    active=bool(row["active"]),
                 ),
-                created_ns,
-                facts,
-                session_id,
-                deleted_ns,
-                timed,
+                row["created_ns"],
+                ProbingFacts(text=row["facts"]),
+                row["session_id"],
+                row["deleted_ns"],
+                row["timed"],
             )
-            for identity, active, created_ns, facts, session_id, deleted_ns, timed, *columns in rows
+            for row in rows
         ]
 
 
-def facts_of(database: Database, signature_id: str) -> str:
-    """Return the facts of a signature, a JSON object; an empty one where there is no signature."""
-    with database.reading() as connection:
-        found = connection.execute(
-            "SELECT facts FROM signatures WHERE id = ?", (signature_id,)
-        ).fetchone()
-    return "{}" if found is None else str(found[0])
+def facts_of(database: Database, signature_id: str) -> ProbingFacts:
+    """Return the facts of a signature; none where there is no signature."""
+    with database.reading() as db:
+        rows = db.table("signatures").rows_where("id = ?", (signature_id,))
+        return next((ProbingFacts(text=row["facts"]) for row in rows), NO_FACTS)
 
 
-def members(database: Database) -> dict[str, frozenset[str]]:
-    """Return by signature id the ids of its measurements, of deleted signatures too."""
-    found: dict[str, set[str]] = {}
-    with database.reading() as connection:
-        for signature_id, measurement_id in connection.execute(
-            "SELECT signature_id, measurement_id FROM signature_measurements"
-        ):
-            found.setdefault(signature_id, set()).add(measurement_id)
-    return {identity: frozenset(ids) for identity, ids in found.items()}
+def members(database: Database) -> dict[str, tuple[str, ...]]:
+    """Return by signature id the ids of its measurements in order, of deleted signatures too."""
+    ids: dict[str, list[str]] = {}
+    with database.reading() as db:
+        for row in db.table("signature_measurements").rows_where(order_by="position"):
+            ids.setdefault(row["signature_id"], []).append(row["measurement_id"])
+    return {identity: tuple(names) for identity, names in ids.items()}
 
 
 def activate(database: Database, signature_id: str) -> None:
@@ -137,14 +149,14 @@ def activate(database: Database, signature_id: str) -> None:
     Raises:
         InputError: there is no such signature, or it was deleted.
     """
-    with database.transaction() as connection:
-        make_active(connection, signature_id)
+    with database.transaction() as db:
+        make_active(db, signature_id)
 
 
-def make_active(connection: sqlite3.Connection, signature_id: str) -> None:
+def make_active(db: Tables, signature_id: str) -> None:
     """Do what ``activate`` does, inside a transaction."""
-    _deactivate(connection, _target_of(connection, signature_id))
-    connection.execute("UPDATE signatures SET active = 1 WHERE id = ?", (signature_id,))
+    _deactivate(db, _target_of(db, signature_id))
+    db.table("signatures").update(signature_id, {"active": 1})
 
 
 def delete(database: Database, signature_id: str) -> bool:
@@ -156,8 +168,8 @@ def delete(database: Database, signature_id: str) -> bool:
     Raises:
         InputError: there is no such signature, or it was deleted before.
     """
-    with database.transaction() as connection:
-        return _put_away(connection, signature_id)
+    with database.transaction() as db:
+        return _put_away(db, signature_id)
 
 
 def give_back(database: Database, signature_id: str, before_id: str) -> bool:
@@ -174,60 +186,45 @@ def give_back(database: Database, signature_id: str, before_id: str) -> bool:
     Raises:
         InputError: one of them is not there, or was deleted before; nothing is changed then.
     """
-    with database.transaction() as connection:
-        _target_of(connection, before_id)
-        active = _put_away(connection, signature_id)
+    with database.transaction() as db:
+        _target_of(db, before_id)
+        active = _put_away(db, signature_id)
         if active:
-            make_active(connection, before_id)
+            make_active(db, before_id)
     return active
 
 
 def restore(database: Database, signature_id: str, *, active: bool) -> None:
     """Undo a deletion; an active signature takes the place of the one before."""
-    with database.transaction() as connection:
-        undelete(connection, signature_id)
+    with database.transaction() as db:
+        undelete(db, signature_id)
         if active:
-            _deactivate(connection, _target_of(connection, signature_id))
-            connection.execute("UPDATE signatures SET active = 1 WHERE id = ?", (signature_id,))
+            make_active(db, signature_id)
 
 
-def undelete(connection: sqlite3.Connection, signature_id: str) -> None:
+def undelete(db: Tables, signature_id: str) -> None:
     """Undo a deletion, the signature not active; inside a transaction."""
-    connection.execute("UPDATE signatures SET deleted_ns = NULL WHERE id = ?", (signature_id,))
+    db.table("signatures").update(signature_id, {"deleted_ns": None})
 
 
-def _put_away(connection: sqlite3.Connection, signature_id: str) -> bool:
+def _put_away(db: Tables, signature_id: str) -> bool:
     """Delete a signature; returns whether it was active."""
-    _target_of(connection, signature_id)
-    (active,) = connection.execute(
-        "SELECT active FROM signatures WHERE id = ?", (signature_id,)
-    ).fetchone()
-    connection.execute(
-        "UPDATE signatures SET active = 0, deleted_ns = ? WHERE id = ?",
-        (time.time_ns(), signature_id),
+    _target_of(db, signature_id)
+    signatures = db.table("signatures")
+    active = bool(signatures.get(signature_id)["active"])
+    signatures.update(signature_id, {"active": 0, "deleted_ns": time.time_ns()})
+    return active
+
+
+def _deactivate(db: Tables, target_id: int) -> None:
+    for row in list(db.table("signatures").rows_where("target_id = ? AND active", (target_id,))):
+        db.table("signatures").update(row["id"], {"active": 0})
+
+
+def _target_of(db: Tables, signature_id: str) -> int:
+    rows = db.table("signatures").rows_where("id = ? AND deleted_ns IS NULL", (signature_id,))
+    for row in rows:
+        return int(row["target_id"])
+    raise InputError(
+        f"signature {signature_id}", "there is none of this id", "run `ctm probe list`"
     )
-    return bool(active)
-
-
-def _deactivate(connection: sqlite3.Connection, target_id: int) -> None:
-    connection.execute("UPDATE signatures SET active = 0 WHERE target_id = ?", (target_id,))
-
-
-def _target_of(connection: sqlite3.Connection, signature_id: str) -> int:
-    found = connection.execute(
-        "SELECT target_id FROM signatures WHERE id = ? AND deleted_ns IS NULL", (signature_id,)
-    ).fetchone()
-    if found is None:
-        raise InputError(
-            f"signature {signature_id}", "there is none of this id", "run `ctm probe list`"
-        )
-    return int(found[0])
-
-
-def _measurement_ids(connection: sqlite3.Connection, signature_id: str) -> tuple[str, ...]:
-    rows = connection.execute(
-        "SELECT measurement_id FROM signature_measurements WHERE signature_id = ?"
-        " ORDER BY position",
-        (signature_id,),
-    )
-    return tuple(name for (name,) in rows)

@@ -165,7 +165,7 @@ def test_an_own_device_becomes_a_target_and_predictions_follow(
     after = latency()
     workspace.close()
     with open_history(tmp_path / "store" / "store.db") as history:
-        kept = [stored.prediction for stored in history.recent_predictions()]
+        kept = [stored.prediction for stored in history.past.read(100).predictions]
     numbers = {p.latency_ms for p in kept if p.device_id == "rpi5-copy"}
     assert {before, after} <= numbers, "the changed device's prediction is stored too"
 

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.presenters.comparison import details
 from ctm_gui.presenters.workspace import Workspace
+from predictor.core.documents import Provenance
 from predictor.core.records import Basis, Measurement
 from predictor.core.units import LatencyUnit
 from predictor.store import measurements
@@ -41,7 +42,7 @@ def test_a_measured_cell_is_shown_with_the_engines_own_number(
             12.5,
             "median",
             "typed-by-hand/1",
-            "{}",
+            Provenance(),
         ),
     )
     database.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from ctm_gui.views.main_window import MainWindow
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.result_page import ResultPage
 from ctm_gui.wizard.window import MEASURE, NAMES, PLAN, RESULT, TARGET, ProbingWizard
+from predictor.core.documents import Provenance
 from predictor.core.progress import CancelToken
 from predictor.core.records import Basis, Configuration, Measurement, Signature
 from predictor.probing.networks.pool import load_pool
@@ -153,7 +153,7 @@ def test_from_a_device_to_its_signature_and_back(
     (stored,) = on_store(store, lambda probing: probing.signatures.every())  # type: ignore[misc]
     assert stored.signature.active
     assert stored.signature.device_id == "rpi5"
-    assert stored.facts.document["host"]["processor"]
+    assert stored.facts.content["host"]["processor"]
 
     qtbot.waitUntil(lambda: cells(wizard.result_page.signatures, 4) == ["active"], timeout=WAIT_MS)
     click(qtbot, wizard.result_page.delete_button)
@@ -426,7 +426,7 @@ def signed(
     made = [
         Measurement(
             f"{number:032}", network.fingerprint, device_id, configuration, (), value, "median",
-            "typed-by-hand/1", json.dumps({"network": f"net{number}"}),
+            "typed-by-hand/1", Provenance({"network": f"net{number}"}),
         )
         for number, (network, value) in enumerate(zip(load_pool(), latency_ms, strict=False))
     ]  # fmt: skip

@@ -114,7 +114,7 @@ def test_predictions_are_stored_once(
     }
     workspace.close()
     with open_history(tmp_path / "store" / "store.db") as history:
-        stored = history.recent_predictions(100)
+        stored = history.past.read(100).predictions
     keys = Counter((s.prediction.device_id, s.prediction.configuration) for s in stored)
     assert seen <= set(keys)
     assert set(keys.values()) == {1}

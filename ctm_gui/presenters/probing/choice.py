@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from predictor.core.records import Configuration, Device, Measurement
-from predictor.services.measurements.provenance import Provenance
 from predictor.services.probing.sessions import ProbeSession, SessionState
 
 
@@ -112,6 +111,6 @@ def way_of(session: ProbeSession, measurements: Mapping[str, Measurement]) -> Wa
     """Return the way a session is measured; None where nothing tells yet."""
     if session.plan.kit:
         return Way.KIT
-    sources = {Provenance.of(m).source for m in measurements.values()}
+    sources = {m.provenance.source for m in measurements.values()}
     ways = {"local": Way.THIS, "ssh": Way.SSH}
     return next((way for name, way in ways.items() if name in sources), None)

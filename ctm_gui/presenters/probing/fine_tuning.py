@@ -15,7 +15,7 @@ from predictor.core.progress import Progress
 from predictor.core.records import Device, Target
 from predictor.core.wording import percent
 from predictor.services.probing.open import open_probing
-from predictor.services.signatures.entry import SignatureEntry, adaptation_of
+from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
 from predictor.services.signatures.film import Adaptations, adaptations, median_error, obstacle
 
 
@@ -107,7 +107,7 @@ class FineTuning(QObject):
         self.error: CtmError | None = None
         self.cancelled = False
 
-    def _keep(self, stored: SignatureEntry, outcome: Adaptations) -> None:
+    def _keep(self, stored: StoredSignature, outcome: Adaptations) -> None:
         self.outcome = outcome
         if outcome.film_is_better:
             self._shelf.adapt(stored, outcome.film, f"Fine-tuned: {errors_words(outcome)}")
@@ -156,7 +156,7 @@ def _progress_words(progress: Progress | None) -> str:
 
 
 def _adaptations(
-    path: Path | None, stored: SignatureEntry, device: Device, context: TaskContext
+    path: Path | None, stored: StoredSignature, device: Device, context: TaskContext
 ) -> Adaptations:
     target = Target(device, stored.signature.configuration)
     with open_probing(path) as probing:

@@ -24,8 +24,8 @@ from predictor.core.wording import (
 )
 from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeState
+from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
 from predictor.services.signatures.assessment import BeforeAfter
-from predictor.services.signatures.entry import SignatureEntry, adaptation_of
 from predictor.services.signatures.film import Adaptations
 
 
@@ -179,7 +179,7 @@ def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str])
     )
 
 
-def signatures_grid(signatures: Sequence[SignatureEntry], name_of: Callable[[str], str]) -> Grid:
+def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[str], str]) -> Grid:
     """Return a row for each signature, of any target; ``name_of`` a device's id."""
     records = [stored.signature for stored in signatures]
     return Grid(

@@ -10,12 +10,11 @@ from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
 from predictor.core.wording import shown
-from predictor.services.measurements.provenance import Provenance
 from predictor.services.probing.events import DRIFT_LIMIT
 from predictor.services.probing.open import Probing
 from predictor.services.probing.sessions import ProbeSession, SessionProbe
+from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.assessment import BeforeAfter, LeftOut
-from predictor.services.signatures.entry import SignatureEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,9 @@ class Result:
     device_id: str
     configuration: Configuration
     rows: tuple[ResultRow, ...]
-    signature: SignatureEntry | None = None
+    signature: StoredSignature | None = None
     session: ProbeSession | None = None
-    signatures: tuple[SignatureEntry, ...] = ()
+    signatures: tuple[StoredSignature, ...] = ()
     other_id: str = ""
     way: Way | None = None
     assessed: bool = False
@@ -92,8 +91,7 @@ class Result:
     @property
     def drift(self) -> float:
         """Drift of the sentinel, as a share; 0 where nothing tells."""
-        drift = self.signature and self.signature.facts.document.get("drift")
-        return float(drift or 0.0)
+        return (self.signature and self.signature.facts.drift) or 0.0
 
     @property
     def drifted(self) -> bool:
@@ -226,7 +224,7 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
     )
 
 
-def after_deletion(deleted: SignatureEntry, probing: Probing) -> Result:
+def after_deletion(deleted: StoredSignature, probing: Probing) -> Result:
     """Return the active signature of the target, else its newest, else nothing of it."""
     device_id, configuration = deleted.signature.device_id, deleted.signature.configuration
     left = _of_target(probing, device_id, configuration)
@@ -237,24 +235,24 @@ def after_deletion(deleted: SignatureEntry, probing: Probing) -> Result:
 
 
 def _row(measurement: Measurement) -> ResultRow:
-    provenance = Provenance.of(measurement)
+    provenance = measurement.provenance
     samples_ns = measurement.samples_ns
     words = provenance.words or f"imported: {measurement.statistic}"
     return ResultRow(
-        shown(str(provenance.network or measurement.fingerprint[:12])),
+        shown(provenance.network or measurement.fingerprint[:12]),
         measurement.fingerprint,
         measurement.value_ms,
         min(samples_ns) / 1e6 if samples_ns else None,
         coefficient_of_variation(samples_ns) if samples_ns else None,
         len(samples_ns),
-        shown(str(words)),
+        shown(words),
         measurement_id=measurement.id,
     )
 
 
 def _of_target(
     probing: Probing, device_id: str, configuration: Configuration
-) -> tuple[SignatureEntry, ...]:
+) -> tuple[StoredSignature, ...]:
     target = (device_id, configuration)
     return tuple(
         entry

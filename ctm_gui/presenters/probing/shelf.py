@@ -24,13 +24,13 @@ from predictor.core.records import Device, Target
 from predictor.core.wording import local_time, shown
 from predictor.services.models.ingestion import Model
 from predictor.services.probing.open import Probing
+from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.assessment import (
     BeforeAfter,
     LeftOut,
     before_and_after,
     left_out,
 )
-from predictor.services.signatures.entry import SignatureEntry
 from predictor.services.signatures.film import FilmTuning
 from predictor.services.signatures.stored import Signatures
 
@@ -49,7 +49,7 @@ class Lookup:
 
 
 # Sessions and signatures, the newest first.
-_Overview = tuple[tuple[Unfinished, ...], tuple[SignatureEntry, ...]]
+_Overview = tuple[tuple[Unfinished, ...], tuple[StoredSignature, ...]]
 
 
 class SignatureShelf(QObject):
@@ -82,7 +82,7 @@ class SignatureShelf(QObject):
         self._store, self._lookup = store, lookup or Lookup()
         self._undo_stack = undo_stack
         self.sessions: tuple[Unfinished, ...] = ()
-        self.signatures: tuple[SignatureEntry, ...] = ()
+        self.signatures: tuple[StoredSignature, ...] = ()
         self.result: Result | None = None
 
     def refresh(self) -> None:
@@ -133,7 +133,7 @@ class SignatureShelf(QObject):
             f"Took in {row.name} again; that it was left out is kept",
         )
 
-    def adapt(self, stored: SignatureEntry, film: FilmTuning, message: str) -> None:
+    def adapt(self, stored: StoredSignature, film: FilmTuning, message: str) -> None:
         """Let predictions use FiLM fine-tuned to a signature; a new one takes its place."""
         before = stored.signature.id
         self._replace(
@@ -151,7 +151,7 @@ class SignatureShelf(QObject):
             on_error=self.failed.emit,
         )
 
-    def delete(self, stored: SignatureEntry) -> None:
+    def delete(self, stored: StoredSignature) -> None:
         """Delete a signature; undo brings it back."""
         self._undo_stack.push(Deletion(self, stored))
 
@@ -159,7 +159,7 @@ class SignatureShelf(QObject):
         """Change signatures, show the one whose id comes of it, and say what was done."""
         self._show(lambda probing: of_signature(work(probing.signatures), "", probing), message)
 
-    def put_away(self, stored: SignatureEntry, message: str) -> None:
+    def put_away(self, stored: StoredSignature, message: str) -> None:
         """Delete a signature, show what is left of its target, and say what was done."""
 
         def work(probing: Probing) -> Result:
@@ -225,7 +225,7 @@ def _overview(probing: Probing) -> _Overview:
 class Deletion(QUndoCommand):
     """Deletes a signature, and restores it."""
 
-    def __init__(self, shelf: SignatureShelf, stored: SignatureEntry) -> None:
+    def __init__(self, shelf: SignatureShelf, stored: StoredSignature) -> None:
         super().__init__(f"Delete signature of {shown(stored.signature.device_id)}")
         self._shelf, self._stored = shelf, stored
         self._what = f"the signature of {local_time(stored.created_ns)}"

@@ -12,36 +12,33 @@ from predictor.core.units import significant
 from predictor.core.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing.events import drift_words
 from predictor.services.probing.sessions import SessionState
-from predictor.services.signatures.assessment import errors_in_words
-from predictor.services.signatures.entry import (
+from predictor.services.signatures.adaptation import (
     ADAPTATIONS,
-    SignatureEntry,
+    StoredSignature,
     adaptation_of,
     outdated_film_words,
 )
+from predictor.services.signatures.assessment import errors_in_words
 
 
-def signature_title(stored: SignatureEntry) -> str:
+def signature_title(stored: StoredSignature) -> str:
     """Name a signature among others: when it was made, and whether it is fine-tuned."""
     tuned = ", fine-tuned" if adaptation_of(stored) == "film" else ""
     return f"{local_time(stored.created_ns)}{tuned}"
 
 
-def signature_facts(stored: SignatureEntry) -> list[tuple[str, str]]:
+def signature_facts(stored: StoredSignature) -> list[tuple[str, str]]:
     """Return the facts of a signature beside its numbers, as label and words."""
-    facts = stored.facts.document
-    host: Mapping[str, Any] = facts.get("host") or {}
-    configuration: Mapping[str, Any] = facts.get("configuration") or {}
-    drift = facts.get("drift")
+    facts, host, drift = stored.facts, stored.facts.host, stored.facts.drift
     lines = [
-        ("Protocol", str(facts.get("protocol") or "imported")),
+        ("Protocol", facts.protocol or "imported"),
         ("Machine", _joined(host, ("node", "processor", "system"))),
-        ("Runtime", _runtime(host, configuration)),
+        ("Runtime", _runtime(host, facts.configuration)),
         ("Power", _joined(host, ("power_source", "governor"))),
         ("Drift", "" if drift is None else percent(drift)),
         ("FiLM", outdated_film_words(stored)),
-        ("Left out", ", ".join(stored.facts.excluded_words())),
-        ("Taken in again", ", ".join(stored.facts.included_again_words())),
+        ("Left out", ", ".join(facts.excluded_words())),
+        ("Taken in again", ", ".join(facts.included_again_words())),
     ]
     return [(label, shown(words)) for label, words in lines if words]
 

@@ -15,7 +15,7 @@ from predictor.core.errors import InputError
 from predictor.core.text import printable
 from predictor.services.probing.open import Probing
 from predictor.services.probing.sessions import ProbeSession
-from predictor.services.signatures.entry import SignatureEntry
+from predictor.services.signatures.adaptation import StoredSignature
 
 
 def add_list(parser: Parser) -> None:
@@ -61,7 +61,7 @@ def _show(options: argparse.Namespace, console: Console, probing: Probing) -> in
     return 0
 
 
-def _list_text(sessions: Sequence[ProbeSession], signatures: Sequence[SignatureEntry]) -> str:
+def _list_text(sessions: Sequence[ProbeSession], signatures: Sequence[StoredSignature]) -> str:
     """Return the tables of sessions and signatures."""
     if not sessions and not signatures:
         return "Nothing was probed yet; start with `ctm probe run`."

@@ -15,7 +15,6 @@ from predictor.core.records import Measurement
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.core.wording import percent
-from predictor.services.measurements.provenance import Provenance
 from predictor.services.probing.events import drift_words
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.sessions import (
@@ -74,7 +73,7 @@ def session_text(
         f"Session {session.id}: {printable(session.device_id)}, "
         f"{configuration_text(session.configuration)}, {session.state}"
     )
-    drift = session.facts.get("drift")
+    drift = session.facts.drift
     lines = [head, "", table]
     if drift is not None:
         lines += ["", drift_words(drift)]
@@ -124,8 +123,8 @@ def session_document(
         "finished_ns": session.finished_ns,
         "signature": signature_id,
         **measuring_facts(session.plan.facts()),
-        "host": session.facts.get("host"),
-        "drift": session.facts.get("drift"),
+        "host": session.facts.content.get("host"),
+        "drift": session.facts.content.get("drift"),
         "probes": [
             {
                 "name": probe.name,
@@ -151,7 +150,7 @@ def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
     if measurement is None:
         return {"latency_ms": None}
     ordered = sorted(measurement.samples_ns)
-    provenance = Provenance.of(measurement)
+    provenance = measurement.provenance.content
     return {
         "latency_ms": measurement.value_ms,
         "statistic": measurement.statistic,
@@ -162,8 +161,8 @@ def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
             f"p{share * 100:.0f}": value / 1e6
             for share, value in supported_percentiles(ordered).items()
         },
-        "verdict": provenance.verdict,
-        "words": provenance.words,
-        "operators": provenance.operators,
+        "verdict": provenance.get("verdict"),
+        "words": provenance.get("words"),
+        "operators": provenance.get("operators"),
         "measurement": measurement.id,
     }

@@ -23,21 +23,21 @@ from predictor.core.units import significant
 from predictor.core.wording import percent
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import user_devices_of
-from predictor.services.measurements.provenance import Provenance
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.probing.open import Probing
+from predictor.services.signatures.adaptation import (
+    ADAPTATIONS,
+    FILM,
+    StoredSignature,
+    adaptation_of,
+    outdated_film_words,
+)
 from predictor.services.signatures.assessment import (
     BeforeAfter,
     LeftOut,
     before_and_after,
     errors_in_words,
     left_out,
-)
-from predictor.services.signatures.entry import (
-    ADAPTATIONS,
-    SignatureEntry,
-    adaptation_of,
-    outdated_film_words,
 )
 from predictor.services.signatures.film import adaptations, median_error
 
@@ -179,15 +179,15 @@ def _print_done(options: argparse.Namespace, console: Console, signature_id: str
     return 0
 
 
-def _find(signatures: Sequence[SignatureEntry], beginning: str) -> str:
+def _find(signatures: Sequence[StoredSignature], beginning: str) -> str:
     return _only(list(_beginning(signatures, beginning)), beginning).signature.id
 
 
-def _beginning(signatures: Sequence[SignatureEntry], beginning: str) -> Iterator[SignatureEntry]:
+def _beginning(signatures: Sequence[StoredSignature], beginning: str) -> Iterator[StoredSignature]:
     return (stored for stored in signatures if stored.signature.id.startswith(beginning))
 
 
-def _only(found: Sequence[SignatureEntry], beginning: str) -> SignatureEntry:
+def _only(found: Sequence[StoredSignature], beginning: str) -> StoredSignature:
     if len(found) != 1:
         raise InputError(
             f"signature {beginning}",
@@ -199,8 +199,7 @@ def _only(found: Sequence[SignatureEntry], beginning: str) -> SignatureEntry:
 
 def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
     for measurement in measurements:
-        network = Provenance.of(measurement).network
-        if name in {network, measurement.id, measurement.fingerprint}:
+        if name in {measurement.provenance.network, measurement.id, measurement.fingerprint}:
             return measurement
     raise InputError(f"network {name}", "the signature has none", "see `ctm probe show`")
 
@@ -230,7 +229,9 @@ def show_signature(options: argparse.Namespace, console: Console, probing: Probi
     return True
 
 
-def _device(options: argparse.Namespace, console: Console, stored: SignatureEntry) -> Device | None:
+def _device(
+    options: argparse.Namespace, console: Console, stored: StoredSignature
+) -> Device | None:
     """Return the device of a signature; None where it is not known any more."""
     try:
         catalogue = load_catalogue(user_devices_of(options.store))
@@ -241,7 +242,7 @@ def _device(options: argparse.Namespace, console: Console, stored: SignatureEntr
 
 
 def signature_text(
-    stored: SignatureEntry,
+    stored: StoredSignature,
     measurements: Sequence[Measurement],
     fits: Sequence[LeftOut],
     changed: Sequence[BeforeAfter] = (),
@@ -265,7 +266,7 @@ def signature_text(
         )
         for m in measurements
     ]
-    host = facts.document.get("host") or {}
+    host = facts.host
     machine = ", ".join(
         printable(str(host[key])) for key in ("processor", "system", "onnxruntime") if host.get(key)
     )
@@ -288,8 +289,8 @@ def signature_text(
 
 
 def _network_name(measurement: Measurement) -> str:
-    name = Provenance.of(measurement).network
-    return measurement.fingerprint[:ID_DIGITS] if name is None else str(name)
+    name = measurement.provenance.network
+    return measurement.fingerprint[:ID_DIGITS] if name is None else name
 
 
 def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
@@ -336,7 +337,7 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
 
 
 def signature_document(
-    stored: SignatureEntry,
+    stored: StoredSignature,
     measurements: list[Measurement],
     fits: Sequence[LeftOut],
     changed: Sequence[BeforeAfter] = (),
@@ -350,7 +351,7 @@ def signature_document(
     return {
         "schema": "ctm-signature/1",
         **signature_summary(stored),
-        **measuring_facts(stored.facts.without_film()),
+        **measuring_facts(stored.facts.without(FILM).content),
         "adaptation": adaptation_of(stored),
         "measurements": [
             {
@@ -377,7 +378,7 @@ def _interval(prediction: Prediction) -> dict[str, object]:
     return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in names}}
 
 
-def signature_summary(stored: SignatureEntry) -> dict[str, object]:
+def signature_summary(stored: StoredSignature) -> dict[str, object]:
     """Return a signature's entry of ``ctm probe list --json``."""
     signature = stored.signature
     return {

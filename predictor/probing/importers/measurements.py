@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from dataclasses import replace
 from datetime import datetime
 
+from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
 from predictor.probing.importers.records import ImportedFile, ImportedLatency, Statistic
@@ -86,7 +86,7 @@ def to_measurement(
     )
 
 
-def _provenance(file: ImportedFile, latency: ImportedLatency, imported_at: datetime) -> str:
+def _provenance(file: ImportedFile, latency: ImportedLatency, imported_at: datetime) -> Provenance:
     facts: dict[str, object] = {
         "source": "import",
         "format": file.format,
@@ -102,4 +102,4 @@ def _provenance(file: ImportedFile, latency: ImportedLatency, imported_at: datet
     }
     if file.format in NAMING_NODES and (operators := triples(latency.operators)):
         facts["operators"] = operators
-    return json.dumps(facts, sort_keys=True)
+    return Provenance(facts)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from predictor import __version__
+from predictor.core.documents import PredictionSettings
 from predictor.core.records import Measurement, Prediction
 from predictor.graph.model import Model
 from predictor.services.devices.user_devices import UserDevices
@@ -119,16 +120,11 @@ class History:
     def measured(self, models: Sequence[Model]) -> list[Measurement]:
         """Return the user's measurements of models' graphs, the oldest first."""
         fingerprints = [model.graph.fingerprint for model in models]
-        found = measurement_records.of_fingerprints(self._database, fingerprints)
-        return [stored.measurement for stored in found]
+        return measurement_records.of_fingerprints(self._database, fingerprints)
 
     def own_signatures(self) -> OwnSignatures:
         """Return what the user measured on targets, as engines take it."""
         return read_own_signatures(self._database)
-
-    def recent_predictions(self, limit: int = 100) -> list[StoredPrediction]:
-        """Return the last ``limit`` predictions, the newest first."""
-        return prediction_records.recent(self._database, limit)
 
     def info(self) -> dict[str, object]:
         """Return path, size in bytes, schema and number of records, as JSON-able values."""
@@ -185,10 +181,10 @@ def settings_hash(prediction: Prediction) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
-def _settings(model: Model | None = None) -> str:
-    """Return what a prediction was made with and no field of it tells, as a JSON object."""
+def _settings(model: Model | None = None) -> PredictionSettings:
+    """Return what a prediction was made with that no field of it tells."""
     dimensions = {} if model is None else {d.name: d.value for d in model.dynamic}
-    return json.dumps({"program": __version__, "dimensions": dimensions})
+    return PredictionSettings({"program": __version__, "dimensions": dimensions})
 
 
 def _fingerprint(model: Model) -> str:

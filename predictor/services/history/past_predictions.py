@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement, Prediction
 from predictor.core.tags import checked_note, clean_tags
@@ -222,5 +222,5 @@ def _measurement(stored: StoredPrediction, truth: NewTruth, identity: str) -> Me
         value_ms=latency_in_ms(truth.value, truth.unit, batch),
         statistic=str(truth.statistic),
         protocol=PROTOCOL,
-        provenance=json.dumps(provenance, sort_keys=True),
+        provenance=Provenance(provenance),
     )

@@ -7,11 +7,12 @@ import shutil
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from predictor import __version__
+from predictor.core.documents import NO_FACTS, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Signature
 from predictor.probing.planning import PlannedProbe, ProbePlan
@@ -76,7 +77,7 @@ class ProbeSession:
         state: whether it has something to do.
         created_ns: when it was planned, since 1970.
         finished_ns: when it ended, None while it is running.
-        facts: what was noted of machine (``host``) and ``drift``.
+        facts: of the machine, and the drift.
     """
 
     id: str
@@ -87,7 +88,7 @@ class ProbeSession:
     state: SessionState = SessionState.RUNNING
     created_ns: int = 0
     finished_ns: int | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: ProbingFacts = NO_FACTS
 
     @classmethod
     def of(cls, stored: StoredSession) -> ProbeSession:
@@ -101,7 +102,7 @@ class ProbeSession:
             stored.state,
             stored.created_ns,
             stored.finished_ns,
-            json.loads(stored.facts),
+            stored.facts,
         )
 
     @property
@@ -258,8 +259,8 @@ class ProbeSessions:
         signature = Signature(
             uuid.uuid4().hex, session.device_id, session.configuration, ids, active=True
         )
-        facts = {**session.facts, "protocol": PROTOCOL, **session.plan.facts()}
-        records.finish(self.database, session_id, state, signature, json.dumps(facts))
+        facts = session.facts.with_facts(protocol=PROTOCOL, **session.plan.facts())
+        records.finish(self.database, session_id, state, signature, facts)
 
     def folder(self, session_id: str) -> Path:
         """Return where a session's networks are built; a run that was killed leaves them there."""

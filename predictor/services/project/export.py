@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from predictor.core.errors import InputError
-from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import Configuration, Precision
 from predictor.graph.untrusted import checked_graph
 from predictor.services.devices.user_devices import UserDevices
-from predictor.services.project.file import write_project
 from predictor.services.project.records import Project
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
@@ -22,8 +18,6 @@ from predictor.store.database import Database
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
-
-__all__ = ["Exported", "export_project"]
 
 _Target = tuple[str, str, Precision, int]
 
@@ -36,48 +30,8 @@ class Exported:
     left_out: int = 0
 
 
-def export_project(
-    database: Database,
-    path: Path,
-    *,
-    tags: Collection[str] = (),
-    replacing: bool = False,
-    report: ProgressCallback = no_progress,
-    token: CancelToken | None = None,
-) -> Exported:
-    """Write a project file of a store.
-
-    Args:
-        database: the store.
-        path: the file.
-        tags: only predictions that have one of these, and what they rest on; none for everything.
-        replacing: whether a file that is there may be replaced.
-        report: gets how far it is.
-        token: asks it to stop.
-
-    Returns:
-        What was written.
-
-    Raises:
-        InputError: nothing is to be written, or the file is there.
-        HostError: the file cannot be written.
-        CancelledError: it was stopped.
-    """
-    if path.is_dir():
-        raise InputError(str(path), "this is a folder", "name a file in it")
-    if path.exists() and not replacing:
-        raise InputError(str(path), "the file is there already", "name another, or add --replace")
-    exported = collect(database, tags)
-    project = exported.project
-    if not (project.predictions or project.signatures or project.devices):
-        what = f"no prediction has the tag {', '.join(tags)}" if tags else "the store is empty"
-        raise InputError(str(path), f"there is nothing to write ({what})", "choose something else")
-    write_project(project, path, report, token)
-    return exported
-
-
 def collect(database: Database, tags: Collection[str] = ()) -> Exported:
-    """Return what a project of a store holds; see ``export_project``."""
+    """Return what a project of a store holds; see ``Projects.export``."""
     wanted = {tag.casefold() for tag in tags}
     asked = [
         p

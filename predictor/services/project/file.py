@@ -24,8 +24,8 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.devices.fields import Place
 from predictor.devices.strict_json import parse_object
-from predictor.services.project.checked_fields import CheckedFields
-from predictor.services.project.records import KINDS, Kind, Project, check_references
+from predictor.services.project.checked_fields import check_inner, check_names
+from predictor.services.project.records import PARTS, Part, Project, check_references
 
 FORMAT = "ctm-project"
 VERSION = 1
@@ -70,9 +70,9 @@ def write_project(
         with partial.open("wb") as stream:
             with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
                 parts = {}
-                for number, kind in enumerate(KINDS):
-                    report(Progress(number, len(KINDS), f"writing {kind.name}"))
-                    parts[kind.name] = _write_part(archive, kind, project, token)
+                for number, part in enumerate(PARTS):
+                    report(Progress(number, len(PARTS), f"writing {part.name}"))
+                    parts[part.name] = _write_part(archive, part, project, token)
                 archive.writestr(_MANIFEST, json.dumps(_manifest(parts), indent=1))
             stream.flush()
             os.fsync(stream.fileno())
@@ -108,10 +108,10 @@ def read_project(
         _check_members(archive, path)
         parts = _read_manifest(archive, path)
         found: dict[str, Any] = {}
-        for number, kind in enumerate(KINDS):
-            report(Progress(number, len(KINDS), f"reading {kind.name}"))
-            with closing(_lines(archive, kind, parts[kind.name], path)) as lines:
-                found[kind.name] = _records(kind, lines, path, token)
+        for number, part in enumerate(PARTS):
+            report(Progress(number, len(PARTS), f"reading {part.name}"))
+            with closing(_lines(archive, part, parts[part.name], path)) as lines:
+                found[part.name] = _records(part, lines, path, token)
     models = found.pop("models")
     project = Project(graphs=dict(models), **found)
     if len(project.graphs) < len(models):
@@ -121,11 +121,11 @@ def read_project(
 
 
 def _write_part(
-    archive: zipfile.ZipFile, kind: Kind, project: Project, token: CancelToken | None
+    archive: zipfile.ZipFile, part: Part, project: Project, token: CancelToken | None
 ) -> dict[str, object]:
     digest, size = hashlib.sha256(), 0
-    objects = kind.objects(project)
-    with archive.open(_member(kind), "w", force_zip64=True) as stream:
+    objects = part.objects(project)
+    with archive.open(_member(part), "w", force_zip64=True) as stream:
         for item in objects:
             if token is not None:
                 token.check()
@@ -146,8 +146,8 @@ def _manifest(parts: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _member(kind: Kind) -> str:
-    return f"{kind.name}.jsonl"
+def _member(part: Part) -> str:
+    return f"{part.name}.jsonl"
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
-    expected = {_MANIFEST, *map(_member, KINDS)}
+    expected = {_MANIFEST, *map(_member, PARTS)}
     names = [info.filename for info in archive.infolist()]
     if set(names) != expected or len(names) != len(expected):
         raise InputError(str(path), f"it is no {_WHAT} (its parts are others)", _AGAIN)
@@ -180,7 +180,7 @@ def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
             raise InputError(str(path), f"{info.filename} is encrypted or packed otherwise", _AGAIN)
 
 
-def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, CheckedFields]:
+def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Mapping[str, object]]:
     subject = f"{path}, {_MANIFEST}"
     with archive.open(_MANIFEST) as stream:
         content = parse_object(stream.read(_MAX_MANIFEST + 1), subject, _WHAT, _MAX_MANIFEST)
@@ -192,42 +192,45 @@ def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, CheckedFie
         )
         raise InputError(str(path), reason, "install the newer version of this program")
     place = Place(subject)
-    manifest = CheckedFields(content, ("format", "version", "program", "created", "parts"), place)
-    parts = manifest.inner("parts", tuple(kind.name for kind in KINDS))
-    return {kind.name: parts.inner(kind.name, ("lines", "bytes", "sha256")) for kind in KINDS}
+    check_names(content, ("format", "version", "program", "created", "parts"), place)
+    place = place.at("parts")
+    parts = check_inner(content["parts"], [part.name for part in PARTS], place)
+    return {
+        name: check_inner(stated, ("lines", "bytes", "sha256"), place.at(name))
+        for name, stated in parts.items()
+    }
 
 
 def _lines(
-    archive: zipfile.ZipFile, kind: Kind, stated: CheckedFields, path: Path
+    archive: zipfile.ZipFile, part: Part, stated: Mapping[str, object], path: Path
 ) -> Generator[bytes]:
     """Yield the lines of a part; it is exactly as the manifest says, or the last step raises."""
     digest, size, count = hashlib.sha256(), 0, 0
-    with archive.open(_member(kind)) as stream:
-        for line in _bounded(stream, path, kind):
+    with archive.open(_member(part)) as stream:
+        for line in _bounded(stream, path, part):
             digest.update(line)
             size, count = size + len(line), count + 1
             yield line
-    found = (count, size, digest.hexdigest())
-    if found != (stated.whole("lines"), stated.whole("bytes"), stated.digest("sha256")):
-        raise InputError(str(path), f"{_member(kind)} is not what its manifest says", _AGAIN)
+    if {"lines": count, "bytes": size, "sha256": digest.hexdigest()} != stated:
+        raise InputError(str(path), f"{_member(part)} is not what its manifest says", _AGAIN)
 
 
-def _bounded(stream: IO[bytes], path: Path, kind: Kind) -> Iterator[bytes]:
+def _bounded(stream: IO[bytes], path: Path, part: Part) -> Iterator[bytes]:
     while line := stream.readline(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
-            reason = f"a line of {_member(kind)} has more than {MAX_LINE_BYTES:,} bytes"
+            reason = f"a line of {_member(part)} has more than {MAX_LINE_BYTES:,} bytes"
             raise InputError(str(path), reason, "ask for a smaller project")
         yield line
 
 
 def _records(
-    kind: Kind, lines: Iterator[bytes], path: Path, token: CancelToken | None
+    part: Part, lines: Iterator[bytes], path: Path, token: CancelToken | None
 ) -> tuple[Any, ...]:
     found = []
     for number, line in enumerate(lines, start=1):
         if token is not None:
             token.check()
-        subject = f"{path}, {_member(kind)} line {number}"
+        subject = f"{path}, {_member(part)} line {number}"
         content = parse_object(line, subject, _WHAT, MAX_LINE_BYTES)
-        found.append(kind.record(content, Place(subject)))
+        found.append(part.record(content, Place(subject)))
     return tuple(found)

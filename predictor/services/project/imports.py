@@ -1,4 +1,4 @@
-"""Taking a project over: what is new, the same, back again, or in conflict, and doing it at once.
+"""Planning to take a project over: what is new, the same, back again, or in conflict.
 
 Nothing of the store is overwritten unless the user says so for that conflict. Measurements,
 signatures and predictions are records: mine stays whatever is chosen, and theirs, where it is
@@ -9,12 +9,11 @@ in the project comes back.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
-from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Device
 from predictor.core.tags import MAX_NOTE, MAX_TAGS
 from predictor.devices.schema import DeviceFile, device_to_object
@@ -22,8 +21,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import UserDevices, unused_id
 from predictor.services.project import conflicts
 from predictor.services.project.conflicts import Choice, Chooser, Conflict, Subject, always
-from predictor.services.project.records import Project
-from predictor.store import devices as device_records
+from predictor.services.project.records import PARTS, Project
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
@@ -33,9 +31,19 @@ from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
 
-__all__ = ["Choice", "Chooser", "Conflict", "Counts", "Plan", "Subject", "always", "apply", "plan"]
+__all__ = [
+    "Changes",
+    "Choice",
+    "Chooser",
+    "Conflict",
+    "Counts",
+    "Plan",
+    "Subject",
+    "always",
+    "plan",
+]
 
-_Action = Callable[[sqlite3.Connection], None]
+_Record = TypeVar("_Record", StoredMeasurement, StoredSignature, StoredPrediction)
 
 
 @dataclass(slots=True)
@@ -49,6 +57,33 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes of the store that an import makes.
+
+    Attributes:
+        devices: to be described; an earlier description is replaced.
+        graphs: to be stored, by fingerprint.
+        measurements, signatures, predictions: to be stored.
+        reinstated: ids of measurements that were withdrawn.
+        undeleted: ids of signatures that were deleted.
+        restored: ids of predictions that were deleted.
+        marks: tags and note by the id of their prediction.
+        active: ids of signatures that are to be in use.
+    """
+
+    devices: list[DeviceFile] = field(default_factory=list)
+    graphs: dict[str, bytes] = field(default_factory=dict)
+    measurements: list[StoredMeasurement] = field(default_factory=list)
+    reinstated: list[str] = field(default_factory=list)
+    signatures: list[StoredSignature] = field(default_factory=list)
+    undeleted: list[str] = field(default_factory=list)
+    predictions: list[StoredPrediction] = field(default_factory=list)
+    restored: list[str] = field(default_factory=list)
+    marks: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
+    active: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What an import does.
 
@@ -56,11 +91,13 @@ class Plan:
         counts: by kind of record.
         conflicts: all of them, in the project's order.
         open: those that are not answered.
+        changes: of the store.
     """
 
     counts: Mapping[str, Counts]
     conflicts: tuple[Conflict, ...]
     open: tuple[Conflict, ...]
+    changes: Changes
 
 
 def plan(
@@ -77,48 +114,21 @@ def plan(
     return _Planner(database, project, catalogue, choose).plan()
 
 
-def apply(database: Database, project: Project, catalogue: Catalogue, choose: Chooser) -> Plan:
-    """Take a project over, all of it or nothing.
-
-    Raises:
-        InputError: a conflict is not answered.
-        HostError: the store cannot be written.
-    """
-    with database.transaction() as connection:
-        planner = _Planner(database, project, catalogue, choose)
-        made = planner.plan()
-        if made.open:
-            raise InputError(
-                f"{made.open[0].subject} {made.open[0].name}",
-                "the store says something else, and nothing was imported",
-                "choose what to keep and import again",
-            )
-        # Measurements and predictions refer to each other.
-        connection.execute("PRAGMA defer_foreign_keys = ON")
-        for action in planner.actions:
-            action(connection)
-    return made
-
-
 class _Planner:
-    """Goes through a project once; its actions do what the answers to the conflicts say."""
+    """Goes through a project once and collects what the answers to the conflicts change."""
 
     def __init__(
         self, database: Database, project: Project, catalogue: Catalogue, choose: Chooser | None
     ) -> None:
         self._database, self._project, self._catalogue = database, project, catalogue
-        self._connection = database.connection
         self._choose = choose or (lambda _: None)
         self._conflicts: list[Conflict] = []
         self._open: list[Conflict] = []
-        self._counts = {
-            name: Counts()
-            for name in ("devices", "models", "measurements", "signatures", "predictions")
-        }
+        self._counts = {part.name: Counts() for part in PARTS}
+        self._changes = Changes()
         self._device_ids: dict[str, str] = {}
         self._ids: dict[str, str] = {}
         self._signatures = {s.signature.id: s for s in signature_records.stored(database)}
-        self.actions: list[_Action] = []
 
     def plan(self) -> Plan:
         """Return what is to be done."""
@@ -133,7 +143,12 @@ class _Planner:
         for signature in self._project.signatures:
             if signature.signature.active:
                 self._plan_active(signature)
-        return Plan(self._counts, tuple(self._conflicts), tuple(self._open))
+        # Measurements and predictions refer to each other: only now all ids are known.
+        self._changes.measurements[:] = [
+            replace(stored, prediction_id=self._renamed(stored.prediction_id))
+            for stored in self._changes.measurements
+        ]
+        return Plan(self._counts, tuple(self._conflicts), tuple(self._open), self._changes)
 
     def _ask(self, conflict: Conflict, kind: str = "") -> Choice:
         """Return the answer to a conflict; without one mine stays, and the conflict is open."""
@@ -146,6 +161,30 @@ class _Planner:
             return Choice.KEEP
         return answer
 
+    def _match(
+        self,
+        kind: str,
+        identity: str,
+        theirs: _Record,
+        find: Callable[[str], _Record | None],
+        conflict: Callable[[_Record, _Record], Conflict],
+    ) -> tuple[str, _Record | None] | None:
+        """Compare a record with mine of its id.
+
+        Returns:
+            The id that theirs has in the store, and mine of that id or None where theirs is to be
+            stored; or None where mine stays and theirs does not come in.
+        """
+        mine = find(identity)
+        if mine is None or _comparable(mine) == _comparable(theirs):
+            self._count(kind, known=mine is not None)
+        elif self._ask(conflict(mine, theirs), kind) is Choice.KEEP:
+            return None
+        else:
+            identity = self._another_id(identity, theirs)
+            mine = find(identity)
+        return identity, mine
+
     def _plan_devices(self) -> None:
         mine = {entry.device.id: entry for entry in UserDevices(self._database).every()}
         taken = {*mine, *self._catalogue.by_id, *(d.device.id for d in self._project.devices)}
@@ -155,13 +194,13 @@ class _Planner:
             own = mine[identity].device if identity in mine else shipped
             twin = _twin(theirs, mine)
             if own is not None and device_to_object(own) == device_to_object(theirs.device):
-                self._counts["devices"].same += 1
+                self._count("devices", known=True)
             elif own is not None and twin is not None:
-                self._counts["devices"].same += 1
+                self._count("devices", known=True)
                 self._device_ids[identity] = twin
             elif own is None:
-                self._counts["devices"].new += 1
-                self._put_device(theirs)
+                self._count("devices", known=False)
+                self._changes.devices.append(theirs)
             else:
                 self._settle_device(own, theirs, taken, shipped=identity not in mine)
 
@@ -171,51 +210,37 @@ class _Planner:
         conflict = conflicts.of_device(mine, theirs.device, shipped=shipped)
         answer = self._ask(conflict, "devices")
         if answer is Choice.TAKE:
-            self._put_device(theirs)
+            self._changes.devices.append(theirs)
         elif answer is Choice.BOTH:
             identity = unused_id(theirs.device.id, taken)
             taken.add(identity)
             self._device_ids[theirs.device.id] = identity
             name = f"{theirs.device.name[:100]} (theirs)"
-            self._put_device(replace(theirs, device=replace(theirs.device, id=identity, name=name)))
-
-    def _put_device(self, entry: DeviceFile) -> None:
-        self.actions.append(lambda c: device_records.insert(c, entry.device, entry.unknown_metrics))
+            beside = replace(theirs, device=replace(theirs.device, id=identity, name=name))
+            self._changes.devices.append(beside)
 
     def _plan_models(self) -> None:
         for fingerprint, graph in self._project.graphs.items():
             known = bool(model_records.graph_of(self._database, fingerprint))
             self._count("models", known=known)
             if not known:
-                put = model_records.put_graph
-                self.actions.append(partial(put, fingerprint=fingerprint, graph=graph))
+                self._changes.graphs[fingerprint] = graph
 
     def _plan_measurement(self, stored: StoredMeasurement) -> None:
         record = replace(stored.measurement, device_id=self._device(stored.measurement.device_id))
         theirs = replace(stored, measurement=record)
-        mine = measurement_records.by_id(self._connection, record.id)
-        if mine is not None and _comparable(mine) != _comparable(theirs):
-            conflict = conflicts.of_measurement(mine, theirs)
-            if self._ask(conflict, "measurements") is Choice.KEEP:
-                return
-            record = replace(record, id=self._another_id(record.id, theirs))
-            mine = measurement_records.by_id(self._connection, record.id)
-        elif mine is not None:
-            self._count("measurements", known=True)
-        else:
-            self._count("measurements", known=False)
+        db = self._database.tables
+        find = partial(measurement_records.by_id, db)
+        match = self._match("measurements", record.id, theirs, find, conflicts.of_measurement)
+        if match is None:
+            return
+        identity, mine = match
         if mine is None:
-            self.actions.append(
-                lambda c: measurement_records.insert(
-                    c,
-                    record,
-                    prediction_id=self._renamed(stored.prediction_id),
-                    created_ns=stored.created_ns,
-                )
-            )
-        elif measurement_records.is_withdrawn(self._connection, record.id):
+            made = replace(theirs, measurement=replace(record, id=identity))
+            self._changes.measurements.append(made)
+        elif measurement_records.is_withdrawn(db, identity):
             self._counts["measurements"].back += 1
-            self.actions.append(lambda c: measurement_records.reinstate(c, record.id))
+            self._changes.reinstated.append(identity)
 
     def _plan_signature(self, stored: StoredSignature) -> None:
         record = replace(
@@ -225,62 +250,51 @@ class _Planner:
                 self._ids.get(name, name) for name in stored.signature.measurement_ids
             ),
         )
-        theirs = replace(stored, signature=record)
-        mine = self._signatures.get(record.id)
-        if mine is not None and _comparable(mine) != _comparable(theirs):
-            conflict = conflicts.of_signature(mine, theirs)
-            if self._ask(conflict, "signatures") is Choice.KEEP:
-                return
-            record = replace(record, id=self._another_id(record.id, theirs))
-            mine = self._signatures.get(record.id)
-        else:
-            self._count("signatures", known=mine is not None)
+        theirs, find = replace(stored, signature=record), self._signatures.get
+        match = self._match("signatures", record.id, theirs, find, conflicts.of_signature)
+        if match is None:
+            return
+        identity, mine = match
         if mine is None:
-            made = replace(theirs, signature=record)
-            self.actions.append(lambda c: signature_records.insert_stored(c, made))
-        elif mine.deleted_ns is not None and stored.deleted_ns is None:
+            # Which one is in use is settled when all are there.
+            made = replace(theirs, signature=replace(record, id=identity, active=False))
+            self._changes.signatures.append(made)
+        elif mine.deleted and not stored.deleted:
             self._counts["signatures"].back += 1
-            self.actions.append(lambda c: signature_records.undelete(c, record.id))
+            self._changes.undeleted.append(identity)
 
     def _plan_prediction(self, stored: StoredPrediction) -> None:
-        theirs = replace(
-            stored,
-            prediction=replace(
-                stored.prediction,
-                device_id=self._device(stored.prediction.device_id),
-                signature=self._renamed(stored.prediction.signature),
-            ),
+        prediction = replace(
+            stored.prediction,
+            device_id=self._device(stored.prediction.device_id),
+            signature=self._renamed(stored.prediction.signature),
         )
-        mine = prediction_records.by_id(self._connection, theirs.id)
-        if mine is not None and _comparable(mine) != _comparable(theirs):
-            conflict = conflicts.of_prediction(mine, theirs)
-            if self._ask(conflict, "predictions") is Choice.KEEP:
-                return
-            theirs = replace(theirs, id=self._another_id(theirs.id, theirs))
-            mine = prediction_records.by_id(self._connection, theirs.id)
-        else:
-            self._count("predictions", known=mine is not None)
+        theirs = replace(stored, prediction=prediction)
+        db = self._database.tables
+        find = partial(prediction_records.by_id, db)
+        match = self._match("predictions", theirs.id, theirs, find, conflicts.of_prediction)
+        if match is None:
+            return
+        identity, mine = match
         if mine is None:
-            self.actions.append(lambda c: prediction_records.insert(c, theirs))
+            self._changes.predictions.append(replace(theirs, id=identity))
             return
         self._plan_marks(mine, theirs)
-        if prediction_records.is_deleted(self._connection, theirs.id):
+        if prediction_records.is_deleted(db, identity):
             self._counts["predictions"].back += 1
-            self.actions.append(lambda c: prediction_records.restore(c, [theirs.id]))
+            self._changes.restored.append(identity)
 
     def _plan_marks(self, mine: StoredPrediction, theirs: StoredPrediction) -> None:
         own, other = (mine.tags, mine.note), (theirs.tags, theirs.note)
         if own == other or not any(other):
             return
         answer = Choice.TAKE if not any(own) else self._ask(conflicts.of_marks(mine, theirs))
-        tags, note = theirs.tags, theirs.note
-        if answer is Choice.KEEP:
-            return
-        if answer is Choice.BOTH:
+        if answer is Choice.TAKE:
+            self._changes.marks[mine.id] = other
+        elif answer is Choice.BOTH:
             tags = tuple(dict.fromkeys((*mine.tags, *theirs.tags)))[:MAX_TAGS]
             notes = dict.fromkeys(text for text in (mine.note, theirs.note) if text)
-            note = " / ".join(notes)[:MAX_NOTE]
-        self.actions.append(lambda c: prediction_records.mark(c, mine.id, tags, note))
+            self._changes.marks[mine.id] = tags, " / ".join(notes)[:MAX_NOTE]
 
     def _plan_active(self, stored: StoredSignature) -> None:
         signature = stored.signature
@@ -290,7 +304,7 @@ class _Planner:
         if mine is not None and mine.signature.id == identity:
             return
         if mine is None or self._ask(conflicts.of_active(mine, stored)) is Choice.TAKE:
-            self.actions.append(lambda c: signature_records.make_active(c, identity))
+            self._changes.active.append(identity)
 
     def _count(self, kind: str, *, known: bool) -> None:
         if known:
@@ -304,7 +318,7 @@ class _Planner:
     def _renamed(self, identity: str | None) -> str | None:
         return None if identity is None else self._ids.get(identity, identity)
 
-    def _another_id(self, identity: str, record: object) -> str:
+    def _another_id(self, identity: str, record: _Record) -> str:
         """Return the id under which a record is kept beside mine: the same each time."""
         text = f"{identity} {_comparable(record)!r}".encode("utf-8", "surrogatepass")
         self._ids[identity] = hashlib.sha256(text).hexdigest()[:32]
@@ -316,7 +330,7 @@ def _active_target(stored: StoredSignature) -> tuple[str, Configuration] | None:
     return (signature.device_id, signature.configuration) if signature.active else None
 
 
-def _comparable(record: object) -> object:
+def _comparable(record: StoredMeasurement | StoredSignature | StoredPrediction) -> object:
     """Return what makes two records of one id the same: not what a store adds to them."""
     match record:
         case StoredMeasurement():
@@ -325,8 +339,6 @@ def _comparable(record: object) -> object:
             return replace(record.signature, active=False), record.created_ns, record.facts
         case StoredPrediction():
             return record.prediction, record.created_ns, record.settings_hash, record.settings
-        case _:
-            raise TypeError(type(record).__name__)
 
 
 def _twin(theirs: DeviceFile, mine: Mapping[str, DeviceFile]) -> str | None:

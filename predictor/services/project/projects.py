@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.project.export import Exported, export_project
-from predictor.services.project.imports import Chooser, Plan, apply, plan
+from predictor.services.project.export import Exported, collect
+from predictor.services.project.file import write_project
+from predictor.services.project.imports import Changes, Chooser, Plan, plan
 from predictor.services.project.records import Project
-from predictor.store.database import Database, open_database
+from predictor.store import devices as device_records
+from predictor.store import measurements as measurement_records
+from predictor.store import models as model_records
+from predictor.store import predictions as prediction_records
+from predictor.store import signatures as signature_records
+from predictor.store.database import Database
 
-__all__ = ["Projects", "open_projects"]
+__all__ = ["Projects"]
 
 
 class Projects:
     """The projects of an open store.
 
     Args:
-        database: opened on this thread; the caller, or leaving the block, closes it.
+        database: opened on this thread; the caller closes it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -36,13 +41,46 @@ class Projects:
         report: ProgressCallback = no_progress,
         token: CancelToken | None = None,
     ) -> Exported:
-        """Write a project file; see ``export_project``."""
-        return export_project(
-            self._database, path, tags=tags, replacing=replacing, report=report, token=token
-        )
+        """Write a project file.
+
+        Args:
+            path: the file.
+            tags: only predictions that have one of these, and what they rest on; none for all.
+            replacing: whether a file that is there may be replaced.
+            report: gets how far it is.
+            token: asks it to stop.
+
+        Returns:
+            What was written.
+
+        Raises:
+            InputError: nothing is to be written, or the file is there.
+            HostError: the file cannot be written.
+            CancelledError: it was stopped.
+        """
+        subject = str(path)
+        if path.is_dir():
+            raise InputError(subject, "this is a folder", "name a file in it")
+        if path.exists() and not replacing:
+            raise InputError(subject, "the file is there already", "name another, or add --replace")
+        exported = collect(self._database, tags)
+        project = exported.project
+        if not (project.predictions or project.signatures or project.devices):
+            what = f"no prediction has the tag {', '.join(tags)}" if tags else "the store is empty"
+            raise InputError(
+                subject, f"there is nothing to write ({what})", "choose something else"
+            )
+        write_project(project, path, report, token)
+        return exported
 
     def plan(self, project: Project, catalogue: Catalogue, choose: Chooser | None = None) -> Plan:
-        """Return what importing a project would do."""
+        """Return what importing a project would do; the store is as it was.
+
+        Args:
+            project: as read, its references checked.
+            catalogue: the devices that ship.
+            choose: answers conflicts, None where one is not answered.
+        """
         return plan(self._database, project, catalogue, choose)
 
     def apply(self, project: Project, catalogue: Catalogue, choose: Chooser) -> Plan:
@@ -52,25 +90,36 @@ class Projects:
             InputError: a conflict is not answered.
             HostError: the store cannot be written.
         """
-        return apply(self._database, project, catalogue, choose)
+        # Planned inside the transaction: no other process changes the store in between.
+        with self._database.transaction():
+            made = self.plan(project, catalogue, choose)
+            if made.open:
+                raise InputError(
+                    f"{made.open[0].subject} {made.open[0].name}",
+                    "the store says something else, and nothing was imported",
+                    "choose what to keep and import again",
+                )
+            self._make(made.changes)
+        return made
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._database.close()
-
-
-def open_projects(path: Path | None = None) -> Projects:
-    """Open the store for its projects.
-
-    Raises:
-        InputError: the file is not a store, or a newer program's.
-        HostError: the store cannot be opened.
-    """
-    return Projects(open_database(path))
+    def _make(self, changes: Changes) -> None:
+        db = self._database.tables
+        # Measurements and predictions refer to each other.
+        db.execute("PRAGMA defer_foreign_keys = ON")
+        for entry in changes.devices:
+            device_records.insert(db, entry.device, entry.unknown_metrics)
+        for fingerprint, graph in changes.graphs.items():
+            model_records.put_graph(db, fingerprint, graph)
+        measurement_records.insert_stored(db, changes.measurements)
+        for identity in changes.reinstated:
+            measurement_records.reinstate(db, identity)
+        for signature in changes.signatures:
+            signature_records.insert_stored(db, signature)
+        for identity in changes.undeleted:
+            signature_records.undelete(db, identity)
+        prediction_records.insert(db, changes.predictions)
+        for identity, (tags, note) in changes.marks.items():
+            prediction_records.mark(db, identity, tags, note)
+        prediction_records.restore(db, changes.restored)
+        for identity in changes.active:
+            signature_records.make_active(db, identity)

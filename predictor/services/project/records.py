@@ -9,16 +9,31 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Callable, Container, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
+from predictor.core import fields
+from predictor.core.documents import Provenance
+from predictor.core.fields import Field, Kind
+from predictor.core.records import Measurement, Prediction, Signature
 from predictor.core.tags import MAX_NOTE, MAX_TAG, MAX_TAGS, clean_tags
-from predictor.devices.fields import Place
+from predictor.devices.fields import Place, check_id
 from predictor.devices.schema import DeviceFile, device_from_object, device_to_object
 from predictor.graph.untrusted import checked_graph
-from predictor.services.project.checked_fields import CheckedFields
+from predictor.services.project.checked_fields import (
+    check_any_text,
+    check_basis,
+    check_configuration,
+    check_digits,
+    check_document,
+    check_each,
+    check_flag,
+    check_latency,
+    check_names,
+    check_whole,
+)
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
@@ -31,6 +46,9 @@ MAX_TEXT = 1_000_000
 MAX_DOCUMENT = 1_000_000
 MAX_PROVENANCE = 2**27
 MAX_GRAPH = 256 * 2**20
+_AGAIN = "export it again"
+_ID_DIGITS = 32
+_SHA256_DIGITS = 64
 _INTERVALS = (("low80_ms", "high80_ms"), ("low95_ms", "high95_ms"))
 
 
@@ -54,8 +72,8 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of record: the objects of a project's, and the record of an object."""
+class Part:
+    """The records of one kind: the objects of a project's, and the record of an object."""
 
     name: str
     objects: Callable[[Project], list[dict[str, object]]]
@@ -109,15 +127,89 @@ def _check_active(project: Project, place: Place) -> None:
     _distinct(targets, "active signature of", place)
 
 
-_AGAIN = "export it again"
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
-def _device_objects(project: Project) -> list[dict[str, object]]:
-    return [device_to_object(d.device, d.unknown_metrics) for d in project.devices]
+# A kind that is not here is written as it is.
+_WRITTEN: Final[Mapping[Kind, Callable[[Any], object]]] = {
+    Kind.CONFIGURATION: asdict,
+    Kind.DOCUMENT: lambda document: document.to_json(),
+    Kind.IDENTITIES: list,
+    Kind.LATENCY: _finite,
+    Kind.NAMES: list,
+    Kind.SAMPLES: list,
+    Kind.TAGS: list,
+}
 
 
-def _device(content: Mapping[str, object], place: Place) -> DeviceFile:
-    return device_from_object(content, place.subject)
+def _identity(value: object, place: Place) -> str:
+    return check_digits(value, place, _ID_DIGITS)
+
+
+def _identities(value: object, place: Place) -> tuple[str, ...]:
+    ids = check_each(value, place, MAX_MEMBERS, _identity)
+    if len(set(ids)) < len(ids):
+        raise place.wrong("names one twice")
+    return ids
+
+
+def _names(value: object, place: Place) -> tuple[str, ...]:
+    return check_each(value, place, MAX_FLAGGED, lambda v, p: check_any_text(v, p, MAX_TEXT))
+
+
+def _tags(value: object, place: Place) -> tuple[str, ...]:
+    return clean_tags(
+        check_each(value, place, MAX_TAGS, lambda v, p: check_any_text(v, p, MAX_TAG))
+    )
+
+
+def _document(value: object, place: Place, described: Field) -> object:
+    limit = MAX_PROVENANCE if described.document is Provenance else MAX_DOCUMENT
+    return check_document(value, place, limit, described.document)
+
+
+_CHECKED: Final[Mapping[Kind, Callable[[object, Place, Field], object]]] = {
+    Kind.IDENTITY: lambda v, p, _: _identity(v, p),
+    Kind.IDENTITIES: lambda v, p, _: _identities(v, p),
+    Kind.DIGEST: lambda v, p, _: check_digits(v, p, _SHA256_DIGITS),
+    Kind.DEVICE: lambda v, p, _: check_id(v, p),
+    Kind.CONFIGURATION: lambda v, p, _: check_configuration(v, p),
+    Kind.NAME: lambda v, p, f: check_any_text(v, p, MAX_NAME, required=f.required),
+    Kind.REMARK: lambda v, p, _: check_any_text(v, p, MAX_TEXT),
+    Kind.NOTE: lambda v, p, _: check_any_text(v, p, MAX_NOTE),
+    Kind.TAGS: lambda v, p, _: _tags(v, p),
+    Kind.NAMES: lambda v, p, _: _names(v, p),
+    Kind.BASIS: lambda v, p, _: check_basis(v, p),
+    Kind.LATENCY: lambda v, p, f: check_latency(v, p, over_zero=f.required),
+    Kind.SAMPLES: lambda v, p, _: check_each(v, p, MAX_SAMPLES, check_whole),
+    Kind.TIME: lambda v, p, _: check_whole(v, p),
+    Kind.FLAG: lambda v, p, _: check_flag(v, p),
+    Kind.DOCUMENT: _document,
+}
+
+
+def _objects(table: Sequence[Field], records: Sequence[object]) -> list[dict[str, object]]:
+    def written(described: Field, value: object) -> object:
+        write = _WRITTEN.get(described.kind)
+        return value if write is None or value is None else write(value)
+
+    return [{f.key: written(f, f.of(record)) for f in table} for record in records]
+
+
+def _values(
+    table: Sequence[Field], content: Mapping[str, object], place: Place
+) -> dict[str, dict[str, Any]]:
+    """Return the checked fields of an object by the part of the record that they belong to."""
+    content = {**{f.key: False for f in table if f.later}, **content}
+    check_names(content, (f.key for f in table), place)
+    values: dict[str, dict[str, Any]] = defaultdict(dict)
+    for f in table:
+        value = content[f.key]
+        absent = f.optional and value is None
+        checked = None if absent else _CHECKED[f.kind](value, place.at(f.key), f)
+        values[f.part][f.name] = checked
+    return values
 
 
 def _model_objects(project: Project) -> list[dict[str, object]]:
@@ -128,229 +220,41 @@ def _model_objects(project: Project) -> list[dict[str, object]]:
 
 
 def _model(content: Mapping[str, object], place: Place) -> tuple[str, bytes]:
-    fields = CheckedFields(content, ("fingerprint", "graph"), place)
-    fingerprint = fields.digest("fingerprint")
+    check_names(content, ("fingerprint", "graph"), place)
+    fingerprint = check_digits(content["fingerprint"], place.at("fingerprint"), _SHA256_DIGITS)
+    at = place.at("graph")
     try:
-        data = base64.b64decode(fields.text("graph", MAX_GRAPH), validate=True)
+        data = base64.b64decode(check_any_text(content["graph"], at, MAX_GRAPH), validate=True)
         graph = checked_graph(data)
     except (binascii.Error, ValueError) as error:
-        raise place.at("graph").wrong(f"is no operator graph ({error})", _AGAIN) from error
+        raise at.wrong(f"is no operator graph ({error})", _AGAIN) from error
     if graph.fingerprint != fingerprint:
-        raise place.at("graph").wrong("is of another model", _AGAIN)
+        raise at.wrong("is of another model", _AGAIN)
     return fingerprint, data
 
 
-_MEASUREMENT = (
-    "id",
-    "fingerprint",
-    "device",
-    "configuration",
-    "samples_ns",
-    "value_ms",
-    "statistic",
-    "protocol",
-    "provenance",
-    "created_ns",
-    "prediction",
-)
-
-
-def _measurement_objects(project: Project) -> list[dict[str, object]]:
-    return [
-        {
-            "id": stored.measurement.id,
-            "fingerprint": stored.measurement.fingerprint,
-            "device": stored.measurement.device_id,
-            "configuration": _configuration(stored.measurement.configuration),
-            "samples_ns": list(stored.measurement.samples_ns),
-            "value_ms": stored.measurement.value_ms,
-            "statistic": stored.measurement.statistic,
-            "protocol": stored.measurement.protocol,
-            "provenance": stored.measurement.provenance,
-            "created_ns": stored.created_ns,
-            "prediction": stored.prediction_id,
-        }
-        for stored in project.measurements
-    ]
-
-
 def _measurement(content: Mapping[str, object], place: Place) -> StoredMeasurement:
-    fields = CheckedFields(content, _MEASUREMENT, place)
-    return StoredMeasurement(
-        Measurement(
-            fields.identity("id"),
-            fields.digest("fingerprint"),
-            fields.device_id("device"),
-            fields.configuration("configuration"),
-            fields.samples_ns("samples_ns", MAX_SAMPLES),
-            fields.latency_ms("value_ms", over_zero=True),
-            fields.text("statistic", MAX_NAME, required=True),
-            fields.text("protocol", MAX_NAME),
-            fields.document("provenance", MAX_PROVENANCE),
-        ),
-        fields.time_ns("created_ns"),
-        fields.optional_identity("prediction"),
-    )
-
-
-_SIGNATURE = (
-    "id",
-    "device",
-    "configuration",
-    "measurements",
-    "active",
-    "created_ns",
-    "facts",
-    "deleted",
-)
-
-
-def _signature_objects(project: Project) -> list[dict[str, object]]:
-    return [
-        {
-            "id": stored.signature.id,
-            "device": stored.signature.device_id,
-            "configuration": _configuration(stored.signature.configuration),
-            "measurements": list(stored.signature.measurement_ids),
-            "active": stored.signature.active,
-            "created_ns": stored.created_ns,
-            "facts": stored.facts,
-            "deleted": stored.deleted_ns is not None,
-        }
-        for stored in project.signatures
-    ]
+    values = _values(fields.STORED_MEASUREMENT, content, place)
+    return StoredMeasurement(Measurement(**values["measurement"]), **values[""])
 
 
 def _signature(content: Mapping[str, object], place: Place) -> StoredSignature:
-    fields = CheckedFields(content, _SIGNATURE, place)
-    created_ns, deleted = fields.time_ns("created_ns"), fields.flag("deleted")
-    signature = Signature(
-        fields.identity("id"),
-        fields.device_id("device"),
-        fields.configuration("configuration"),
-        fields.identities("measurements", MAX_MEMBERS),
-        fields.flag("active"),
-    )
+    values = _values(fields.STORED_SIGNATURE, content, place)
+    signature, known = Signature(**values["signature"]), values[""]
     if not signature.measurement_ids:
         raise place.at("measurements").wrong("is empty", _AGAIN)
-    if deleted and signature.active:
+    if known["deleted"] and signature.active:
         raise place.at("active").wrong("is true for a deleted signature", _AGAIN)
-    facts = fields.document("facts", MAX_DOCUMENT)
-    return StoredSignature(signature, created_ns, facts, None, created_ns if deleted else None)
-
-
-_TIMES = (
-    "latency_ms",
-    "low80_ms",
-    "high80_ms",
-    "low95_ms",
-    "high95_ms",
-    "bound_ms",
-    "predicted_ms",
-)
-_PREDICTION = (
-    "id",
-    "created_ns",
-    "model",
-    "fingerprint",
-    "device",
-    "configuration",
-    "engine",
-    "basis",
-    *_TIMES,
-    "fits_memory",
-    "problem",
-    "out_of_distribution",
-    "signature",
-    "flagged_operators",
-    "provenance",
-    "fine_tuned",
-    "by_operators",
-    "settings",
-    "settings_hash",
-    "tags",
-    "note",
-)
-
-
-def _prediction_objects(project: Project) -> list[dict[str, object]]:
-    return [_prediction_object(stored) for stored in project.predictions]
-
-
-def _prediction_object(stored: StoredPrediction) -> dict[str, object]:
-    prediction = stored.prediction
-    return {
-        "id": stored.id,
-        "created_ns": stored.created_ns,
-        "model": prediction.model,
-        "fingerprint": prediction.fingerprint,
-        "device": prediction.device_id,
-        "configuration": _configuration(prediction.configuration),
-        "engine": prediction.engine,
-        "basis": prediction.basis,
-        **{name: _finite(getattr(prediction, name)) for name in _TIMES},
-        "fits_memory": prediction.fits_memory,
-        "problem": prediction.problem,
-        "out_of_distribution": prediction.out_of_distribution,
-        "signature": prediction.signature,
-        "flagged_operators": list(prediction.flagged_operators),
-        "provenance": prediction.provenance,
-        "fine_tuned": prediction.fine_tuned,
-        "by_operators": prediction.by_operators,
-        "settings": stored.settings,
-        "settings_hash": stored.settings_hash,
-        "tags": list(stored.tags),
-        "note": stored.note,
-    }
+    created_ns = known["created_ns"]
+    deleted_ns = created_ns if known["deleted"] else None
+    return StoredSignature(signature, created_ns, known["facts"], None, deleted_ns)
 
 
 def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction:
-    # Projects from before a number could be adapted so do not tell.
-    told = {"fine_tuned": False, "by_operators": False, **content}
-    fields = CheckedFields(told, _PREDICTION, place)
-    time = fields.optional_latency_ms
-    prediction = Prediction(
-        model=fields.text("model", MAX_NAME),
-        fingerprint=fields.digest("fingerprint"),
-        device_id=fields.device_id("device"),
-        configuration=fields.configuration("configuration"),
-        engine=fields.text("engine", MAX_NAME, required=True),
-        basis=_basis(content["basis"], place.at("basis")),
-        latency_ms=time("latency_ms"),
-        low80_ms=time("low80_ms"),
-        high80_ms=time("high80_ms"),
-        low95_ms=time("low95_ms"),
-        high95_ms=time("high95_ms"),
-        bound_ms=time("bound_ms"),
-        predicted_ms=time("predicted_ms"),
-        fits_memory=fields.optional_flag("fits_memory"),
-        problem=fields.text("problem", MAX_TEXT),
-        out_of_distribution=fields.text("out_of_distribution", MAX_TEXT),
-        signature=fields.optional_identity("signature"),
-        flagged_operators=fields.texts("flagged_operators", MAX_FLAGGED, MAX_TEXT),
-        provenance=fields.text("provenance", MAX_TEXT),
-        fine_tuned=fields.flag("fine_tuned"),
-        by_operators=fields.flag("by_operators"),
-    )
+    values = _values(fields.STORED_PREDICTION, content, place)
+    prediction = Prediction(**values["prediction"])
     _check_numbers(prediction, place)
-    return StoredPrediction(
-        fields.identity("id"),
-        fields.time_ns("created_ns"),
-        "",
-        fields.digest("settings_hash"),
-        prediction,
-        fields.document("settings", MAX_DOCUMENT),
-        clean_tags(fields.texts("tags", MAX_TAGS, MAX_TAG)),
-        fields.text("note", MAX_NOTE),
-    )
-
-
-def _basis(value: object, place: Place) -> Basis | None:
-    if value is None:
-        return None
-    if value not in list(Basis):
-        raise place.wrong("is none that this version knows", f"use one of {', '.join(Basis)}")
-    return Basis(str(value))
+    return StoredPrediction(path="", prediction=prediction, **values[""])
 
 
 def _check_numbers(prediction: Prediction, place: Place) -> None:
@@ -362,18 +266,18 @@ def _check_numbers(prediction: Prediction, place: Place) -> None:
             raise place.at(high).wrong(f"does not fit to {low}", _AGAIN)
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _configuration(configuration: Configuration) -> dict[str, object]:
-    return asdict(configuration)
-
-
-KINDS: tuple[Kind, ...] = (
-    Kind("devices", _device_objects, _device),
-    Kind("models", _model_objects, _model),
-    Kind("measurements", _measurement_objects, _measurement),
-    Kind("signatures", _signature_objects, _signature),
-    Kind("predictions", _prediction_objects, _prediction),
+PARTS: Final[tuple[Part, ...]] = (
+    Part(
+        "devices",
+        lambda p: [device_to_object(d.device, d.unknown_metrics) for d in p.devices],
+        lambda content, place: device_from_object(content, place.subject),
+    ),
+    Part("models", _model_objects, _model),
+    Part(
+        "measurements",
+        lambda p: _objects(fields.STORED_MEASUREMENT, p.measurements),
+        _measurement,
+    ),
+    Part("signatures", lambda p: _objects(fields.STORED_SIGNATURE, p.signatures), _signature),
+    Part("predictions", lambda p: _objects(fields.STORED_PREDICTION, p.predictions), _prediction),
 )

@@ -22,10 +22,9 @@ from predictor.core.report import (
 from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
-from predictor.services.measurements.provenance import Provenance
 from predictor.services.report.request import KnownSignature, ReportRequest
 from predictor.services.report.words import brief, figures, listed, text, words
-from predictor.services.signatures.entry import ADAPTATIONS, adaptation_of
+from predictor.services.signatures.adaptation import ADAPTATIONS, adaptation_of
 from predictor.services.signatures.stored import Signatures
 
 _COLUMNS = (
@@ -91,35 +90,33 @@ def probing_section(request: ReportRequest) -> Section:
 
 
 def _part(known: KnownSignature, name: str, used: Sequence[Prediction]) -> Iterator[Block]:
-    signature, facts = known.stored.signature, known.stored.facts.document
+    signature = known.stored.signature
     yield Heading(name, configuration_text(signature.configuration))
     if not used:
         yield Paragraph("The numbers in this report do not rest on this signature.")
-    yield Facts((*_facts(known, facts), ("Predictions adapted by", text(_adaptation(known, used)))))
+    yield Facts((*_facts(known), ("Predictions adapted by", text(_adaptation(known, used)))))
     rows = tuple(_row(measurement) for measurement in known.measurements)
     if rows:
         yield Table(_COLUMNS, rows)
 
 
-def _facts(known: KnownSignature, facts: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
+def _facts(known: KnownSignature) -> Iterator[tuple[str, Cell]]:
+    facts = known.stored.facts
     yield "Signature", text(known.stored.signature.id)
     day = datetime.fromtimestamp(known.stored.created_ns / 1e9, UTC).date().isoformat()
     yield "Date", text(day)
-    protocol = facts.get("protocol") or _only({m.protocol for m in known.measurements})
+    protocol = facts.protocol or _only({m.protocol for m in known.measurements})
     if protocol:
-        yield "Protocol", text(shown(str(protocol)))
-    settings = facts.get("settings")
-    if isinstance(settings, Mapping):
-        yield "How", text(_how(settings))
-    if facts.get("selector"):
-        yield "Networks chosen by", text(shown(str(facts["selector"])))
-    host = facts.get("host")
+        yield "Protocol", text(shown(protocol))
+    if facts.settings:
+        yield "How", text(_how(facts.settings))
+    if facts.selector:
+        yield "Networks chosen by", text(shown(facts.selector))
     for key, title in _HOST_FACTS:
-        if isinstance(host, Mapping) and host.get(key):
-            yield title, text(shown(str(host[key])))
-    drift = facts.get("drift")
-    if isinstance(drift, int | float):
-        yield "Drift of the machine", Cell(percent(drift), float(drift))
+        if facts.host.get(key):
+            yield title, text(shown(str(facts.host[key])))
+    if facts.drift is not None:
+        yield "Drift of the machine", Cell(percent(facts.drift), facts.drift)
 
 
 def _adaptation(known: KnownSignature, used: Sequence[Prediction]) -> str:
@@ -149,7 +146,7 @@ def _only(values: set[str]) -> str:
 
 def _row(measurement: Measurement) -> Row:
     samples = measurement.samples_ns
-    name = str(Provenance.of(measurement).network or measurement.fingerprint[:12])
+    name = measurement.provenance.network or measurement.fingerprint[:12]
     least_ms = min(samples) / 1e6 if samples else None
     variation = coefficient_of_variation(samples) if samples else None
     return Row(

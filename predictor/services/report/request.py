@@ -12,7 +12,7 @@ from predictor.core.wording import configuration_text
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.report.words import brief
-from predictor.services.signatures.entry import SignatureEntry
+from predictor.services.signatures.adaptation import StoredSignature
 
 OPERATORS_LISTED = 15
 
@@ -50,7 +50,7 @@ class Asked:
 class KnownSignature:
     """A signature in the store with its measurements, the oldest first."""
 
-    stored: SignatureEntry
+    stored: StoredSignature
     measurements: tuple[Measurement, ...]
 
 

@@ -23,7 +23,7 @@ from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.operator_times import operator_times
-from predictor.services.signatures.entry import SignatureFacts
+from predictor.services.signatures.adaptation import film_of
 from predictor.services.signatures.timed_operators import times_of_operators
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
@@ -138,7 +138,7 @@ def measurements_of(
         tuple(graph for graph, _ in pairs),
         np.array([m.value_ms for _, m in pairs], np.float64),
         np.array([noise_of(m) for _, m in pairs], np.float64),
-        SignatureFacts.parse(signature_records.facts_of(database, signature_id)).film,
+        film_of(signature_records.facts_of(database, signature_id)),
         _operators(pairs),
     )
     return measured, tuple(m for _, m in pairs)

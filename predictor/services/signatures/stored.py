@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from predictor.core.documents import ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
 from predictor.cost.engine import TargetMeasurements
 from predictor.cost.film import FilmTuning
-from predictor.services.measurements.provenance import Provenance
-from predictor.services.signatures.entry import FILM, SignatureEntry
+from predictor.services.signatures.adaptation import FILM, StoredSignature
 from predictor.services.signatures.own import measurements_of
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
@@ -30,16 +27,13 @@ class Signatures:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def every(self) -> list[SignatureEntry]:
+    def every(self) -> list[StoredSignature]:
         """Return the signatures that were not deleted, the oldest first."""
-        return [entry for entry in self._all() if entry.deleted_ns is None]
+        return [entry for entry in records.stored(self._database) if not entry.deleted]
 
-    def deleted(self) -> list[SignatureEntry]:
+    def deleted(self) -> list[StoredSignature]:
         """Return the signatures that were deleted and can be restored, the oldest first."""
-        return [entry for entry in self._all() if entry.deleted_ns is not None]
-
-    def _all(self) -> list[SignatureEntry]:
-        return [SignatureEntry.of(stored) for stored in records.stored(self._database)]
+        return [entry for entry in records.stored(self._database) if entry.deleted]
 
     def measurements(self, signature_id: str) -> list[Measurement]:
         """Return the measurements of a signature, the oldest first."""
@@ -90,12 +84,11 @@ class Signatures:
         if measurement_id not in ids or not rest:
             cause = "it has none of this id" if rest else "it is its only measurement"
             raise InputError(f"signature {signature_id}", cause, "choose another one")
-        names = entry.facts.object("excluded_names")
-        facts = {
-            **entry.facts.without_film(),
-            "excluded": {**entry.facts.excluded, measurement_id: reason},
-            "excluded_names": {**names, measurement_id: self._network_name(measurement_id)},
-        }
+        facts, name = entry.facts.without(FILM), self._network_name(measurement_id)
+        facts = facts.with_facts(
+            excluded={**facts.excluded, measurement_id: reason},
+            excluded_names={**facts.excluded_names, measurement_id: name},
+        )
         return self._put(entry, rest, facts)
 
     def include(self, signature_id: str, measurement_id: str) -> str:
@@ -123,11 +116,8 @@ class Signatures:
             "network": self._network_name(measurement_id),
             "reason": reasons.pop(measurement_id),
         }
-        facts = {
-            **entry.facts.without_film(),
-            "excluded": reasons,
-            "included_again": [*entry.facts.included_again, again],
-        }
+        facts = entry.facts.without(FILM)
+        facts = facts.with_facts(excluded=reasons, included_again=[*facts.included_again, again])
         return self._put(entry, (*entry.signature.measurement_ids, measurement_id), facts)
 
     def adapt(self, signature_id: str, film: FilmTuning | None) -> str:
@@ -144,9 +134,9 @@ class Signatures:
             InputError: there is no such signature.
         """
         entry = self._entry(signature_id)
-        facts = entry.facts.without_film()
+        facts = entry.facts.without(FILM)
         if film is not None:
-            facts[FILM] = film.to_json()
+            facts = facts.with_facts(**{FILM: film.to_json()})
         return self._put(entry, entry.signature.measurement_ids, facts)
 
     def excluded(self, signature_id: str) -> list[Measurement]:
@@ -169,7 +159,7 @@ class Signatures:
         """
         return records.give_back(self._database, signature_id, before_id)
 
-    def _entry(self, signature_id: str) -> SignatureEntry:
+    def _entry(self, signature_id: str) -> StoredSignature:
         for entry in self.every():
             if entry.signature.id == signature_id:
                 return entry
@@ -177,16 +167,15 @@ class Signatures:
             f"signature {signature_id}", "there is none of this id", "run `ctm probe list`"
         )
 
-    def _put(self, before: SignatureEntry, ids: tuple[str, ...], facts: Mapping[str, Any]) -> str:
+    def _put(self, before: StoredSignature, ids: tuple[str, ...], facts: ProbingFacts) -> str:
         """Store a signature in the place of one; returns its id.
 
         What was fine-tuned to other measurements is not its own, so ``facts`` come without it.
         """
         made = replace(before.signature, id=uuid.uuid4().hex, measurement_ids=ids)
-        records.add(self._database, made, json.dumps(facts), before.session_id)
+        records.add(self._database, made, facts, before.session_id)
         return made.id
 
     def _network_name(self, measurement_id: str) -> str:
         measurements = measurement_records.of_ids(self._database, [measurement_id])
-        name = Provenance.of(measurements[0]).network if measurements else None
-        return str(name or measurement_id[:8])
+        return (measurements[0].provenance.network if measurements else "") or measurement_id[:8]

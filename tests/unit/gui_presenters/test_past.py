@@ -12,6 +12,7 @@ from ctm_gui.presenters.past_grid import ErrorsGrid, PastGrid
 from ctm_gui.presenters.past_rows import PastFilter, PastRows, past_rows
 from ctm_gui.presenters.past_wording import change_summary, row_details, summary, warnings
 from ctm_gui.presenters.truth_chart import TruthChart
+from predictor.core.documents import PredictionSettings, Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.core.units import LatencyUnit
 from predictor.services.history.past_predictions import (
@@ -47,7 +48,15 @@ def stored(
 
 def measured(number: int, value_ms: float) -> StoredMeasurement:
     record = Measurement(
-        f"{number:032x}", f"{number:064x}", "rpi5", PI, (), value_ms, "median", "typed", "{}"
+        f"{number:032x}",
+        f"{number:064x}",
+        "rpi5",
+        PI,
+        (),
+        value_ms,
+        "median",
+        "typed",
+        Provenance(),
     )
     return StoredMeasurement(record, NOW_NS)
 
@@ -165,7 +174,7 @@ def test_details_of_a_row_tell_where_a_shown_latency_came_from(data: PastRows) -
         data.rows[3],
         stored=dataclasses.replace(
             data.rows[3].stored,
-            settings='{"program": "0.1.0", "dimensions": {"n": 3}}',
+            settings=PredictionSettings({"program": "0.1.0", "dimensions": {"n": 3}}),
             prediction=dataclasses.replace(
                 data.rows[3].stored.prediction, provenance="MLPerf: median"
             ),

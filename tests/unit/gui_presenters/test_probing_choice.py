@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from ctm_gui.presenters.probing.choice import Source, TargetChoice, Way, unfinished
 from ctm_gui.presenters.probing.presenter import resumed_choice
+from predictor.core.documents import Provenance
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Measurement
 from predictor.services.probing.plan import RunConfiguration
@@ -29,7 +29,7 @@ def session(**facts: object) -> ProbeSession:
 
 
 def measured_by(source: str) -> dict[str, Measurement]:
-    provenance = json.dumps({"source": source})
+    provenance = Provenance({"source": source})
     configuration = Configuration("onnxruntime")
     return {
         "m": Measurement("m", "f" * 64, "board", configuration, (), 1.0, "median", "p", provenance)

@@ -16,6 +16,7 @@ from ctm_gui.presenters.probing.progress import (
     duration,
     milliseconds,
 )
+from predictor.core.documents import Provenance
 from predictor.core.records import Configuration, Measurement
 from predictor.services.probing.events import (
     BlockStarted,
@@ -106,7 +107,9 @@ def test_an_inconclusive_and_a_failed_network_say_why_and_have_no_number() -> No
 
 def test_what_was_measured_before_is_there_when_a_session_goes_on() -> None:
     before = probe("a", ProbeState.MEASURED, measurement_id="m", words="steady")
-    measurement = Measurement("m", "a" * 64, "board", Configuration(), (), 7.0, "median", "p", "{}")
+    measurement = Measurement(
+        "m", "a" * 64, "board", Configuration(), (), 7.0, "median", "p", Provenance()
+    )
     progress = RunProgress(session(before, probe("b")), {"m": measurement})
     assert [row.median_ms for row in progress.rows] == [7.0, None]
     assert (progress.left, progress.total) == (1, 2)

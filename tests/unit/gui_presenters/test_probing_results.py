@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from ctm_gui.presenters.probing.grids import changes_grid, result_grid
 from ctm_gui.presenters.probing.results import Result, compared, result_rows
 from ctm_gui.presenters.probing.wording import fit_words, ratio_text, signature_facts
+from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
 from predictor.cost.film import FilmBiases, FilmTuning
 from predictor.services.probing.sessions import ProbeState, SessionProbe
+from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.assessment import BeforeAfter
-from predictor.services.signatures.entry import SignatureEntry, SignatureFacts
 
 
 def measurement(name: str, value_ms: float, samples_ns: tuple[int, ...] = ()) -> Measurement:
-    provenance = json.dumps({"network": name, "words": f"steady {name}"})
+    provenance = Provenance({"network": name, "words": f"steady {name}"})
     return Measurement(
         f"m-{name}",
         name * 64,
@@ -51,7 +50,9 @@ def test_networks_without_a_number_follow_with_their_reason() -> None:
 
 
 def test_an_imported_latency_says_what_it_is() -> None:
-    plain = Measurement("m", "c" * 64, "b", Configuration(), (), 4.0, "mean", "import/csv", "{}")
+    plain = Measurement(
+        "m", "c" * 64, "b", Configuration(), (), 4.0, "mean", "import/csv", Provenance()
+    )
     (row,) = result_rows([plain])
     assert (row.name, row.words, row.least_ms) == ("c" * 12, "imported: mean", None)
 
@@ -92,7 +93,7 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         "film": FilmTuning("0" * 64, FilmBiases(np.zeros(2), np.zeros(2))).to_json(),
     }
     signature = Signature("s", "b", Configuration(), ("m",), active=True)
-    stored = SignatureEntry(signature, created_ns=0, facts=SignatureFacts(facts))
+    stored = StoredSignature(signature, created_ns=0, facts=ProbingFacts(facts))
     assert dict(signature_facts(stored)) == {
         "Protocol": "ctm-probe/1",
         "Machine": "bench, A76",
@@ -105,7 +106,7 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
 def test_a_machine_that_drifted_is_warned_of_beside_what_its_networks_tell() -> None:
     def result(drift: float) -> Result:
         signature = Signature("s", "b", Configuration(), ("m",), active=True)
-        stored = SignatureEntry(signature, created_ns=0, facts=SignatureFacts({"drift": drift}))
+        stored = StoredSignature(signature, created_ns=0, facts=ProbingFacts({"drift": drift}))
         return Result("b", Configuration(), (), stored, assessed=True)
 
     assert not result(0.04).drifted

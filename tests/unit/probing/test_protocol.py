@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration
 from predictor.probing.operator_times import OperatorTime, operator_times, triples
@@ -56,7 +57,7 @@ def test_a_measurement_keeps_every_sample_and_how_it_was_measured() -> None:
     assert record.samples_ns == (1_000_000,) * 20 + (1_010_000,) * 20
     assert (record.value_ms, record.statistic, record.protocol) == (1.01, "median", "ctm-probe/1")
     assert (record.device_id, record.configuration) == ("board", BOARD)
-    provenance = json.loads(record.provenance)
+    provenance = record.provenance.content
     assert provenance["host"] == {"cpu": "A76"}
     assert provenance["verdict"] == "steady"
     assert [part["runs"] for part in provenance["blocks"]] == [20, 20]
@@ -98,7 +99,7 @@ def test_times_of_nodes_go_with_the_measurement_and_come_back() -> None:
     told = [["stem/Conv", "Conv", 1_234_000], ["", "Relu", 0]]
     checked = checked_network({**STEADY, "operators": told}, SETTINGS, "here")
     provenance = measurement_of(checked, "board", BOARD, {}).provenance
-    assert json.loads(provenance)["operators"] == told
+    assert provenance.content["operators"] == told
     assert operator_times(provenance) == (
         OperatorTime("stem/Conv", "Conv", 1.234),
         OperatorTime("", "Relu", 0.0),
@@ -108,14 +109,14 @@ def test_times_of_nodes_go_with_the_measurement_and_come_back() -> None:
 def test_why_there_are_no_times_of_nodes_goes_with_the_measurement() -> None:
     checked = checked_network({**STEADY, "operators_missing": "no disk" * 200}, SETTINGS, "here")
     provenance = measurement_of(checked, "board", BOARD, {}).provenance
-    assert json.loads(provenance)["operators_missing"].startswith("no disk")
-    assert len(json.loads(provenance)["operators_missing"]) == 500
+    assert provenance.content["operators_missing"].startswith("no disk")
+    assert len(provenance.content["operators_missing"]) == 500
     assert operator_times(provenance) == ()
 
 
 def test_results_of_a_version_that_did_not_profile_have_no_times_of_nodes() -> None:
     checked = checked_network(STEADY, SETTINGS, "here")
-    facts = json.loads(measurement_of(checked, "board", BOARD, {}).provenance)
+    facts = measurement_of(checked, "board", BOARD, {}).provenance.content
     assert not {"operators", "operators_missing"} & facts.keys()
 
 
@@ -123,14 +124,14 @@ def test_results_of_a_version_that_did_not_profile_have_no_times_of_nodes() -> N
     "provenance", ["", "[]", "rubbish", '{"operators": 3}', '{"operators": [["a", "b", NaN]]}']
 )
 def test_a_provenance_of_another_program_tells_of_no_node(provenance: str) -> None:
-    assert operator_times(provenance) == ()
+    assert operator_times(Provenance(text=provenance)) == ()
 
 
 @given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 10**11))))
 def test_times_of_nodes_are_told_and_read_alike(told: list[tuple[str, str, int]]) -> None:
     times = tuple(OperatorTime(name, op_type, ns / 1e6) for name, op_type, ns in told)
     assert triples(times) == [list(entry) for entry in told]
-    assert operator_times(json.dumps({"operators": triples(times)})) == times
+    assert operator_times(Provenance({"operators": triples(times)})) == times
 
 
 def test_too_many_nodes_are_left_out_and_long_names_cut() -> None:

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import CtmError, HostError, InputError
-from predictor.store import maintenance, settings
+from predictor.store import maintenance
 from predictor.store.database import APPLICATION_ID, Database, open_database, store_path
 from predictor.store.migrations import MIGRATIONS
+from tests.unit.store import settings
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -363,7 +364,7 @@ DROPPED = """
 import os, pathlib, sys
 import sqlite_utils  # before root is dropped: its folder may not be readable for others
 from predictor.core.errors import CtmError
-from predictor.store import settings
+from tests.unit.store import settings
 from predictor.store.database import open_database
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

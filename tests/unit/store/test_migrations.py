@@ -9,7 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlite_utils
 
+from predictor.core.documents import NO_FACTS, PredictionSettings, Provenance
 from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import (
@@ -29,13 +31,13 @@ from predictor.store import (
     models,
     predictions,
     probe_sessions,
-    settings,
     signatures,
     targets,
 )
 from predictor.store.database import Database, backup_path, open_database
 from predictor.store.migrations import Migration
 from predictor.store.probe_sessions import ProbeState, SessionState, StoredProbe
+from tests.unit.store import settings
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 SAMPLES = sorted(GOLDEN.glob("*.sqlite"))
@@ -99,7 +101,7 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
     assert measurements.of_device(opened, "rpi5") == [
         Measurement(
             "10000000000000000000000000000000", "ab" * 32, "rpi5", pi, (5_000_000, 5_100_000,
-            4_900_000), 5.0, "median", "ctm/1", '{"tool": "ctm 0.1.0"}'
+            4_900_000), 5.0, "median", "ctm/1", Provenance({"tool": "ctm 0.1.0"})
         )
     ]  # fmt: skip
     assert signatures.every(opened) == [
@@ -117,7 +119,7 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
 @pytest.mark.parametrize("sample", SAMPLES[1:], ids=lambda s: s.stem)
 def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> None:
     old, session = probe_sessions.every(opened)
-    assert (old.probes, old.facts) == ((), "{}")
+    assert (old.probes, old.facts) == ((), NO_FACTS)
 
     board = Configuration("onnxruntime", Precision.FP32, 4, 1)
     assert (session.id, session.device_id, session.configuration) == (
@@ -125,7 +127,7 @@ def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> 
         "my-board",
         board,
     )
-    assert (session.state, session.facts) == (SessionState.RUNNING, '{"drift":0.01}')
+    assert (session.state, session.facts.drift) == (SessionState.RUNNING, 0.01)
     first, second, third = session.probes
     assert (first.state, first.measurement_id) == (ProbeState.MEASURED, "6" + "0" * 31)
     assert (second.state, second.reason) == (
@@ -136,7 +138,7 @@ def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> 
     (measured,) = measurements.of_session(opened, session.id)
     assert measured.samples_ns == (2_000_000, 2_100_000)
     (signature,) = signatures.stored(opened)
-    assert (signature.facts, signature.session_id, signature.deleted_ns) == ("{}", None, None)
+    assert (signature.facts, signature.session_id, signature.deleted_ns) == (NO_FACTS, None, None)
 
 
 @pytest.mark.parametrize("sample", SAMPLES[2:], ids=lambda s: s.stem)
@@ -152,7 +154,7 @@ def test_marks_and_truth_of_every_schema_that_has_them_open(opened: Database) ->
     restored = predictions.recent(opened, 10)[0]
     assert restored.id == measured.prediction_id
     assert restored.prediction.predicted_ms == 1.25
-    assert restored.settings == '{"program": "0.1.0", "dimensions": {"batch": 1}}'
+    assert restored.settings == PredictionSettings({"program": "0.1.0", "dimensions": {"batch": 1}})
     assert [m.measurement.value_ms for m in measurements.of_predicted(opened)][-1] == 225.0
 
 
@@ -181,13 +183,11 @@ def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path
     shutil.copy(GOLDEN / path.name, path)
     once, both = (Configuration("onnxruntime", Precision.FP32, n, 1) for n in (1, 2))
     made = [("this", once), ("this", both), ("this-machine", both)]
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(sqlite_utils.Database(path)) as db:
         for number, (device_id, configuration) in enumerate(made, 1):
-            target = targets.put(connection, device_id, configuration)
-            connection.execute(
-                "INSERT INTO signatures (id, target_id, active, created_ns) VALUES (?, ?, 1, ?)",
-                (f"{number:032}", target, number),
-            )
+            target = targets.put(db, device_id, configuration)
+            row = {"id": f"{number:032}", "target_id": target, "active": 1, "created_ns": number}
+            db.table("signatures").insert(row)
 
     opened = open_database(path)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 
 import pytest
 
+from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Precision, Signature
 from predictor.store import measurements, probe_sessions, signatures
@@ -39,7 +39,7 @@ def measurement(name: str, value_ms: float = 2.0) -> Measurement:
         value_ms,
         "median",
         "ctm-probe/1",
-        "{}",
+        Provenance(),
     )
 
 
@@ -112,18 +112,24 @@ def test_facts_are_added_and_replaced(database: Database) -> None:
     made = session(database)
     probe_sessions.note(database, made.id, {"drift": 0.1, "host": {"python": "3.8"}})
     probe_sessions.note(database, made.id, {"drift": 0.2})
-    facts = json.loads(probe_sessions.get(database, made.id).facts)
-    assert facts == {"drift": 0.2, "host": {"python": "3.8"}}
+    facts = probe_sessions.get(database, made.id).facts
+    assert facts.content == {"drift": 0.2, "host": {"python": "3.8"}}
 
 
 def test_a_session_ends_with_its_signature_in_one_step(database: Database) -> None:
     made, found = session(database), measurement("a")
     probe_sessions.record_measured(database, made.id, "a", found, "{}")
     end = Signature(uuid.uuid4().hex, "board", BOARD, (found.id,), active=True)
-    probe_sessions.finish(database, made.id, SessionState.FINISHED, end, '{"drift": 0.1}')
+    probe_sessions.finish(
+        database, made.id, SessionState.FINISHED, end, ProbingFacts({"drift": 0.1})
+    )
 
     (stored,) = signatures.stored(database)
-    assert (stored.signature, stored.facts, stored.session_id) == (end, '{"drift": 0.1}', made.id)
+    assert (stored.signature, stored.facts, stored.session_id) == (
+        end,
+        ProbingFacts({"drift": 0.1}),
+        made.id,
+    )
     assert measurements.of_signature(database, end.id) == [found]
     assert probe_sessions.get(database, made.id).state is SessionState.FINISHED
 

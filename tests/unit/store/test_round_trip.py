@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from predictor.core.documents import Provenance
 from predictor.core.metrics import METRICS, Family
 from predictor.core.records import (
     RUNTIMES,
@@ -25,7 +26,6 @@ from predictor.core.records import (
     Signature,
 )
 from predictor.store import devices, measurements, models, predictions, signatures
-from predictor.store import settings as stored_settings
 from predictor.store.database import Database, open_database
 from predictor.store.models import StoredModel
 from predictor.store.predictions import NewPrediction
@@ -80,6 +80,14 @@ def made_predictions(draw: st.DrawFn) -> Prediction:
     )
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | INT64 | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+DOCUMENT = st.dictionaries(TEXT, JSON, max_size=4)
+
+
 MEASUREMENT = st.builds(
     Measurement,
     id=ID,
@@ -90,7 +98,7 @@ MEASUREMENT = st.builds(
     value_ms=POSITIVE,
     statistic=st.sampled_from(["median", "minimum", "mean of the fastest 5"]),
     protocol=SLUG,
-    provenance=TEXT,
+    provenance=st.builds(Provenance, DOCUMENT),
 )
 DEVICE = st.builds(
     Device,
@@ -161,21 +169,6 @@ def test_device_comes_back_equal(shared: Database, device: Device) -> None:
     assert stored == device
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | INT64 | st.floats(allow_nan=False) | TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@examples
-@given(values=st.dictionaries(SLUG, JSON, max_size=4))
-def test_settings_come_back_and_the_others_stay(shared: Database, values: dict[str, Any]) -> None:
-    before = stored_settings.every(shared)
-    stored_settings.put(shared, values)
-    assert stored_settings.every(shared) == before | values
-
-
 @examples
 @given(
     measured=st.lists(MEASUREMENT, min_size=1, max_size=4, unique_by=lambda m: m.id),
@@ -241,7 +234,7 @@ PREDICTION = Prediction(
 @pytest.mark.parametrize("value_ms", [0.0, -1.0, float("nan")])
 def test_a_measurement_takes_time(database: Database, value_ms: float) -> None:
     none = Measurement(
-        "a" * 32, "f" * 64, "rpi5", Configuration(), (), value_ms, "median", "ctm/1", "{}"
+        "a" * 32, "f" * 64, "rpi5", Configuration(), (), value_ms, "median", "ctm/1", Provenance()
     )
     with pytest.raises(sqlite3.IntegrityError):
         measurements.add(database, none)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 
 import pytest
@@ -33,7 +32,7 @@ def test_a_record_keeps_value_samples_and_where_they_come_from() -> None:
     assert record.samples_ns == (1_750_000, 4_750_000, 2_750_000, 3_750_000)
     assert (record.statistic, record.protocol) == ("median", "import/trtexec-times")
     assert record.configuration == configuration
-    provenance = json.loads(record.provenance)
+    provenance = record.provenance.content
     assert (provenance["file"], provenance["place"]) == ("times.json", "line 2")
     assert provenance["sha256"] == file.sha256
     assert provenance["imported_at"] == "2026-05-04T12:00:00+00:00"
@@ -53,7 +52,7 @@ def test_times_of_nodes_are_kept_where_they_are_those_of_onnxruntime(
     chosen = Configuration("unknown", Precision.FP32, 1, 1)
     record = to_measurement(file, file.latencies[0], "f", "d", chosen, NOW)
     assert file.latencies[0].operators
-    assert json.loads(record.provenance).get("operators") == expected
+    assert record.provenance.content.get("operators") == expected
     assert len(operator_times(record.provenance)) == len(expected or ())
 
 

@@ -71,7 +71,7 @@ def test_recorded_predictions_are_there_after_reopening(path: Path) -> None:
     with open_history(path) as history:
         ids = history.record([RESNET, VIT], [PI, VIT_ON_PI])
     with open_history(path) as history:
-        newest, oldest = history.recent_predictions()
+        newest, oldest = history.past.read(100).predictions
     assert [oldest.id, newest.id] == ids
     assert [oldest.prediction, newest.prediction] == [PI, VIT_ON_PI]
     assert [oldest.path, newest.path] == ["/models/resnet.onnx", "/models/vit.onnx"]
@@ -93,21 +93,21 @@ def test_the_same_prediction_twice_is_two_records_of_one_model(history: History)
 def test_the_limit_keeps_the_newest(history: History) -> None:
     for latency_ms in (1.0, 2.0, 3.0):
         history.record([RESNET], [dataclasses.replace(PI, latency_ms=latency_ms)])
-    assert [s.prediction.latency_ms for s in history.recent_predictions(2)] == [3.0, 2.0]
+    assert [s.prediction.latency_ms for s in history.past.read(2).predictions] == [3.0, 2.0]
 
 
 def test_one_wrong_prediction_leaves_nothing_of_its_call(history: History) -> None:
     wrong = dataclasses.replace(PI, latency_ms=-1.0)
     with pytest.raises(sqlite3.IntegrityError):
         history.record([RESNET], [PI, wrong])
-    assert history.recent_predictions() == []
+    assert history.past.read(100).predictions == ()
     assert set(history.info()["records"].values()) == {0}  # type: ignore[attr-defined]
 
 
 def test_a_known_model_need_not_be_given_again(history: History) -> None:
     history.record([RESNET], [PI])
     history.record([], [PI])
-    assert [s.path for s in history.recent_predictions()] == ["", "/models/resnet.onnx"]
+    assert [s.path for s in history.past.read(100).predictions] == ["", "/models/resnet.onnx"]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,6 @@ def test_a_report_refers_to_the_predictions_that_it_shows(history: History) -> N
     (report,) = history.reports()
     assert (report.title, report.path) == ("Latency", "/reports/report.pdf")
     assert report.prediction_ids[0] == known
-    stored = {s.id: s.prediction for s in history.recent_predictions()}
+    stored = {s.id: s.prediction for s in history.past.read(100).predictions}
     assert [stored[identity].device_id for identity in report.prediction_ids] == ["rpi5", "rtx3090"]
     assert len(stored) == 2

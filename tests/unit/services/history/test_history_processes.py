@@ -86,7 +86,7 @@ def stored_rounds(path: Path) -> tuple[set[str], Counter[str]]:
     """The ids in a store, and how many predictions there are of each round."""
     with open_history(path) as history:
         assert history.check() == []
-        stored = history.recent_predictions(10**6)
+        stored = history.past.read(10**6).predictions
     return {s.id for s in stored}, Counter(s.prediction.fingerprint for s in stored)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def past(history: History) -> PastPredictions:
 def test_what_a_prediction_was_made_with_is_kept(past: PastPredictions) -> None:
     content = past.read(10)
     assert content.count == 2
-    assert [json.loads(p.settings)["dimensions"] for p in content.predictions] == [{"batch": 1}] * 2
+    assert [p.settings.dimensions for p in content.predictions] == [{"batch": 1}] * 2
 
 
 def test_the_newest_are_read_and_all_are_counted(past: PastPredictions) -> None:
@@ -140,7 +139,7 @@ def test_a_measured_latency_answers_its_prediction(past: PastPredictions) -> Non
     assert measurement.value_ms == pytest.approx(0.0125)
     assert (measurement.statistic, measurement.samples_ns) == ("mean", ())
     assert measurement.configuration == slow.prediction.configuration
-    provenance = json.loads(measurement.provenance)
+    provenance = measurement.provenance.content
     assert provenance["source"] == "typed by hand"
     assert (provenance["entered"], provenance["note"]) == ("12.5 µs", "on my desk")
     assert pair.predicted == slow

@@ -17,9 +17,10 @@ import pytest
 
 from predictor.core.errors import HostError, InputError
 from predictor.services.history.store_files import back_up, restore, store_info, store_problems
-from predictor.store import copies, maintenance, settings
+from predictor.store import copies, maintenance
 from predictor.store.database import open_database
 from predictor.store.migrations import MIGRATIONS
+from tests.unit.store import settings
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "store"
 
@@ -315,6 +316,7 @@ def test_a_restore_that_is_killed_leaves_the_old_store(
 LOOK = textwrap.dedent(
     """
     import os, pathlib, sys
+    import sqlite_utils  # before the user changes, who may not reach the folder of this Python
     from predictor.core.errors import CtmError
     from predictor.services.history.store_files import back_up, store_info, store_problems
     if os.geteuid() == 0:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from predictor.core.documents import Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.services.history.truth import Pair, binomial_tail, errors_by_target, pairs, surprise
 from predictor.store.measurements import StoredMeasurement
@@ -38,7 +39,7 @@ def measured(
     fields = {"fingerprint": "a" * 64, "device_id": "rpi5", "configuration": PI, **facts}
     record = Measurement(
         f"{number:032x}", samples_ns=(), value_ms=value_ms, statistic="median",
-        protocol="typed-by-hand/1", provenance="{}", **fields,
+        protocol="typed-by-hand/1", provenance=Provenance(), **fields,
     )  # fmt: skip
     return StoredMeasurement(record, at, None if of is None else f"{of:032x}")
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from predictor.calibration.published import Published
+from predictor.core.documents import Provenance
 from predictor.core.errors import HostError
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.services.prediction import measured
@@ -32,7 +33,9 @@ def prediction(**changes: object) -> Prediction:
 
 
 def measurement(value_ms: float, **changes: object) -> Measurement:
-    plain = Measurement("id", LOW, "rpi5", FP16_4, (), value_ms, "median", "typed-by-hand/1", "{}")
+    plain = Measurement(
+        "id", LOW, "rpi5", FP16_4, (), value_ms, "median", "typed-by-hand/1", Provenance()
+    )
     return replace(plain, **changes)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from predictor.cli.probe.sessions import session_document, session_text
+from predictor.core.documents import Provenance
 from predictor.core.records import Signature
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.operator_times import operator_times
@@ -53,7 +53,7 @@ def test_json_tells_the_nodes_and_text_does_not(store: Path) -> None:
         known = probing.sessions.measurements(session.id)
     (measurement,) = known.values()
     (probe,) = session_document(session, known, None)["probes"]
-    assert probe["operators"] == json.loads(measurement.provenance)["operators"]
+    assert probe["operators"] == measurement.provenance.content["operators"]
     assert len(session_text(session, known, None).splitlines()) < 20
 
 
@@ -62,7 +62,7 @@ def test_a_project_carries_the_nodes_of_a_large_network(store: Path, tmp_path: P
     with open_probing(store) as probing:
         (session,) = probing.sessions.every()
         (measurement,) = probing.sessions.measurements(session.id).values()
-    large = json.dumps({"operators": [["\u1234" * 500, "Conv", 1]] * MOST_OPERATORS})
+    large = Provenance({"operators": [["\u1234" * 500, "Conv", 1]] * MOST_OPERATORS})
     with open_history(tmp_path / "store.sqlite") as history:
         kept = replace(measurement, provenance=large)
         measurements.add(history._database, kept)

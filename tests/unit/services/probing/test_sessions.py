@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from predictor.core.documents import ProbingFacts
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.metrics import Family
 from predictor.core.progress import CancelToken
@@ -43,7 +44,6 @@ from predictor.services.probing.plan import (
     probe_target,
 )
 from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionState
-from predictor.services.signatures.entry import SignatureFacts
 from predictor.store import probe_sessions
 from tests.unit.probing.plans import QUICK
 
@@ -143,10 +143,10 @@ def test_a_session_becomes_the_active_signature_of_its_target(probing: Probing) 
     measurements = probing.signatures.measurements(stored.signature.id)
     assert [measurement.value_ms for measurement in measurements] == [0.001, 0.002, 0.003]
     assert [m.fingerprint for m in measurements] == [p.fingerprint for p in done.probes]
-    facts = stored.facts.document
+    facts = stored.facts.content
     assert facts["host"] == {"processor": "A76"}
     assert (facts["drift"], facts["protocol"]) == (0.1, "ctm-probe/1")
-    provenance = json.loads(measurements[0].provenance)
+    provenance = measurements[0].provenance.content
     assert provenance["host"]["processor"] == "A76"
     assert (provenance["provider"], provenance["threads"]) == ("CPUExecutionProvider", 1)
     assert provenance["source"] == "local"
@@ -328,8 +328,8 @@ def test_a_measurement_is_excluded_with_a_reason_that_is_kept(probing: Probing) 
     assert before.signature.measurement_ids == (odd, kept)
     assert (after.signature.id, after.signature.measurement_ids) == (made, (kept,))
     assert [s.signature.active for s in (before, after)] == [False, True]
-    assert after.facts.document["excluded"] == {odd: "the fan had stopped"}
-    assert after.facts.document["host"] == {"processor": "A76"}
+    assert after.facts.content["excluded"] == {odd: "the fan had stopped"}
+    assert after.facts.content["host"] == {"processor": "A76"}
     for name, words in ((kept, "its only measurement"), (odd, "it has none of this id")):
         with pytest.raises(InputError, match=words):
             probing.signatures.exclude(made, name, "no reason")
@@ -347,7 +347,7 @@ def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Pro
     *_, before, after = probing.signatures.every()
     assert (after.signature.id, set(after.signature.measurement_ids)) == (again, {odd, kept})
     assert [s.signature.active for s in (before, after)] == [False, True]
-    assert before.facts.document["excluded"] == {odd: "the fan had stopped"}
+    assert before.facts.content["excluded"] == {odd: "the fan had stopped"}
     assert after.session_id == first.session_id
     assert after.facts.excluded == {}
     (once,) = after.facts.included_again_words()
@@ -381,7 +381,7 @@ def test_a_signature_that_took_a_place_gives_it_back_or_nothing_changes(probing:
 
 @pytest.mark.parametrize("odd", [[], "text", 3, None, {"a": None}, [None, 3, {}]])
 def test_facts_that_another_program_wrote_are_words_too(odd: object) -> None:
-    facts = SignatureFacts({"excluded": odd, "excluded_names": odd, "included_again": odd})
+    facts = ProbingFacts({"excluded": odd, "excluded_names": odd, "included_again": odd})
     words = [*facts.excluded_words(), *facts.included_again_words()]
     assert all(isinstance(word, str) for word in words)
 
@@ -416,7 +416,7 @@ def test_a_kit_comes_back_as_a_signature_once(bench: tuple[Path, Path], tmp_path
         assert states(session) == [ProbeState.MEASURED] * 2
         (stored,) = probing.signatures.every()
         (first, *_) = probing.signatures.measurements(stored.signature.id)
-        provenance = json.loads(first.provenance)
+        provenance = first.provenance.content
         assert provenance["source"] == "kit"
         assert provenance["host"]["python"].startswith("3.")
         assert len(first.samples_ns) == sum(part["runs"] for part in provenance["blocks"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 
+from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.records import (
     Basis,
     Configuration,
@@ -22,7 +22,7 @@ from predictor.graph.model import Model
 from predictor.services.prediction.attention import AttentionMaps
 from predictor.services.prediction.predict import OperatorTable, explain, predict
 from predictor.services.report.request import KnownSignature, ReportedModel, ReportRequest
-from predictor.services.signatures.entry import SignatureEntry, SignatureFacts
+from predictor.services.signatures.adaptation import StoredSignature
 from tests.unit.cost.graphs import Op, make_target
 from tests.unit.services.prediction.test_predict import make_model
 
@@ -114,7 +114,7 @@ def make_signature(device: Device, *, active: bool = True) -> KnownSignature:
         value_ms=5.0,
         statistic="median",
         protocol="ctm-probe/1",
-        provenance=json.dumps({"network": "fbnet-00"}),
+        provenance=Provenance({"network": "fbnet-00"}),
     )
     signature = Signature("5" * 32, device.id, configuration, (measurement.id,), active)
     facts = {
@@ -131,5 +131,5 @@ def make_signature(device: Device, *, active: bool = True) -> KnownSignature:
         "host": {"processor": "A processor", "system": "A system"},
         "drift": 0.012,
     }
-    stored = SignatureEntry(signature, 1_700_000_000_000_000_000, SignatureFacts(facts))
+    stored = StoredSignature(signature, 1_700_000_000_000_000_000, ProbingFacts(facts))
     return KnownSignature(stored, (measurement,))

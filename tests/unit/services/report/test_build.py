@@ -26,7 +26,7 @@ from predictor.core.units import LatencyUnit
 from predictor.services.prediction.predict import explain
 from predictor.services.report.build import build_report
 from predictor.services.report.request import Asked, ReportRequest, labelled
-from predictor.services.signatures.entry import ADAPTATIONS
+from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.unit.cost.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
 from tests.unit.services.report.requests import (

@@ -16,7 +16,7 @@ from predictor.services.report.json_form import SCHEMA, report_document, report_
 from predictor.services.report.markdown import report_markdown
 from predictor.services.report.request import Asked
 from predictor.services.report.versions import command_line, command_lines
-from predictor.services.signatures.entry import ADAPTATIONS
+from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.unit.services.report.requests import (
     FAST,
     SLOW,

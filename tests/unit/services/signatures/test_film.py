@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from predictor.cli.probe.signatures import signature_document, signature_text
+from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import (
@@ -30,13 +30,12 @@ from predictor.services.prediction.engines import network_in_use
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.signatures import film as signature_film
-from predictor.services.signatures.assessment import left_out
-from predictor.services.signatures.entry import (
-    SignatureEntry,
-    SignatureFacts,
+from predictor.services.signatures.adaptation import (
+    StoredSignature,
     adaptation_of,
     outdated_film_words,
 )
+from predictor.services.signatures.assessment import left_out
 from predictor.services.signatures.film import Adaptations, adaptations, median_error
 from predictor.services.signatures.own import stored_signatures
 from predictor.store import measurements, signatures
@@ -57,7 +56,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Measurement(
             f"{number:032}", network.fingerprint, BOARD.id, CONFIGURATION, (),
             (network.macs / 1e8 + 0.2) * (3 if number == 3 else 1), "median", "typed-by-hand/1",
-            json.dumps({"network": network.name}),
+            Provenance({"network": network.name}),
         )
         for number, network in enumerate(NETWORKS)
     ]  # fmt: skip
@@ -86,7 +85,7 @@ def probing(store: Path) -> Iterator[Probing]:
         yield opened
 
 
-def active(probing: Probing) -> SignatureEntry:
+def active(probing: Probing) -> StoredSignature:
     (found,) = [stored for stored in probing.signatures.every() if stored.signature.active]
     return found
 
@@ -143,10 +142,10 @@ def test_a_signature_says_what_adapts_to_it_and_predictions_follow(
 def test_what_was_fine_tuned_for_another_network_has_no_part_and_is_said_to_be_outdated() -> None:
     shift = np.zeros(4, np.float32)
 
-    def stored(network: str, timed: int = 0) -> SignatureEntry:
+    def stored(network: str, timed: int = 0) -> StoredSignature:
         film = FilmTuning(network, FilmBiases(shift, shift)).to_json()
         signature = Signature("s", "b", CONFIGURATION, ("m",), active=True)
-        return SignatureEntry(signature, 0, SignatureFacts({"film": film}), timed=timed)
+        return StoredSignature(signature, 0, ProbingFacts({"film": film}), timed=timed)
 
     current, foreign = stored(network_in_use()), stored("0" * 64)
     assert (adaptation_of(current), outdated_film_words(current)) == ("film", "")
@@ -161,7 +160,7 @@ def test_what_was_fine_tuned_for_another_network_has_no_part_and_is_said_to_be_o
 @pytest.mark.parametrize("fact", [None, 3, {}, {"network": "a"}, {"network": "a", "gamma": "A"}])
 def test_a_fact_that_is_no_tuning_leaves_the_posterior(fact: object) -> None:
     signature = Signature("s", "b", CONFIGURATION, ("m",), active=True)
-    stored = SignatureEntry(signature, 0, SignatureFacts({"film": fact}))
+    stored = StoredSignature(signature, 0, ProbingFacts({"film": fact}))
     assert adaptation_of(stored) == "posterior"
 
 

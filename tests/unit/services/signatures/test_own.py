@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from predictor.core.documents import Provenance
 from predictor.core.records import Basis, Configuration, Device, Measurement, Signature, Target
 from predictor.core.wording import percent
 from predictor.graph.model import Model
@@ -19,8 +19,8 @@ from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.history.then_and_now import predict_again
 from predictor.services.prediction.predict import explain, predict
+from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
 from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
-from predictor.services.signatures.entry import SignatureEntry, adaptation_of
 from predictor.services.signatures.own import (
     LEAST_NOISE,
     UNTOLD_NOISE,
@@ -74,7 +74,7 @@ def measured(place: int, value_ms: float, identity: str = "") -> Measurement:
         value_ms,
         "median",
         "test/1",
-        "{}",
+        Provenance(),
     )
 
 
@@ -104,7 +104,7 @@ def test_a_signature_whose_operators_were_timed_corrects_each_kind_of_operator_a
     found = [
         replace(
             measured(place, sum(times.values())),
-            provenance=json.dumps(
+            provenance=Provenance(
                 {"operators": [[name, "", ms * 1e6] for name, ms in times.items()]}
             ),
         )
@@ -115,7 +115,7 @@ def test_a_signature_whose_operators_were_timed_corrects_each_kind_of_operator_a
     ids = tuple(m.id for m in found)
     signature_records.add(database, Signature(SIGNATURE, BOARD.id, CONFIGURATION, ids, active=True))
 
-    (stored,) = map(SignatureEntry.of, signature_records.stored(database))
+    (stored,) = map(StoredSignature.of, signature_records.stored(database))
     known = read_own_signatures(database).of([TARGET])
     asked = MODELS[len(PROBES) :]
     predictions = predict(asked, [TARGET], signatures=known)

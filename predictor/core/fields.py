@@ -1,0 +1,141 @@
+"""The fields of the records that are kept and passed on: one table for store, files and documents.
+
+A new field of a known kind is a row here, an attribute of the record and a migration of the store;
+each room says once for each kind how it writes and checks one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Final
+
+from predictor.core.documents import Document, PredictionSettings, ProbingFacts, Provenance
+
+
+class Kind(Enum):
+    """What a field holds."""
+
+    IDENTITY = auto()  # 32 hex digits
+    IDENTITIES = auto()
+    DIGEST = auto()  # SHA-256, 64 hex digits
+    DEVICE = auto()  # a device's id
+    CONFIGURATION = auto()
+    NAME = auto()
+    REMARK = auto()  # words for people, empty where nothing is to be said
+    NOTE = auto()  # the user's own words
+    TAGS = auto()
+    NAMES = auto()
+    BASIS = auto()
+    LATENCY = auto()  # ms
+    SAMPLES = auto()  # ns
+    TIME = auto()  # ns since 1970
+    FLAG = auto()
+    DOCUMENT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a record.
+
+    Attributes:
+        name: of the record's attribute.
+        kind: what it holds.
+        optional: whether it may be None.
+        required: whether a name must not be empty, or a latency must be over 0.
+        later: whether files of earlier programs lack it; it is false there.
+        key: in project files and JSON documents.
+        column: in the store.
+        document: what a DOCUMENT is.
+        part: attribute of the record that holds the record with this field; empty for itself.
+    """
+
+    name: str
+    kind: Kind
+    optional: bool = False
+    required: bool = False
+    later: bool = False
+    key: str = ""
+    column: str = ""
+    document: type[Document] = Document
+    part: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.key or self.name)
+        object.__setattr__(self, "column", self.column or self.name)
+
+    def of(self, record: object) -> object:
+        """Return the field's value in a record."""
+        return getattr(getattr(record, self.part) if self.part else record, self.name)
+
+
+_TARGET: Final = (
+    Field("device_id", Kind.DEVICE, key="device"),
+    Field("configuration", Kind.CONFIGURATION),
+)
+_CREATED: Final = Field("created_ns", Kind.TIME)
+
+PREDICTION: Final[tuple[Field, ...]] = (
+    Field("model", Kind.NAME),
+    Field("fingerprint", Kind.DIGEST),
+    *_TARGET,
+    Field("engine", Kind.NAME, required=True),
+    Field("basis", Kind.BASIS, optional=True),
+    Field("latency_ms", Kind.LATENCY, optional=True),
+    Field("low80_ms", Kind.LATENCY, optional=True),
+    Field("high80_ms", Kind.LATENCY, optional=True),
+    Field("low95_ms", Kind.LATENCY, optional=True),
+    Field("high95_ms", Kind.LATENCY, optional=True),
+    Field("bound_ms", Kind.LATENCY, optional=True),
+    Field("predicted_ms", Kind.LATENCY, optional=True),
+    Field("fits_memory", Kind.FLAG, optional=True),
+    Field("problem", Kind.REMARK),
+    Field("out_of_distribution", Kind.REMARK),
+    Field("signature", Kind.IDENTITY, optional=True, column="signature_id"),
+    Field("flagged_operators", Kind.NAMES),
+    Field("provenance", Kind.REMARK),
+    Field("fine_tuned", Kind.FLAG, later=True),
+    Field("by_operators", Kind.FLAG, later=True),
+)
+MEASUREMENT: Final[tuple[Field, ...]] = (
+    Field("id", Kind.IDENTITY),
+    Field("fingerprint", Kind.DIGEST),
+    *_TARGET,
+    Field("samples_ns", Kind.SAMPLES),
+    Field("value_ms", Kind.LATENCY, required=True),
+    Field("statistic", Kind.NAME, required=True),
+    Field("protocol", Kind.NAME),
+    Field("provenance", Kind.DOCUMENT, document=Provenance),
+)
+SIGNATURE: Final[tuple[Field, ...]] = (
+    Field("id", Kind.IDENTITY),
+    *_TARGET,
+    Field("measurement_ids", Kind.IDENTITIES, key="measurements"),
+    Field("active", Kind.FLAG),
+)
+
+
+def _part(part: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    return tuple(replace(field, part=part) for field in fields)
+
+
+STORED_PREDICTION: Final = (
+    Field("id", Kind.IDENTITY),
+    _CREATED,
+    *_part("prediction", PREDICTION),
+    Field("settings", Kind.DOCUMENT, document=PredictionSettings),
+    Field("settings_hash", Kind.DIGEST),
+    Field("tags", Kind.TAGS),
+    Field("note", Kind.NOTE),
+)
+STORED_MEASUREMENT: Final = (
+    *_part("measurement", MEASUREMENT),
+    _CREATED,
+    Field("prediction_id", Kind.IDENTITY, optional=True, key="prediction"),
+)
+STORED_SIGNATURE: Final = (
+    *_part("signature", SIGNATURE),
+    _CREATED,
+    Field("facts", Kind.DOCUMENT, document=ProbingFacts),
+    Field("deleted", Kind.FLAG),
+)
