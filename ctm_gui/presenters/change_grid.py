@@ -21,7 +21,7 @@ from predictor.core.wording import (
     plain_number,
     shown,
 )
-from predictor.services.history.then_and_now import ThenAndNow
+from predictor.services.history.changes import Change
 from predictor.services.history.truth import engine_ms
 
 
@@ -29,18 +29,18 @@ class ChangeGrid(Grid):
     """A row for each prediction: what was said then, what is said now, what was measured.
 
     Args:
-        entries: predictions then and now.
+        entries: stored predictions against today's.
         rows: of the same predictions in the history.
         unit: of all latencies.
     """
 
     def __init__(
-        self, entries: Sequence[ThenAndNow], rows: Sequence[PastRow], unit: LatencyUnit
+        self, entries: Sequence[Change], rows: Sequence[PastRow], unit: LatencyUnit
     ) -> None:
         self.entries, self._rows, self._unit = tuple(entries), tuple(rows), unit
-        then = [e.then.prediction for e in entries]
-        now = [None if e.now is None else engine_ms(e.now) for e in entries]
-        changes = [e.change for e in entries]
+        then = [e.stored.prediction for e in entries]
+        now = [None if e.today is None else engine_ms(e.today) for e in entries]
+        changes = [e.relative for e in entries]
         columns = [
             _text("model", "Model", [shown(p.model) for p in then]),
             _text("device", "Device", [shown(row.device_name) for row in rows]),
@@ -57,7 +57,7 @@ class ChangeGrid(Grid):
             self._latency("measured", "Measured", [row.measured_ms for row in rows]),
             _text("why", "Why", [_why(e) for e in entries]),
             _text("how", "Configuration", [configuration_text(p.configuration) for p in then]),
-            _text("when", "Made", [local_time(e.then.created_ns) for e in entries]),
+            _text("when", "Made", [local_time(e.stored.created_ns) for e in entries]),
             _text("engine", "Engine now", [_engine(e) for e in entries]),
         ]
         super().__init__(len(self.entries), columns)
@@ -77,14 +77,14 @@ class ChangeGrid(Grid):
         )
 
 
-def _engine(entry: ThenAndNow) -> str:
-    return NOTHING if entry.now is None else shown(entry.now.engine)
+def _engine(entry: Change) -> str:
+    return NOTHING if entry.today is None else shown(entry.today.engine)
 
 
-def _why(entry: ThenAndNow) -> str:
+def _why(entry: Change) -> str:
     if entry.problem:
         return shown(entry.problem)
-    return shown("; ".join(entry.reasons)) or ("the same" if entry.change == 0 else NOTHING)
+    return shown("; ".join(entry.reasons)) or ("the same" if entry.relative == 0 else NOTHING)
 
 
 def _text(key: str, title: str, words: Sequence[str]) -> Column:

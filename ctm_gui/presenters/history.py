@@ -18,12 +18,12 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, Prediction
 from predictor.core.tags import checked_note, clean_tags
 from predictor.core.wording import shown
+from predictor.services.history.changes import Change, Graphs, predict_again
 from predictor.services.history.history import History
 from predictor.services.history.past_predictions import (
     NewTruth,
     StoredPrediction,
 )
-from predictor.services.history.then_and_now import Graphs, ThenAndNow, predict_again
 from predictor.services.signatures.own import OwnSignatures
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class HistoryDesk(QObject):
     """Holds what the History view shows.
 
     ``changed`` says that ``data`` is another; ``busy_changed`` that it is being read or changed;
-    ``compared`` gives a tuple of ThenAndNow; ``reopened`` a path, the values of its dimensions
+    ``compared`` gives a tuple of Change; ``reopened`` a path, the values of its dimensions
     and a device id; ``found`` a StoredPrediction and its device's name; ``failed`` an error;
     ``told`` a sentence on what was done.
 
@@ -223,10 +223,10 @@ class HistoryDesk(QObject):
         (graphs, signatures), devices = known, self._devices()
         self._wait(1)
 
-        def work(_: TaskContext) -> tuple[ThenAndNow, ...]:
+        def work(_: TaskContext) -> tuple[Change, ...]:
             return predict_again(stored, graphs, devices, signatures=signatures)
 
-        def done(entries: tuple[ThenAndNow, ...]) -> None:
+        def done(entries: tuple[Change, ...]) -> None:
             self._wait(-1)
             self.compared.emit(entries)
 

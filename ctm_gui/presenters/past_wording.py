@@ -20,7 +20,7 @@ from predictor.core.wording import (
     percent,
     shown,
 )
-from predictor.services.history.then_and_now import ThenAndNow
+from predictor.services.history.changes import Change
 from predictor.services.history.truth import CHANCE, Pair, TargetErrors
 
 NOTHING_YET = (
@@ -114,9 +114,9 @@ def pair_details(pair: Pair, data: PastRows, unit: LatencyUnit) -> str:
     return "\n".join(lines)
 
 
-def change_summary(entries: tuple[ThenAndNow, ...]) -> str:
+def change_summary(entries: tuple[Change, ...]) -> str:
     """Say in one line what predicting again has shown."""
-    changes = [abs(entry.change) for entry in entries if entry.change is not None]
+    changes = [abs(entry.relative) for entry in entries if entry.relative is not None]
     failed = sum(1 for entry in entries if entry.problem)
     words = []
     if changes:

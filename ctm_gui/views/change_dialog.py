@@ -13,7 +13,7 @@ from ctm_gui.presenters.past_rows import PastRow
 from ctm_gui.presenters.past_wording import change_summary
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
-from predictor.services.history.then_and_now import ThenAndNow
+from predictor.services.history.changes import Change
 
 _SIZE_PX = (1120, 360)
 _LEAST_PX = {"model": 150, "device": 200, "why": 250}
@@ -24,7 +24,7 @@ class ChangeDialog(QDialog):
 
     def __init__(
         self,
-        entries: tuple[ThenAndNow, ...],
+        entries: tuple[Change, ...],
         rows: Sequence[PastRow],
         unit: LatencyUnit,
         parent: QWidget | None = None,

@@ -39,8 +39,8 @@ from ctm_gui.views.truth_dialog import TruthDialog
 from ctm_gui.views.truth_plot import TruthPlot
 from ctm_gui.views.turns import in_turns
 from predictor.core.units import LatencyUnit
+from predictor.services.history.changes import Change
 from predictor.services.history.past_predictions import NewTruth, StoredPrediction
-from predictor.services.history.then_and_now import ThenAndNow
 
 _TARGET_PX = 230
 
@@ -342,10 +342,10 @@ class HistoryView(QWidget):
         self.conflicts.answered.connect(partial(self.projects.apply, opened))
         self.conflicts.open()
 
-    def _show_changes(self, entries: tuple[ThenAndNow, ...]) -> None:
+    def _show_changes(self, entries: tuple[Change, ...]) -> None:
         known = {row.stored.id: row for row in self.desk.data.rows}
-        there = tuple(e for e in entries if e.then.id in known)
-        self.changes = ChangeDialog(there, [known[e.then.id] for e in there], self._unit, self)
+        there = tuple(e for e in entries if e.stored.id in known)
+        self.changes = ChangeDialog(there, [known[e.stored.id] for e in there], self._unit, self)
         self.changes.show()
 
 

@@ -46,7 +46,8 @@ class Field:
         later: whether files of earlier programs lack it; it is false there.
         key: in project files and JSON documents.
         column: in the store.
-        document: what a DOCUMENT is.
+        place: in the document of ``ctm predict``, from 1; 0 where it is not in it.
+        document: class of a DOCUMENT.
         part: attribute of the record that holds the record with this field; empty for itself.
     """
 
@@ -57,6 +58,7 @@ class Field:
     later: bool = False
     key: str = ""
     column: str = ""
+    place: int = 0
     document: type[Document] = Document
     part: str = ""
 
@@ -70,32 +72,42 @@ class Field:
 
 
 _TARGET: Final = (
-    Field("device_id", Kind.DEVICE, key="device"),
-    Field("configuration", Kind.CONFIGURATION),
+    Field("device_id", Kind.DEVICE, key="device", place=2),
+    Field("configuration", Kind.CONFIGURATION, place=3),
 )
 _CREATED: Final = Field("created_ns", Kind.TIME)
 
 PREDICTION: Final[tuple[Field, ...]] = (
-    Field("model", Kind.NAME),
-    Field("fingerprint", Kind.DIGEST),
+    Field("model", Kind.NAME, place=1),
+    Field("fingerprint", Kind.DIGEST, place=16),
     *_TARGET,
-    Field("engine", Kind.NAME, required=True),
-    Field("basis", Kind.BASIS, optional=True),
-    Field("latency_ms", Kind.LATENCY, optional=True),
-    Field("low80_ms", Kind.LATENCY, optional=True),
-    Field("high80_ms", Kind.LATENCY, optional=True),
-    Field("low95_ms", Kind.LATENCY, optional=True),
-    Field("high95_ms", Kind.LATENCY, optional=True),
-    Field("bound_ms", Kind.LATENCY, optional=True),
-    Field("predicted_ms", Kind.LATENCY, optional=True),
-    Field("fits_memory", Kind.FLAG, optional=True),
-    Field("problem", Kind.REMARK),
-    Field("out_of_distribution", Kind.REMARK),
-    Field("signature", Kind.IDENTITY, optional=True, column="signature_id"),
-    Field("flagged_operators", Kind.NAMES),
-    Field("provenance", Kind.REMARK),
+    Field("engine", Kind.NAME, required=True, place=13),
+    Field("basis", Kind.BASIS, optional=True, place=9),
+    Field("latency_ms", Kind.LATENCY, optional=True, place=4),
+    Field("low80_ms", Kind.LATENCY, optional=True, place=5),
+    Field("high80_ms", Kind.LATENCY, optional=True, place=6),
+    Field("low95_ms", Kind.LATENCY, optional=True, place=7),
+    Field("high95_ms", Kind.LATENCY, optional=True, place=8),
+    Field("bound_ms", Kind.LATENCY, optional=True, place=12),
+    Field("predicted_ms", Kind.LATENCY, optional=True, place=10),
+    Field("fits_memory", Kind.FLAG, optional=True, place=18),
+    Field("problem", Kind.REMARK, place=19),
+    Field("out_of_distribution", Kind.REMARK, place=17),
+    Field("signature", Kind.IDENTITY, optional=True, column="signature_id", place=14),
+    Field("flagged_operators", Kind.NAMES, place=20),
+    Field("provenance", Kind.REMARK, place=11),
     Field("fine_tuned", Kind.FLAG, later=True),
     Field("by_operators", Kind.FLAG, later=True),
+)
+# How a number was adapted is told in one word.
+PREDICTION_DOCUMENT: Final[tuple[Field, ...]] = tuple(
+    sorted(
+        (
+            *(field for field in PREDICTION if field.place),
+            Field("adaptation", Kind.NAME, optional=True, place=15),
+        ),
+        key=lambda field: field.place,
+    )
 )
 MEASUREMENT: Final[tuple[Field, ...]] = (
     Field("id", Kind.IDENTITY),

@@ -85,11 +85,6 @@ def insert_stored(
     )
 
 
-def of_device(database: Database, device_id: str) -> list[Measurement]:
-    """Return the measurements on a device in all its configurations, the oldest first."""
-    return _records(database, "device_id = ?", device_id)
-
-
 def of_session(database: Database, session_id: str) -> list[Measurement]:
     """Return the measurements of a probe session, the oldest first."""
     return _records(database, "session_id = ?", session_id)

@@ -1,37 +1,17 @@
-"""Reports that were written: what they were about and where they went."""
+"""Records of reports that were written: title, file and the predictions that they show."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from predictor.core.records import Prediction
 from predictor.store.database import Database
-from predictor.store.values import new_id, text_in, text_out
+from predictor.store.values import new_id, text_in
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as Tables
-
-
-@dataclass(frozen=True, slots=True)
-class StoredReport:
-    """A report that was written.
-
-    Attributes:
-        id: UUID hex.
-        title: of the report.
-        path: of its file when it was written.
-        created_ns: when it was recorded, since 1970.
-        prediction_ids: of the predictions that it shows.
-    """
-
-    id: str
-    title: str
-    path: str
-    created_ns: int
-    prediction_ids: tuple[str, ...]
 
 
 def add(database: Database, title: str, path: str, prediction_ids: Sequence[str]) -> str:
@@ -57,24 +37,6 @@ def prediction_ids(
     """
     with database.reading() as db:
         return [_newest(db, prediction, settings) for prediction, settings in predictions]
-
-
-def every(database: Database) -> list[StoredReport]:
-    """Return all reports, the oldest first."""
-    shown: dict[str, list[str]] = {}
-    with database.reading() as db:
-        for row in db.table("report_predictions").rows_where(order_by="rowid"):
-            shown.setdefault(row["report_id"], []).append(row["prediction_id"])
-        return [
-            StoredReport(
-                row["id"],
-                text_out(row["title"]),
-                text_out(row["path"]),
-                row["created_ns"],
-                tuple(shown.get(row["id"], ())),
-            )
-            for row in db.table("reports").rows_where(order_by="created_ns, rowid")
-        ]
 
 
 def _newest(db: Tables, prediction: Prediction, settings_hash: str) -> str | None:

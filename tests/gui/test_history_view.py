@@ -258,7 +258,7 @@ def test_deleted_rows_come_back(
     assert len(view.desk.data) == 4
 
 
-def test_then_and_now_in_a_window_of_their_own(
+def test_changes_in_a_window_of_their_own(
     view: HistoryView, qtbot: QtBot, settled: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The targets of the store are of no catalogue: the tests' own stand in for it.
@@ -293,7 +293,7 @@ def test_now_is_predicted_with_what_was_measured_since(
         with qtbot.waitSignal(view.desk.compared, timeout=WAIT_MS) as told:
             view.desk.compare(rows)
         (entry,) = told.args[0]
-        return entry.now
+        return entry.today
 
     before = now_of_other()
     assert before.basis is Basis.ZERO_SHOT

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
+from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.records import Prediction, Target
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
@@ -18,6 +20,11 @@ from predictor.services.prediction.predict import (
 )
 
 SCHEMA = "ctm-prediction/1"
+_WRITTEN: Mapping[Kind, Callable[[Any], object]] = {
+    Kind.CONFIGURATION: asdict,
+    Kind.NAMES: list,
+    Kind.REMARK: lambda words: words or None,
+}
 
 
 def prediction_document(
@@ -59,27 +66,13 @@ def operator_entries(
 
 def _entry(prediction: Prediction) -> dict[str, object]:
     return {
-        "model": prediction.model,
-        "device": prediction.device_id,
-        "configuration": asdict(prediction.configuration),
-        "latency_ms": prediction.latency_ms,
-        "low80_ms": prediction.low80_ms,
-        "high80_ms": prediction.high80_ms,
-        "low95_ms": prediction.low95_ms,
-        "high95_ms": prediction.high95_ms,
-        "basis": None if prediction.basis is None else prediction.basis.value,
-        "predicted_ms": prediction.predicted_ms,
-        "provenance": prediction.provenance or None,
-        "bound_ms": prediction.bound_ms,
-        "engine": prediction.engine,
-        "signature": prediction.signature,
-        "adaptation": prediction.adaptation,
-        "fingerprint": prediction.fingerprint,
-        "out_of_distribution": prediction.out_of_distribution or None,
-        "fits_memory": prediction.fits_memory,
-        "problem": prediction.problem or None,
-        "flagged_operators": list(prediction.flagged_operators),
+        field.key: _WRITTEN.get(field.kind, _as_it_is)(field.of(prediction))
+        for field in PREDICTION_DOCUMENT
     }
+
+
+def _as_it_is(value: object) -> object:
+    return value
 
 
 def _operators(table: OperatorTable) -> list[dict[str, object]]:

@@ -18,11 +18,9 @@ from predictor.core.records import Measurement, Prediction
 from predictor.graph.model import Model
 from predictor.services.devices.user_devices import UserDevices
 from predictor.services.history.past_predictions import PastPredictions
-from predictor.services.history.store_files import problems
 from predictor.services.project.projects import Projects
 from predictor.services.signatures.own import OwnSignatures, read_own_signatures
 from predictor.services.signatures.stored import Signatures
-from predictor.store import maintenance
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
@@ -30,9 +28,8 @@ from predictor.store import reports as report_records
 from predictor.store.database import Database, open_database
 from predictor.store.models import StoredModel
 from predictor.store.predictions import NewPrediction, StoredPrediction
-from predictor.store.reports import StoredReport
 
-__all__ = ["History", "StoredPrediction", "StoredReport", "open_history"]
+__all__ = ["History", "StoredPrediction", "open_history"]
 
 
 class History:
@@ -113,10 +110,6 @@ class History:
         recorded = self.record(models, new) if new else []
         return report_records.add(self._database, title, str(path), [*known, *recorded])
 
-    def reports(self) -> list[StoredReport]:
-        """Return the reports that were written, the oldest first."""
-        return report_records.every(self._database)
-
     def measured(self, models: Sequence[Model]) -> list[Measurement]:
         """Return the user's measurements of models' graphs, the oldest first."""
         fingerprints = [model.graph.fingerprint for model in models]
@@ -125,14 +118,6 @@ class History:
     def own_signatures(self) -> OwnSignatures:
         """Return what the user measured on targets, as engines take it."""
         return read_own_signatures(self._database)
-
-    def info(self) -> dict[str, object]:
-        """Return path, size in bytes, schema and number of records, as JSON-able values."""
-        return maintenance.info(self._database)
-
-    def check(self) -> list[str]:
-        """Return what is wrong with the store, one sentence each; nothing when it is sound."""
-        return problems(self._database)
 
     def close(self) -> None:
         """Close the store; the history can't be used any more."""

@@ -15,7 +15,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.store import maintenance
 from predictor.store import models as model_records
 from predictor.store.copies import keep_aside, put_back, write_copy
-from predictor.store.database import Database, has_store, open_read_only, store_path
+from predictor.store.database import has_store, open_read_only, store_path
 from predictor.store.failures import explained
 from predictor.store.recognition import refuse_other_program
 
@@ -55,17 +55,12 @@ def store_problems(path: Path | None = None) -> list[str]:
     if not has_store(path):
         return []
     with closing(open_read_only(path)) as database:
-        return problems(database)
-
-
-def problems(database: Database) -> list[str]:
-    """Return what is wrong with an open store, one sentence each."""
-    # What is damaged as a file can't be read record by record.
-    return maintenance.problems(database) or [
-        f"The operator graph of model {fingerprint} cannot be read."
-        for fingerprint, graph in model_records.graphs(database)
-        if not _is_graph_of(fingerprint, graph)
-    ]
+        # What is damaged as a file can't be read record by record.
+        return maintenance.problems(database) or [
+            f"The operator graph of model {fingerprint} cannot be read."
+            for fingerprint, graph in model_records.graphs(database)
+            if not _is_graph_of(fingerprint, graph)
+        ]
 
 
 def back_up(target: Path, path: Path | None = None, *, replacing: bool = False) -> int:

@@ -15,12 +15,12 @@ from ctm_gui.presenters.truth_chart import TruthChart
 from predictor.core.documents import PredictionSettings, Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.core.units import LatencyUnit
+from predictor.services.history.changes import Change
 from predictor.services.history.past_predictions import (
     PastContent,
     StoredMeasurement,
     StoredPrediction,
 )
-from predictor.services.history.then_and_now import ThenAndNow
 from predictor.services.history.truth import pairs
 
 DAY_NS = 24 * 3600 * 10**9
@@ -233,9 +233,9 @@ def test_the_nearest_point_is_found_within_reach(data: PastRows) -> None:
 
 def test_changes_are_summed_up() -> None:
     then = stored(1)
-    same = ThenAndNow(then, then.prediction)
-    slower = ThenAndNow(then, dataclasses.replace(then.prediction, latency_ms=15.0))
-    gone = ThenAndNow(then, None, "the device is no longer there")
+    same = Change(then, then.prediction)
+    slower = Change(then, dataclasses.replace(then.prediction, latency_ms=15.0))
+    gone = Change(then, None, "the device is no longer there")
     assert change_summary((same, slower, gone)) == (
         "1 of 2 as they were, the largest change is 50 %, 1 cannot be predicted now."
     )

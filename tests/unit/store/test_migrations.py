@@ -98,7 +98,7 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
     assert devices.every(opened) == [
         Device("my-board", "My board", "Maker", Family.MOBILE_CPU, {"clock_mhz": 1800.0}, {}, (pi,))
     ]
-    assert measurements.of_device(opened, "rpi5") == [
+    assert [m.measurement for m in measurements.every(opened)][:1] == [
         Measurement(
             "10000000000000000000000000000000", "ab" * 32, "rpi5", pi, (5_000_000, 5_100_000,
             4_900_000), 5.0, "median", "ctm/1", Provenance({"tool": "ctm 0.1.0"})

@@ -158,7 +158,7 @@ def test_predictions_come_back_in_reverse_order(
 @given(measurement=MEASUREMENT)
 def test_measurement_keeps_every_sample(shared: Database, measurement: Measurement) -> None:
     measurements.add(shared, measurement)
-    assert measurement in measurements.of_device(shared, measurement.device_id)
+    assert measurements.of_ids(shared, [measurement.id]) == [measurement]
 
 
 @examples
@@ -238,7 +238,7 @@ def test_a_measurement_takes_time(database: Database, value_ms: float) -> None:
     )
     with pytest.raises(sqlite3.IntegrityError):
         measurements.add(database, none)
-    assert measurements.of_device(database, "rpi5") == []
+    assert measurements.every(database) == []
 
 
 @pytest.mark.parametrize(

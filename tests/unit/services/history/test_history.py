@@ -17,6 +17,7 @@ from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import ARRAYS, OperatorGraph
 from predictor.services.history.history import History, open_history, settings_hash
+from predictor.services.history.store_files import store_info, store_problems
 
 
 def tiny_graph(fingerprint: str) -> OperatorGraph:
@@ -80,7 +81,7 @@ def test_recorded_predictions_are_there_after_reopening(path: Path) -> None:
 def test_the_same_prediction_twice_is_two_records_of_one_model(history: History) -> None:
     history.record([RESNET], [PI])
     history.record([RESNET], [PI])
-    records = history.info()["records"]
+    records = store_info(history._database.path)["records"]
     assert isinstance(records, dict)
     assert {k: n for k, n in records.items() if n} == {
         "targets": 1,
@@ -101,7 +102,7 @@ def test_one_wrong_prediction_leaves_nothing_of_its_call(history: History) -> No
     with pytest.raises(sqlite3.IntegrityError):
         history.record([RESNET], [PI, wrong])
     assert history.past.read(100).predictions == ()
-    assert set(history.info()["records"].values()) == {0}  # type: ignore[attr-defined]
+    assert set(store_info(history._database.path)["records"].values()) == {0}  # type: ignore[attr-defined]
 
 
 def test_a_known_model_need_not_be_given_again(history: History) -> None:
@@ -134,7 +135,7 @@ def test_the_settings_hash_tells_how_a_prediction_was_made(
 
 def test_a_sound_store_has_no_problem(history: History) -> None:
     history.record([RESNET, VIT], [PI, VIT_ON_PI])
-    assert history.check() == []
+    assert store_problems(history._database.path) == []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,9 @@ def test_check_finds_a_graph_that_is_not_the_models(path: Path, graph: bytes) ->
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE models SET graph = ? WHERE fingerprint = ?", (graph, "a" * 64))
     with open_history(path) as history:
-        assert history.check() == [f"The operator graph of model {'a' * 64} cannot be read."]
+        assert store_problems(history._database.path) == [
+            f"The operator graph of model {'a' * 64} cannot be read."
+        ]
 
 
 def test_the_module_is_imported_without_sqlite_utils() -> None:
@@ -164,9 +167,12 @@ def test_a_report_refers_to_the_predictions_that_it_shows(history: History) -> N
     new = dataclasses.replace(PI, device_id="rtx3090", latency_ms=0.5)
     history.record_report("Latency", Path("/reports/report.pdf"), [RESNET], [PI, new])
 
-    (report,) = history.reports()
-    assert (report.title, report.path) == ("Latency", "/reports/report.pdf")
-    assert report.prediction_ids[0] == known
+    (report,) = history._database.tables.table("reports").rows
+    assert (report["title"], report["path"]) == ("Latency", "/reports/report.pdf")
+    shown = [
+        row["prediction_id"] for row in history._database.tables.table("report_predictions").rows
+    ]
+    assert shown[0] == known
     stored = {s.id: s.prediction for s in history.past.read(100).predictions}
-    assert [stored[identity].device_id for identity in report.prediction_ids] == ["rpi5", "rtx3090"]
+    assert [stored[identity].device_id for identity in shown] == ["rpi5", "rtx3090"]
     assert len(stored) == 2

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from predictor.services.history.history import open_history
+from predictor.services.history.store_files import store_problems
 
 # Waits for a path on each line of its input, and answers each commit with the ids in it.
 WRITER = """
@@ -85,7 +86,7 @@ def answer(child: subprocess.Popen[str]) -> str:
 def stored_rounds(path: Path) -> tuple[set[str], Counter[str]]:
     """The ids in a store, and how many predictions there are of each round."""
     with open_history(path) as history:
-        assert history.check() == []
+        assert store_problems(history._database.path) == []
         stored = history.past.read(10**6).predictions
     return {s.id for s in stored}, Counter(s.prediction.fingerprint for s in stored)
 

@@ -13,6 +13,7 @@ from predictor.core.records import Basis, Signature
 from predictor.core.tags import clean_tags
 from predictor.core.units import LatencyUnit
 from predictor.services.history import past_predictions
+from predictor.services.history.changes import Change, predict_again
 from predictor.services.history.history import History, open_history
 from predictor.services.history.past_predictions import (
     NewTruth,
@@ -20,7 +21,7 @@ from predictor.services.history.past_predictions import (
     Statistic,
     latency_in_ms,
 )
-from predictor.services.history.then_and_now import ThenAndNow, predict_again
+from predictor.services.history.store_files import store_problems
 from predictor.services.signatures.stored import Signatures
 from predictor.store import models, signatures
 from tests.unit.services.history.past import DEVICES, predictions_of, small_model
@@ -166,7 +167,7 @@ def test_a_latency_that_a_signature_uses_is_not_withdrawn(
         past.withdraw_truth(identity)
     Signatures(history._database).delete("5" * 32)
     past.withdraw_truth(identity)
-    assert history.check() == []
+    assert store_problems(history._database.path) == []
 
 
 @pytest.mark.parametrize(
@@ -215,18 +216,18 @@ def test_a_damaged_graph_is_left_out(history: History, past: PastPredictions) ->
     assert past.graphs(["e" * 64, "f" * 64]) == {}
 
 
-def test_then_and_now_are_the_same_while_nothing_has_changed(past: PastPredictions) -> None:
+def test_today_is_as_stored_while_nothing_has_changed(past: PastPredictions) -> None:
     stored = past.read(10).predictions
     again = predict_again(
         stored, past.graphs(p.prediction.fingerprint for p in stored), DEVICES, "roofline"
     )
-    assert [entry.then for entry in again] == list(stored)
-    assert [entry.now for entry in again] == [p.prediction for p in stored]
-    assert [entry.change for entry in again] == [0.0, 0.0]
+    assert [entry.stored for entry in again] == list(stored)
+    assert [entry.today for entry in again] == [p.prediction for p in stored]
+    assert [entry.relative for entry in again] == [0.0, 0.0]
     assert [entry.reasons for entry in again] == [(), ()]
 
 
-def test_then_and_now_tell_what_changed(past: PastPredictions) -> None:
+def test_changes_have_reasons(past: PastPredictions) -> None:
     slow, fast = past.read(10).predictions
     faster = dataclasses.replace(
         DEVICES["slow"], metrics={"fp32_tflops": 2.0, "dram_bw_gbps": 100.0}
@@ -237,7 +238,7 @@ def test_then_and_now_tell_what_changed(past: PastPredictions) -> None:
     devices = {"slow": faster, "fast": DEVICES["fast"]}
     graphs = past.graphs([NET.graph.fingerprint])
     first, second = predict_again([slow, old], graphs, devices, "roofline")
-    assert first.change == pytest.approx(-0.9, rel=0.01)
+    assert first.relative == pytest.approx(-0.9, rel=0.01)
     assert first.reasons == ("the device's description or the program is another",)
     assert second.reasons == ("engine roofline/0, now roofline/1",)
 
@@ -247,16 +248,16 @@ def test_another_adaptation_is_a_reason(past: PastPredictions) -> None:
     now = dataclasses.replace(stored.prediction, basis=Basis.PROBED)
     tuned = dataclasses.replace(now, fine_tuned=True)
     then = dataclasses.replace(stored, prediction=tuned)
-    assert ThenAndNow(then, now).reasons == ("adapted by FiLM and posterior, now by posterior",)
-    assert ThenAndNow(then, tuned).reasons == ()
+    assert Change(then, now).reasons == ("adapted by FiLM and posterior, now by posterior",)
+    assert Change(then, tuned).reasons == ()
 
 
 def test_what_cannot_be_predicted_again_says_why(past: PastPredictions) -> None:
     slow, fast = past.read(10).predictions
     graphs = past.graphs([NET.graph.fingerprint])
     gone, there = predict_again([slow, fast], graphs, {"fast": DEVICES["fast"]}, "roofline")
-    assert (gone.now, gone.problem) == (None, "the device slow is no longer there")
-    assert there.now == fast.prediction
+    assert (gone.today, gone.problem) == (None, "the device slow is no longer there")
+    assert there.today == fast.prediction
     (unread,) = predict_again([fast], {}, DEVICES)
     assert unread.problem == "the stored operator graph cannot be read"
-    assert unread.change is None
+    assert unread.relative is None

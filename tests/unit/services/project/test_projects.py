@@ -24,6 +24,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.history.history import History, open_history
 from predictor.services.history.past_predictions import NewTruth
+from predictor.services.history.store_files import store_info, store_problems
 from predictor.services.project.file import read_project
 from predictor.services.project.imports import Choice, Chooser, Plan, Subject, always
 from predictor.services.project.records import Project
@@ -108,7 +109,7 @@ def test_an_empty_store_gets_everything(mine: History, project: Project, tmp_pat
         "devices": 1, "models": 2, "measurements": 2, "signatures": 1, "predictions": 4
     }  # fmt: skip
     assert plan.conflicts == ()
-    assert mine.check() == []
+    assert store_problems(mine._database.path) == []
     content = mine.past.read(10)
     assert content.predictions[0].tags == ("release 2",)
     assert content.predictions[0].note == "for the customer"
@@ -209,7 +210,7 @@ def test_a_device_is_kept_taken_or_there_twice(
         assert devices(mine) == clocks
     measured_on = {s.device_id for s in signatures.every(mine._database)}
     assert measured_on == {"board-2" if choice is Choice.BOTH else "board"}
-    assert mine.check() == []
+    assert store_problems(mine._database.path) == []
 
 
 def test_a_shipped_device_is_never_replaced(mine: History, project: Project) -> None:
@@ -253,7 +254,7 @@ def test_my_records_stay_and_theirs_stand_beside_them(
         after = records(name)
         assert before.keys() < after.keys()
         assert len(after) == len(before) + 1
-    assert full.check() == []
+    assert store_problems(full._database.path) == []
 
 
 @pytest.mark.parametrize(
@@ -537,7 +538,7 @@ def test_an_import_that_is_killed_leaves_the_store_as_it_was(
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
     with open_history(path) as history:
-        assert history.check() == []
-        records = history.info()["records"]
+        assert store_problems(history._database.path) == []
+        records = store_info(history._database.path)["records"]
         assert isinstance(records, dict)
         assert set(records.values()) == {0}

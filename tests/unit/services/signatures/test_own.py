@@ -17,7 +17,7 @@ from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.history.then_and_now import predict_again
+from predictor.services.history.changes import predict_again
 from predictor.services.prediction.predict import explain, predict
 from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
 from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
@@ -255,7 +255,7 @@ def test_what_was_predicted_before_is_predicted_again_with_the_signature(
         [then], {before.fingerprint: model.graph}, {BOARD.id: BOARD}, signatures=own
     )
     (wanted,) = predict([model], [TARGET], signatures=own.of([TARGET]))
-    assert entry.now is not None
-    assert (entry.now.basis, entry.now.signature) == (Basis.PROBED, SIGNATURE)
-    assert entry.now.latency_ms == wanted.latency_ms
+    assert entry.today is not None
+    assert (entry.today.basis, entry.today.signature) == (Basis.PROBED, SIGNATURE)
+    assert entry.today.latency_ms == wanted.latency_ms
     assert "the target's signature is another" in entry.reasons

@@ -1,0 +1,114 @@
+"""Changes: stored predictions against what the present engine predicts for the same targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from predictor.core.records import Device, Prediction, Target
+from predictor.core.wording import adaptation_name
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.services.history.truth import engine_ms
+from predictor.services.prediction.predict import predict
+from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
+from predictor.store.predictions import StoredPrediction
+
+__all__ = ["Change", "Graphs", "predict_again"]
+
+Graphs = Mapping[str, OperatorGraph]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A stored prediction and today's.
+
+    Attributes:
+        stored: the record.
+        today: the prediction of today; None where there can be none.
+        problem: why there is no number today, in words, else empty.
+    """
+
+    stored: StoredPrediction
+    today: Prediction | None
+    problem: str = ""
+
+    @property
+    def relative(self) -> float | None:
+        """Change of the engine's own latency: 0.1 is 10 % longer today."""
+        before = engine_ms(self.stored.prediction)
+        after = None if self.today is None else engine_ms(self.today)
+        return None if not before or after is None else after / before - 1.0
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Differences in what the two were made with, in words."""
+        if self.today is None:
+            return ()
+        then, now = self.stored.prediction, self.today
+        reasons = []
+        if then.engine != now.engine:
+            reasons.append(f"engine {then.engine}, now {now.engine}")
+        if then.signature != now.signature:
+            reasons.append("the target's signature is another")
+        if then.adaptation != now.adaptation and then.adaptation and now.adaptation:
+            before, after = adaptation_name(then.adaptation), adaptation_name(now.adaptation)
+            reasons.append(f"adapted by {before}, now by {after}")
+        if then.basis != now.basis and then.basis and now.basis:
+            reasons.append(f"{then.basis}, now {now.basis}")
+        if not reasons and engine_ms(then) != engine_ms(now):
+            reasons.append("the device's description or the program is another")
+        return tuple(reasons)
+
+
+def predict_again(
+    stored: Sequence[StoredPrediction],
+    graphs: Graphs,
+    devices: Mapping[str, Device],
+    engine: str = "",
+    signatures: OwnSignatures = NOTHING_MEASURED,
+) -> tuple[Change, ...]:
+    """Predict what was predicted before, with the present engine, devices and signatures.
+
+    Args:
+        stored: the predictions of the past.
+        graphs: their operator graphs, by fingerprint.
+        devices: the devices that there are now, by id.
+        engine: its name, empty for the usual one.
+        signatures: the user's measurements of targets until now.
+
+    Returns:
+        One entry for each of ``stored``, in its order.
+    """
+    problems = {s.id: _problem(s, graphs, devices) for s in stored}
+    by_model: dict[str, list[StoredPrediction]] = {}
+    for each in stored:
+        if not problems[each.id]:
+            by_model.setdefault(each.prediction.fingerprint, []).append(each)
+    today: dict[str, Prediction] = {}
+    for fingerprint, group in by_model.items():
+        # Of a stored model only name and graph are known.
+        name, graph = group[0].prediction.model, graphs[fingerprint]
+        model = Model(name, 0, 0, 0, {}, "", (), (), (), (), graph)
+        # The graph has the batch in its shapes.
+        targets = [
+            Target(devices[p.device_id], replace(p.configuration, batch=0))
+            for p in (s.prediction for s in group)
+        ]
+        again = predict([model], targets, engine, signatures=signatures.of(targets))
+        for each, new in zip(group, again, strict=True):
+            before = each.prediction
+            today[each.id] = replace(new, model=before.model, configuration=before.configuration)
+    return tuple(_change(s, today.get(s.id), problems[s.id]) for s in stored)
+
+
+def _change(stored: StoredPrediction, today: Prediction | None, problem: str) -> Change:
+    return Change(stored, today, problem or ("" if today is None else today.problem))
+
+
+def _problem(stored: StoredPrediction, graphs: Graphs, devices: Mapping[str, Device]) -> str:
+    if stored.prediction.device_id not in devices:
+        return f"the device {stored.prediction.device_id} is no longer there"
+    if stored.prediction.fingerprint not in graphs:
+        return "the stored operator graph cannot be read"
+    return ""
