@@ -46,7 +46,7 @@ RUNTIMES: tuple[str, ...] = (
 
 
 class Basis(StrEnum):
-    """What a latency rests on."""
+    """Basis of a latency."""
 
     MEASURED = "measured"
     PROBED = "probed"
@@ -56,7 +56,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """How a network is run; threads 0 means all cores, batch 0 the model's own."""
+    """Execution configuration; threads 0 means all cores, batch 0 the model's own."""
 
     runtime: str = "unknown"
     precision: Precision = Precision.FP32
@@ -94,11 +94,11 @@ class Device:
         name: name for people.
         vendor: maker of the chip.
         family: kind of compute unit.
-        metrics: known HCV metrics by name; one that is not known is absent.
-        sources: where each metric comes from, by metric name.
-        configurations: what the device can run, the usual one first.
+        metrics: HCV metrics by name; one that is not known is absent.
+        sources: of each metric, by metric name.
+        configurations: that the device can run, the usual one first.
         clusters: kinds of cores, the fastest first; empty where all are alike.
-        system: what joins the units of one chip or board, empty where there is one.
+        system: name that joins the units of one chip or board, empty where there is one.
         notes: free text.
     """
 
@@ -146,7 +146,7 @@ class Prediction:
         device_id: id of the device.
         configuration: as predicted, threads and batch resolved to counts.
         engine: name and version of the engine.
-        basis: what the number rests on; None where there is no number.
+        basis: of the number; None where there is no number.
         latency_ms: P50 of one run over the batch; None where there is no number.
         low80_ms, high80_ms, low95_ms, high95_ms: intervals; None for engines that give none.
         bound_ms: no run can be faster; None where a needed fact is missing.
@@ -155,11 +155,11 @@ class Prediction:
         out_of_distribution: reason in words, else empty.
         signature: id of the signature that was used, else None.
         flagged_operators: names of operators that the target cannot run or that are not counted.
-        predicted_ms: what the engine predicts where ``latency_ms`` was measured, else None.
-        provenance: who measured ``latency_ms`` and how, where it was measured, else empty.
+        predicted_ms: the engine's own where ``latency_ms`` was measured, else None.
+        provenance: source of ``latency_ms`` in words where it was measured, else empty.
         fine_tuned: whether the network itself was fine-tuned to the signature, its FiLM.
-        by_operators: whether it was calibrated by how long the operators of what was measured took.
-        shared_error: float32 numbers as bytes, what the errors of models on one target have in
+        by_operators: whether it was calibrated by measured times of operators.
+        shared_error: float32 numbers as bytes, the part that errors of models on one target have in
             common: the dot product of two models' is the correlation of their errors of
             ln(latency). Empty where it is not known; not stored, so that a prediction equals its
             record.
@@ -190,14 +190,14 @@ class Prediction:
 
     @property
     def adaptation(self) -> str | None:
-        """How the number was adapted to the target, as ``adaptation_by``; None where it was not."""
+        """Kind of adaptation to the target, as ``adaptation_by``; None without one."""
         if self.basis is not Basis.PROBED:
             return None
         return adaptation_by(fine_tuned=self.fine_tuned, by_operators=self.by_operators)
 
 
 def adaptation_by(*, fine_tuned: bool, by_operators: bool) -> str:
-    """Return how predictions are adapted to a target that was measured.
+    """Return the kind of adaptation of predictions to a target that was measured.
 
     Returns:
         "posterior" over latencies of whole networks, "operators" over their operators' times too,
@@ -214,9 +214,9 @@ class DynamicDimension:
 
     Attributes:
         name: the file's name for it (``batch``), or ``input:axis`` where it has none.
-        value: what it is bound to now.
-        default: what it is bound to when the user says nothing.
-        reason: why this default, in a few words.
+        value: that it is bound to now.
+        default: that it is bound to unless the user says otherwise.
+        reason: for this default, in a few words.
     """
 
     name: str
@@ -247,7 +247,7 @@ class Measurement:
         samples_ns: every sample in order, or empty where only one value was published.
         value_ms: the headline value by ``statistic``.
         statistic: median, minimum, mean, mean of the fastest.
-        protocol: how it was measured, by name and version.
+        protocol: of measuring, by name and version.
         provenance: who measured it, when and with what.
     """
 

@@ -105,11 +105,11 @@ def _into_store(copy: Path, store: Path) -> None:
 
 
 def _match_pages(origin: sqlite3.Connection, target: sqlite3.Connection) -> None:
-    """Give the copy pages of the store's size: a store with a log takes no other."""
-    (wanted,) = target.execute("PRAGMA page_size").fetchone()
-    if origin.execute("PRAGMA page_size").fetchone() != (wanted,):
+    """Rewrite the copy with pages of the store's size: a store with a log takes no other."""
+    (page_size,) = target.execute("PRAGMA page_size").fetchone()
+    if origin.execute("PRAGMA page_size").fetchone() != (page_size,):
         origin.execute("PRAGMA journal_mode = DELETE")
-        origin.execute(f"PRAGMA page_size = {wanted}")
+        origin.execute(f"PRAGMA page_size = {page_size}")
         origin.execute("VACUUM")
 
 

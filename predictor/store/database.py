@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import platformdirs
 
@@ -26,8 +26,10 @@ from predictor.store.reading import BUSY_TIMEOUT_MS, connect_read_only
 from predictor.store.recognition import APPLICATION_ID, newer, refuse_foreign, refuse_foreign_file
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
+    import sqlite_utils
 
+# In quotes, as sqlite-utils is loaded by the first step that uses it.
+Tables: TypeAlias = "sqlite_utils.Database"
 ENVIRONMENT_VARIABLE = "CTM_STORE"
 _RETRY_S = 0.005
 
@@ -47,10 +49,12 @@ class Database:
     @cached_property
     def tables(self) -> Tables:
         """The tables; sqlite-utils takes 0.05 s to load, so it is loaded when they are used."""
-        from sqlite_utils import Database as Tables  # noqa: PLC0415 - see the docstring
+        import sqlite_utils  # noqa: PLC0415 - see the docstring
 
         # Plugins of sqlite-utils that are installed on this machine have no business here.
-        return Tables(self.connection, recursive_triggers=False, execute_plugins=False)
+        return sqlite_utils.Database(
+            self.connection, recursive_triggers=False, execute_plugins=False
+        )
 
     @contextmanager
     def transaction(self) -> Iterator[Tables]:

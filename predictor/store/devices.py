@@ -6,15 +6,12 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.values import text_in, text_out
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 
 def put(
@@ -27,8 +24,8 @@ def put(
 
     Args:
         database: the store.
-        device: what is known of it.
-        unknown_metrics: what another version's file told of it, kept as it is.
+        device: its description.
+        unknown_metrics: metrics of another version's file, kept as they are.
         replacing: id that it had until now; that description goes in the same transaction.
     """
     with database.transaction() as db:

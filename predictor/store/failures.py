@@ -1,4 +1,4 @@
-"""What SQLite's failures mean to the user."""
+"""SQLite's failures as errors for the user."""
 
 from __future__ import annotations
 

@@ -1,17 +1,13 @@
-"""What the store holds, and whether it is sound; one of an earlier schema as it is."""
+"""Contents and soundness of a store; one of an earlier schema is looked at as it is."""
 
 from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from predictor.store import migrations
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.failures import has_code
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 TABLES = (
     "devices",

@@ -10,22 +10,19 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from predictor.core import fields
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
 from predictor.store import targets
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.values import Columns
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMeasurement:
-    """A measurement and what the store knows about it.
+    """A measurement as it is stored.
 
     Attributes:
         measurement: the record.

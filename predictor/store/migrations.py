@@ -304,10 +304,10 @@ MIGRATIONS: tuple[Migration, ...] = (
 
 def applied_names(connection: sqlite3.Connection) -> list[str]:
     """Return the names of the steps that made this store, in order; none for a new file."""
-    found = connection.execute(
+    table = connection.execute(
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlite_migrations'"
     ).fetchone()
-    if not found:
+    if not table:
         return []
     rows = connection.execute(
         "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id", (_SET,)

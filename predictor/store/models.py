@@ -5,13 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.values import text_in
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ def put(db: Tables, model: StoredModel) -> int:
 
 
 def graphs(database: Database) -> Iterator[tuple[str, bytes]]:
-    """Give the fingerprint and graph bytes of every model, one at a time."""
+    """Yield fingerprint and graph bytes of every model, read one at a time."""
     with database.reading() as db:
         for row in db.table("models").rows_where(order_by="fingerprint"):
             yield row["fingerprint"], row["graph"]

@@ -1,7 +1,7 @@
 """Predictions as they were made: each one a record, never changed and never merged.
 
-What the user says of one (tags, a note) stands apart from it. A deleted one is kept for a while
-and can be restored.
+The user's tags and note stand apart from it. A deleted one is kept for a while and can be
+restored.
 """
 
 from __future__ import annotations
@@ -11,30 +11,27 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from predictor.core import fields
 from predictor.core.documents import NO_SETTINGS, PredictionSettings
 from predictor.core.records import Prediction
 from predictor.store import targets
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.values import Columns, names_out, new_id, text_in, text_out
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPrediction:
-    """A prediction and what the store knows about it.
+    """A prediction as it is stored.
 
     Attributes:
         id: UUID hex.
         created_ns: when it was recorded, since 1970.
         path: of the model's file, empty where it is not known.
-        settings_hash: SHA-256 (hex) of what it was made with, besides model and device.
+        settings_hash: SHA-256 (hex) of engine, configuration and signature.
         prediction: the record.
-        settings: what it was made with and no field of it tells.
+        settings: the program's version and the values of dynamic dimensions.
         tags: the user's words for it, in order.
         note: the user's remark.
     """
@@ -51,7 +48,7 @@ class StoredPrediction:
 
 @dataclass(frozen=True, slots=True)
 class NewPrediction:
-    """A prediction to be stored, the row id of its model's file, and what it was made with."""
+    """A prediction to be stored, the row id of its model's file, and its settings."""
 
     prediction: Prediction
     file_id: int | None
@@ -109,7 +106,7 @@ def by_id(db: Tables, prediction_id: str) -> StoredPrediction | None:
 
 
 def newest_of(database: Database, prediction: Prediction) -> StoredPrediction | None:
-    """Return the newest record that says what ``prediction`` says and was not deleted."""
+    """Return the newest record that equals ``prediction`` and was not deleted."""
     with database.reading() as db:
         rows = db.query(
             f"{_SELECT} WHERE predictions.fingerprint = ? AND targets.device_id = ?"

@@ -1,4 +1,4 @@
-"""Probe sessions: what is to be measured on a target, and what became of each network.
+"""Probe sessions: the networks to be measured on a target, and the outcome of each.
 
 Each outcome is committed with its measurement at once, so that a session whose program was killed
 goes on where it was.
@@ -11,21 +11,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from predictor.core.documents import NO_FACTS, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Signature
 from predictor.store import measurements, signatures, targets
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.values import target_of, text_in, text_out
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 
 class SessionState(StrEnum):
-    """Whether a session still has something to do; a paused or killed one is running."""
+    """State of a session; one that was paused or killed is running."""
 
     RUNNING = "running"
     FINISHED = "finished"
@@ -34,7 +31,7 @@ class SessionState(StrEnum):
 
 
 class ProbeState(StrEnum):
-    """What became of a network."""
+    """State of a network in its session."""
 
     WAITING = "waiting"
     MEASURED = "measured"
@@ -50,9 +47,9 @@ class StoredProbe:
     Attributes:
         name: unique in the session.
         fingerprint: of its operator graph.
-        state: what became of it.
+        state: of its measuring.
         reason: why it has no number, in words, else empty.
-        outcome: what the runner told of it, as a JSON object.
+        outcome: the runner's results for it, as a JSON object.
         measurement_id: of its measurement, None where it has none.
     """
 
@@ -72,7 +69,7 @@ class StoredSession:
         id: UUID hex.
         device_id: id of the device.
         configuration: threads and batch resolved to counts.
-        plan: all that its networks are made of and measured by, as a JSON object.
+        plan: networks and settings, as a JSON object.
         probes: in the order of measuring.
         state: whether it has something to do.
         created_ns: when it was planned, since 1970.

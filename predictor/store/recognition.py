@@ -1,4 +1,4 @@
-"""Whether a file is a store of ours, and one that this program knows."""
+"""Recognition of store files: ours or another program's, of a known schema or a newer one."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def newer(path: Path, what: str) -> InputError:
+def newer(path: Path, sign: str) -> InputError:
     """Return the error about a store of a newer program."""
     known = len(migrations.MIGRATIONS)
     return InputError(
         str(path),
-        f"a newer version of this program made the store ({what}, this program knows "
+        f"a newer version of this program made the store ({sign}, this program knows "
         f"version {known})",
         "install the newer version, or name another file with --store; this one was not touched",
     )

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from predictor.core.records import Prediction
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.values import new_id, text_in
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 
 def add(database: Database, title: str, path: str, prediction_ids: Sequence[str]) -> str:

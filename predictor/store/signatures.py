@@ -1,25 +1,21 @@
-"""Signatures: which measurements describe a target, and which of its signatures is in use."""
+"""Signatures: the measurements that describe a target, and the one that is in use."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from predictor.core.documents import NO_FACTS, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Signature
 from predictor.store import targets
-from predictor.store.database import Database
+from predictor.store.database import Database, Tables
 from predictor.store.values import target_of
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSignature:
-    """A signature and what the store knows about it.
+    """A signature as it is stored.
 
     Attributes:
         signature: the record.
@@ -101,7 +97,7 @@ def every(database: Database) -> list[Signature]:
 
 
 def stored(database: Database) -> list[StoredSignature]:
-    """Return all signatures with what is known of them, deleted ones too, the oldest first."""
+    """Return all signatures with time and facts, deleted ones too, the oldest first."""
     of_each = members(database)
     with database.reading() as db:
         rows = db.query(

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from predictor.core.records import Configuration
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database as Tables
+from predictor.store.database import Tables
 
 # For queries that join the table; ``values.target_of`` reads them.
 COLUMNS = "device_id, runtime, precision, threads, batch"

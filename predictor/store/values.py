@@ -1,4 +1,4 @@
-"""How fields of records are written in columns and read from them."""
+"""Codecs of record fields: values of columns, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was predicted before: the store as the window and the command line see it.
+"""The store as the window and the command line use it.
 
 A history belongs to the thread that opened it: its connection can't be used on another one.
 """
@@ -40,9 +40,9 @@ class History:
 
     Attributes:
         devices: the devices that the user described.
-        past: the stored predictions, and what was measured of them.
+        past: the stored predictions, and the user's measurements of them.
         projects: files that take all this to another store.
-        signatures: what was measured on targets.
+        signatures: of targets, with their measurements.
     """
 
     def __init__(self, database: Database) -> None:
@@ -66,20 +66,20 @@ class History:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
         stored = [_stored(model) for model in models]
-        made_with = {(_fingerprint(m), Path(m.path).name): _settings(m) for m in models}
-        with self._database.transaction() as connection:
+        settings = {(_fingerprint(m), Path(m.path).name): _settings(m) for m in models}
+        with self._database.transaction() as db:
             files = {
-                (model.fingerprint, Path(model.path).name): model_records.put(connection, model)
+                (model.fingerprint, Path(model.path).name): model_records.put(db, model)
                 for model in stored
             }
             return prediction_records.add(
-                connection,
+                db,
                 (
                     NewPrediction(
                         p,
                         files.get((p.fingerprint, p.model)),
                         settings_hash(p),
-                        made_with.get((p.fingerprint, p.model), _settings()),
+                        settings.get((p.fingerprint, p.model), _settings()),
                     )
                     for p in predictions
                 ),
@@ -106,9 +106,9 @@ class History:
             self._database, [(p, settings_hash(p)) for p in predictions]
         )
         new = [p for p, identity in zip(predictions, ids, strict=True) if identity is None]
-        known = [identity for identity in ids if identity is not None]
+        stored = [identity for identity in ids if identity is not None]
         recorded = self.record(models, new) if new else []
-        return report_records.add(self._database, title, str(path), [*known, *recorded])
+        return report_records.add(self._database, title, str(path), [*stored, *recorded])
 
     def measured(self, models: Sequence[Model]) -> list[Measurement]:
         """Return the user's measurements of models' graphs, the oldest first."""
@@ -116,7 +116,7 @@ class History:
         return measurement_records.of_fingerprints(self._database, fingerprints)
 
     def own_signatures(self) -> OwnSignatures:
-        """Return what the user measured on targets, as engines take it."""
+        """Return the user's measurements of targets, as engines take them."""
         return read_own_signatures(self._database)
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ def open_history(path: Path | None = None) -> History:
 
 
 def settings_hash(prediction: Prediction) -> str:
-    """Return the SHA-256 (hex) of what a prediction was made with, besides model and device.
+    """Return the SHA-256 (hex) of a prediction's engine, configuration and signature.
 
     Two predictions of one graph on one device with the same hash were made in the same way.
     """
@@ -167,7 +167,7 @@ def settings_hash(prediction: Prediction) -> str:
 
 
 def _settings(model: Model | None = None) -> PredictionSettings:
-    """Return what a prediction was made with that no field of it tells."""
+    """Return the settings of a prediction that no field of it holds."""
     dimensions = {} if model is None else {d.name: d.value for d in model.dynamic}
     return PredictionSettings({"program": __version__, "dimensions": dimensions})
 

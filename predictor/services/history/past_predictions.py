@@ -44,13 +44,13 @@ KEPT_DELETED_NS = 30 * 24 * 3600 * 10**9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PastContent:
-    """What the store holds of the past, as it was read in one go.
+    """Stored predictions and measurements, read in one go.
 
     Attributes:
         predictions: the newest first, as many as were asked for.
         count: how many the store has.
         measurements: of graphs that have a prediction, the oldest first.
-        pairs: each measurement with the predictions that it tells about.
+        pairs: each measurement with the predictions that it is held against.
     """
 
     predictions: tuple[StoredPrediction, ...] = ()
@@ -66,8 +66,8 @@ class NewTruth:
     Attributes:
         value: digits with a point.
         unit: what they count; a rate is turned into the time of one run over the batch.
-        statistic: what the value is of the runs behind it.
-        note: how it was measured, in the user's words.
+        statistic: of the runs behind the value.
+        note: the user's words on how it was measured.
     """
 
     value: str
@@ -87,15 +87,15 @@ class PastPredictions:
         self._database = database
 
     def read(self, limit: int) -> PastContent:
-        """Return the last ``limit`` predictions and what was measured of their models."""
-        found = records.recent(self._database, limit)
+        """Return the last ``limit`` predictions and all measurements of predicted models."""
+        predictions = records.recent(self._database, limit)
         measured = measurement_records.of_predicted(self._database)
         members = signature_records.members(self._database)
         return PastContent(
-            tuple(found),
+            tuple(predictions),
             records.count(self._database),
             tuple(measured),
-            tuple(pairs(found, measured, members)),
+            tuple(pairs(predictions, measured, members)),
         )
 
     def find(self, prediction: Prediction) -> StoredPrediction | None:
@@ -109,8 +109,8 @@ class PastPredictions:
             InputError: a tag or the note is too long, or there are too many tags.
         """
         checked, note = clean_tags(tags), checked_note(note)
-        with self._database.transaction() as connection:
-            records.mark(connection, prediction_id, checked, note)
+        with self._database.transaction() as db:
+            records.mark(db, prediction_id, checked, note)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete predictions; ``restore`` undoes it."""
@@ -118,8 +118,8 @@ class PastPredictions:
 
     def restore(self, ids: Sequence[str]) -> None:
         """Bring deleted predictions back."""
-        with self._database.transaction() as connection:
-            records.restore(connection, ids)
+        with self._database.transaction() as db:
+            records.restore(db, ids)
 
     def purge(self) -> None:
         """Remove for good what was deleted over 30 days ago."""
@@ -128,11 +128,11 @@ class PastPredictions:
     def add_truth(
         self, stored: StoredPrediction, truth: NewTruth, identity: str | None = None
     ) -> str:
-        """Store a latency that was measured of what a prediction is about.
+        """Store a measured latency of a prediction's model on its target.
 
         Args:
             stored: the prediction.
-            truth: what was typed.
+            truth: as typed.
             identity: id of the new measurement; None makes one.
 
         Returns:
@@ -143,8 +143,8 @@ class PastPredictions:
             HostError: the store cannot be written.
         """
         measurement = _measurement(stored, truth, identity or uuid.uuid4().hex)
-        with self._database.transaction() as connection:
-            measurement_records.insert(connection, measurement, prediction_id=stored.id)
+        with self._database.transaction() as db:
+            measurement_records.insert(db, measurement, prediction_id=stored.id)
         return measurement.id
 
     def withdraw_truth(self, measurement_id: str) -> None:
@@ -153,24 +153,24 @@ class PastPredictions:
         Raises:
             InputError: a signature uses it.
         """
-        with self._database.transaction() as connection:
-            measurement_records.withdraw(connection, measurement_id)
+        with self._database.transaction() as db:
+            measurement_records.withdraw(db, measurement_id)
 
     def reinstate_truth(self, measurement_id: str) -> None:
         """Bring a withdrawn latency back."""
-        with self._database.transaction() as connection:
-            measurement_records.reinstate(connection, measurement_id)
+        with self._database.transaction() as db:
+            measurement_records.reinstate(db, measurement_id)
 
     def graphs(self, fingerprints: Iterable[str]) -> dict[str, OperatorGraph]:
         """Return the operator graphs of models by fingerprint; one that is damaged is left out."""
-        found = {}
+        graphs = {}
         for fingerprint in dict.fromkeys(fingerprints):
             data = model_records.graph_of(self._database, fingerprint)
             try:
-                found[fingerprint] = OperatorGraph.from_bytes(data)
+                graphs[fingerprint] = OperatorGraph.from_bytes(data)
             except (ValueError, KeyError, TypeError):
                 continue
-        return found
+        return graphs
 
 
 def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:

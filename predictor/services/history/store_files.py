@@ -1,4 +1,4 @@
-"""The store as a file: what it holds, whether it is sound, backups and putting one back."""
+"""The store as a file: contents, soundness, backups and putting one back."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def store_info(path: Path | None = None) -> dict[str, object]:
 
 
 def store_problems(path: Path | None = None) -> list[str]:
-    """Return what is wrong with a store, one sentence each; nothing when it is sound.
+    """Return the defects of a store, one sentence each; none when it is sound.
 
     Raises:
         InputError: the file is not a store, or a newer program's.
@@ -133,16 +133,16 @@ def _check_target(target: Path, store: Path, *, replacing: bool) -> None:
 
 
 def _accept_copy(store: Path, copy: Path) -> None:
-    found = _problems_of_copy(copy)
-    if found:
+    defects = _defects_of_copy(copy)
+    if defects:
         raise HostError(
             str(store),
-            f"the store is damaged ({found[0]})",
+            f"the store is damaged ({defects[0]})",
             "see `ctm store check`; nothing was copied",
         )
 
 
-def _problems_of_copy(copy: Path) -> list[str]:
+def _defects_of_copy(copy: Path) -> list[str]:
     # Graphs are left alone: those of another version of the program can be made again.
     with closing(open_read_only(copy)) as database:
         return maintenance.problems(database)
@@ -171,9 +171,9 @@ def _stage(source: Path, staged: Path) -> None:
     with explained(source):
         write_copy(source, staged)
     with _blaming(source):
-        found = _problems_of_copy(staged)
-        if found:
-            raise InputError(str(source), f"it is damaged ({found[0]})", "")
+        defects = _defects_of_copy(staged)
+        if defects:
+            raise InputError(str(source), f"it is damaged ({defects[0]})", "")
 
 
 @contextmanager

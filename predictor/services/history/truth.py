@@ -1,4 +1,4 @@
-"""Predicted against measured: which prediction a measured latency tells about, and how well it did.
+"""Predicted against measured: the pairs of both, and the errors of engines by target.
 
 A measurement is held against one prediction of each engine and basis for the same graph on the
 same target: the one that it was recorded for, else the last one made before it, else the first
@@ -49,14 +49,14 @@ class Pair:
 
     @property
     def predicted_ms(self) -> float:
-        """What was said."""
-        said = self.predicted.prediction.latency_ms
-        assert said is not None  # noqa: S101 - pairs are made of predictions with a number
-        return said
+        """Predicted latency in ms."""
+        latency_ms = self.predicted.prediction.latency_ms
+        assert latency_ms is not None  # noqa: S101 - pairs are made of predictions with a number
+        return latency_ms
 
     @property
     def measured_ms(self) -> float:
-        """What was measured."""
+        """Measured latency in ms."""
         return self.measured.measurement.value_ms
 
     @property
@@ -94,20 +94,20 @@ class Surprise:
 
 @dataclass(frozen=True, slots=True)
 class TargetErrors:
-    """How well one engine did on one target, its predictions of one basis.
+    """Errors of one engine on one target, in its predictions of one basis.
 
     Attributes:
         device_id: id of the device.
         configuration: runtime, precision and threads; batch 0, as each graph has its own.
         engine: name and version.
         basis: of the predictions.
-        count: measurements that it is held against.
+        count: of measurements.
         median_error: median of the errors' sizes, 0.1 is 10 %.
         bias: median of the errors, over 0 where predictions are too slow.
         with_interval: how many of the predictions have an 80 % interval.
         inside80: how many of those measurements lie in it.
         inside95: how many lie in the 95 % interval.
-        surprise: what is wrong with the intervals; None where nothing shows.
+        surprise: the sign that the intervals are too narrow; None where there is none.
     """
 
     device_id: str
@@ -124,7 +124,7 @@ class TargetErrors:
 
 
 def engine_ms(prediction: Prediction) -> float | None:
-    """Return what the engine itself says, where a measured latency stands in its place too."""
+    """Return the engine's own latency in ms, where a measured one stands in its place too."""
     is_measured = prediction.basis is Basis.MEASURED
     return prediction.predicted_ms if is_measured else prediction.latency_ms
 
@@ -144,7 +144,7 @@ def pairs(
     Returns:
         The pairs, in the order of the measurements.
     """
-    known = members or {}
+    of_signatures = members or {}
     by_target: dict[TargetKey, dict[tuple[str, Basis], list[StoredPrediction]]] = {}
     for stored in sorted(predictions, key=lambda p: p.created_ns):
         prediction = stored.prediction
@@ -155,7 +155,7 @@ def pairs(
         Pair(chosen, measured)
         for measured in measurements
         for candidates in by_target.get(target_of(measured.measurement), {}).values()
-        if (chosen := _chosen(candidates, measured, known)) is not None
+        if (chosen := _chosen(candidates, measured, of_signatures)) is not None
     ]
 
 
@@ -166,14 +166,14 @@ def latest_by_target(
     return {target_of(stored.measurement): stored for stored in measurements}
 
 
-def errors_by_target(found: Sequence[Pair]) -> list[TargetErrors]:
+def errors_by_target(measured: Sequence[Pair]) -> list[TargetErrors]:
     """Return the errors of each target, engine and basis, the most measured first.
 
     Args:
-        found: pairs, the oldest measurement first.
+        measured: pairs, the oldest measurement first.
     """
     groups: dict[tuple[str, Configuration, str, Basis], list[Pair]] = {}
-    for pair in found:
+    for pair in measured:
         prediction = pair.predicted.prediction
         c = prediction.configuration
         configuration = Configuration(c.runtime, c.precision, c.threads, 0)
@@ -184,23 +184,23 @@ def errors_by_target(found: Sequence[Pair]) -> list[TargetErrors]:
     return sorted(errors, key=lambda e: -e.count)
 
 
-def surprise(found: Sequence[Pair]) -> Surprise | None:
+def surprise(recent: Sequence[Pair]) -> Surprise | None:
     """Return whether the last measurements leave the 80 % interval more often than by chance.
 
     Intervals that are right are left by each measurement with probability 0.2, so their number
     among n is binomial.
 
     Args:
-        found: pairs of one target, the oldest first; those without an interval do not count.
+        recent: pairs of one target, the oldest first; those without an interval do not count.
     """
-    inside = [pair.inside80 for pair in found if pair.inside80 is not None][-RECENT:]
+    inside = [pair.inside80 for pair in recent if pair.inside80 is not None][-RECENT:]
     outside = inside.count(False)
     probability = binomial_tail(outside, len(inside), _OUTSIDE_80)
     return Surprise(outside, len(inside), probability) if probability <= CHANCE else None
 
 
 def binomial_tail(least: int, count: int, probability: float) -> float:
-    """Return how likely ``least`` or more of ``count`` are, each with ``probability``."""
+    """Return the probability of ``least`` or more of ``count``, each with ``probability``."""
     return math.fsum(
         math.comb(count, k) * probability**k * (1 - probability) ** (count - k)
         for k in range(least, count + 1)
@@ -212,7 +212,7 @@ def _chosen(
     measured: StoredMeasurement,
     members: Mapping[str, Container[str]],
 ) -> StoredPrediction | None:
-    """Return which of one engine's predictions, the oldest first, a measurement tells about."""
+    """Return the one of an engine's predictions that a measurement is held against."""
     identity = measured.measurement.id
     free = [
         stored
@@ -245,7 +245,7 @@ def _errors(
 
 
 def target_of(record: Prediction | Measurement) -> TargetKey:
-    """Return what a latency is of; the graph's shapes hold the batch."""
+    """Return graph and target of a latency; the graph's shapes hold the batch."""
     c = record.configuration
     return record.fingerprint, record.device_id, c.runtime, c.precision, c.threads
 

@@ -1,4 +1,4 @@
-"""What a project and a store say differently, in words, and what may be done about it."""
+"""Conflicts between a project and a store in words, and the choices for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 80
 
 
 class Subject(StrEnum):
-    """What a conflict is about."""
+    """Subject of a conflict."""
 
     DEVICE = "device"
     MEASUREMENT = "measurement"
@@ -30,7 +30,7 @@ class Subject(StrEnum):
 
 
 class Choice(StrEnum):
-    """What to do about one: mine stays, theirs takes its place, or both are there."""
+    """Answer to a conflict: mine stays, theirs takes its place, or both are there."""
 
     KEEP = "keep"
     TAKE = "take"
@@ -39,15 +39,15 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A thing that the store and the project say differently.
+    """A difference between the store and the project.
 
     Attributes:
-        subject: what it is about.
+        subject: kind of the thing.
         id: of the device, record or target.
-        name: what it is, for people.
-        mine: what the store says.
-        theirs: what the project says.
-        choices: what can be done; what is not here makes no sense for it.
+        name: for people.
+        mine: the store's version, in words.
+        theirs: the project's.
+        choices: answers that make sense for it.
     """
 
     subject: Subject
@@ -62,7 +62,7 @@ Chooser = Callable[[Conflict], Choice | None]
 
 
 def always(choice: Choice) -> Chooser:
-    """Return what answers every conflict alike.
+    """Return a chooser that answers every conflict alike.
 
     Where theirs cannot take mine's place it is kept beside it; where both cannot be, mine stays.
     """
@@ -141,7 +141,7 @@ def _conflict(
 
 
 def _facts(device: Device, other: Device) -> str:
-    """Return what one description says that the other does not, metrics by name."""
+    """Return the facts of one description that the other lacks, metrics by name."""
     own, others = device_to_object(device), device_to_object(other)
     words = [
         f"{name} {significant(value, 6)}"

@@ -1,4 +1,4 @@
-"""What of a store goes into a project: all of it, or some predictions and what they rest on."""
+"""The records of a store that go into a project: all, or some predictions and their basis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from predictor.core.records import Configuration, Precision
+from predictor.core.records import Configuration
 from predictor.graph.untrusted import checked_graph
 from predictor.services.devices.user_devices import UserDevices
 from predictor.services.project.records import Project
@@ -19,42 +19,42 @@ from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
 
-_Target = tuple[str, str, Precision, int]
+_Target = tuple[str, Configuration]  # the batch is in each graph's shapes
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written, and how many predictions were left out as their graph cannot be read."""
+    """A written project, and the number of predictions left out as their graph is unreadable."""
 
     project: Project
     left_out: int = 0
 
 
 def collect(database: Database, tags: Collection[str] = ()) -> Exported:
-    """Return what a project of a store holds; see ``Projects.export``."""
-    wanted = {tag.casefold() for tag in tags}
-    asked = [
+    """Return the project of a store; see ``Projects.export``."""
+    chosen = {tag.casefold() for tag in tags}
+    candidates = [
         p
         for p in reversed(prediction_records.recent(database, -1))
-        if not wanted or wanted & {tag.casefold() for tag in p.tags}
+        if not chosen or chosen & {tag.casefold() for tag in p.tags}
     ]
-    graphs = _graphs(database, (p.prediction.fingerprint for p in asked))
-    predictions = tuple(p for p in asked if p.prediction.fingerprint in graphs)
+    graphs = _graphs(database, (p.prediction.fingerprint for p in candidates))
+    predictions = tuple(p for p in candidates if p.prediction.fingerprint in graphs)
     targets = {_target(p.prediction.device_id, p.prediction.configuration) for p in predictions}
-    signatures = _signatures(database, predictions, targets if wanted else None)
-    measurements = _measurements(database, predictions, signatures, everything=not wanted)
+    signatures = _signatures(database, predictions, targets if chosen else None)
+    measurements = _measurements(database, predictions, signatures, everything=not chosen)
     graphs |= _graphs(database, (m.measurement.fingerprint for m in measurements))
     named = {target[0] for target in targets} | {s.signature.device_id for s in signatures}
     devices = UserDevices(database).every()
     return Exported(
         Project(
-            tuple(entry for entry in devices if not wanted or entry.device.id in named),
+            tuple(entry for entry in devices if not chosen or entry.device.id in named),
             graphs,
             measurements,
             signatures,
             predictions,
         ),
-        len(asked) - len(predictions),
+        len(candidates) - len(predictions),
     )
 
 
@@ -68,7 +68,7 @@ def _signatures(
         for stored in signature_records.stored(database)
         if stored.signature.id in used
         or (
-            stored.deleted_ns is None
+            not stored.deleted
             and (
                 targets is None
                 or _target(stored.signature.device_id, stored.signature.configuration) in targets
@@ -87,15 +87,15 @@ def _measurements(
     used = {name for stored in signatures for name in stored.signature.measurement_ids}
     predicted = {p.prediction.fingerprint for p in predictions}
     ids = {p.id for p in predictions}
-    found = {stored.measurement.id: stored for stored in measurement_records.every(database)}
-    with database.reading() as connection:
+    every = {stored.measurement.id: stored for stored in measurement_records.every(database)}
+    with database.reading() as db:
         # A deleted signature may use one that was withdrawn.
-        for name in used - found.keys():
-            if (withdrawn := measurement_records.by_id(connection, name)) is not None:
-                found[name] = withdrawn
+        for name in used - every.keys():
+            if (withdrawn := measurement_records.by_id(db, name)) is not None:
+                every[name] = withdrawn
     return tuple(
         replace(stored, prediction_id=stored.prediction_id if stored.prediction_id in ids else None)
-        for name, stored in found.items()
+        for name, stored in every.items()
         if everything or name in used or stored.measurement.fingerprint in predicted
     )
 
@@ -112,5 +112,4 @@ def _graphs(database: Database, fingerprints: Iterable[str]) -> dict[str, bytes]
 
 
 def _target(device_id: str, configuration: Configuration) -> _Target:
-    c = configuration
-    return device_id, c.runtime, c.precision, c.threads
+    return device_id, replace(configuration, batch=0)

@@ -98,7 +98,7 @@ def read_project(
         token: asks it to stop.
 
     Raises:
-        InputError: in one sentence, what is wrong with the file.
+        InputError: the file is damaged, hostile or of another version.
         CancelledError: it was stopped.
     """
     # A pipe would keep its reader waiting for ever.
@@ -107,13 +107,13 @@ def read_project(
     with _refusing(path), zipfile.ZipFile(path) as archive:
         _check_members(archive, path)
         parts = _read_manifest(archive, path)
-        found: dict[str, Any] = {}
+        records: dict[str, Any] = {}
         for number, part in enumerate(PARTS):
             report(Progress(number, len(PARTS), f"reading {part.name}"))
             with closing(_lines(archive, part, parts[part.name], path)) as lines:
-                found[part.name] = _records(part, lines, path, token)
-    models = found.pop("models")
-    project = Project(graphs=dict(models), **found)
+                records[part.name] = _records(part, lines, path, token)
+    models = records.pop("models")
+    project = Project(graphs=dict(models), **records)
     if len(project.graphs) < len(models):
         raise InputError(str(path), "it has a model twice", _AGAIN)
     check_references(project, str(path))
@@ -152,7 +152,7 @@ def _member(part: Part) -> str:
 
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """Say in one sentence what a broken archive is."""
+    """Turn the errors of a broken archive into one sentence."""
     try:
         yield
     except _BROKEN as error:
@@ -226,11 +226,11 @@ def _bounded(stream: IO[bytes], path: Path, part: Part) -> Iterator[bytes]:
 def _records(
     part: Part, lines: Iterator[bytes], path: Path, token: CancelToken | None
 ) -> tuple[Any, ...]:
-    found = []
+    records = []
     for number, line in enumerate(lines, start=1):
         if token is not None:
             token.check()
         subject = f"{path}, {_member(part)} line {number}"
         content = parse_object(line, subject, _WHAT, MAX_LINE_BYTES)
-        found.append(part.record(content, Place(subject)))
-    return tuple(found)
+        records.append(part.record(content, Place(subject)))
+    return tuple(records)

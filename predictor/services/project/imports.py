@@ -48,7 +48,7 @@ _Record = TypeVar("_Record", StoredMeasurement, StoredSignature, StoredPredictio
 
 @dataclass(slots=True)
 class Counts:
-    """How many records of one kind are new, the same here, back again, or in conflict."""
+    """Numbers of records of one kind that are new, the same here, back again, or in conflict."""
 
     new: int = 0
     same: int = 0
@@ -85,7 +85,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an import does.
+    """The plan of an import.
 
     Attributes:
         counts: by kind of record.
@@ -103,7 +103,7 @@ class Plan:
 def plan(
     database: Database, project: Project, catalogue: Catalogue, choose: Chooser | None = None
 ) -> Plan:
-    """Return what importing a project would do; the store is as it was.
+    """Return the plan of importing a project; the store is as it was.
 
     Args:
         database: the store.
@@ -131,7 +131,7 @@ class _Planner:
         self._signatures = {s.signature.id: s for s in signature_records.stored(database)}
 
     def plan(self) -> Plan:
-        """Return what is to be done."""
+        """Return the plan."""
         self._plan_devices()
         self._plan_models()
         for measured in self._project.measurements:
@@ -177,7 +177,7 @@ class _Planner:
         """
         mine = find(identity)
         if mine is None or _comparable(mine) == _comparable(theirs):
-            self._count(kind, known=mine is not None)
+            self._count(kind, same=mine is not None)
         elif self._ask(conflict(mine, theirs), kind) is Choice.KEEP:
             return None
         else:
@@ -194,12 +194,12 @@ class _Planner:
             own = mine[identity].device if identity in mine else shipped
             twin = _twin(theirs, mine)
             if own is not None and device_to_object(own) == device_to_object(theirs.device):
-                self._count("devices", known=True)
+                self._count("devices", same=True)
             elif own is not None and twin is not None:
-                self._count("devices", known=True)
+                self._count("devices", same=True)
                 self._device_ids[identity] = twin
             elif own is None:
-                self._count("devices", known=False)
+                self._count("devices", same=False)
                 self._changes.devices.append(theirs)
             else:
                 self._settle_device(own, theirs, taken, shipped=identity not in mine)
@@ -221,9 +221,9 @@ class _Planner:
 
     def _plan_models(self) -> None:
         for fingerprint, graph in self._project.graphs.items():
-            known = bool(model_records.graph_of(self._database, fingerprint))
-            self._count("models", known=known)
-            if not known:
+            stored = bool(model_records.graph_of(self._database, fingerprint))
+            self._count("models", same=stored)
+            if not stored:
                 self._changes.graphs[fingerprint] = graph
 
     def _plan_measurement(self, stored: StoredMeasurement) -> None:
@@ -306,8 +306,8 @@ class _Planner:
         if mine is None or self._ask(conflicts.of_active(mine, stored)) is Choice.TAKE:
             self._changes.active.append(identity)
 
-    def _count(self, kind: str, *, known: bool) -> None:
-        if known:
+    def _count(self, kind: str, *, same: bool) -> None:
+        if same:
             self._counts[kind].same += 1
         else:
             self._counts[kind].new += 1
@@ -331,7 +331,7 @@ def _active_target(stored: StoredSignature) -> tuple[str, Configuration] | None:
 
 
 def _comparable(record: StoredMeasurement | StoredSignature | StoredPrediction) -> object:
-    """Return what makes two records of one id the same: not what a store adds to them."""
+    """Return the parts that are equal in two records of one id that are the same."""
     match record:
         case StoredMeasurement():
             return record.measurement, record.created_ns
@@ -347,13 +347,13 @@ def _twin(theirs: DeviceFile, mine: Mapping[str, DeviceFile]) -> str | None:
     def facts(device: Device) -> dict[str, object]:
         return {**device_to_object(device), "id": "", "name": ""}
 
-    wanted = facts(theirs.device)
+    description = facts(theirs.device)
     stem = theirs.device.name[:100]
     return next(
         (
             identity
             for identity, entry in mine.items()
-            if entry.device.name.startswith(stem) and facts(entry.device) == wanted
+            if entry.device.name.startswith(stem) and facts(entry.device) == description
         ),
         None,
     )

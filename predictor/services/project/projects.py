@@ -51,7 +51,7 @@ class Projects:
             token: asks it to stop.
 
         Returns:
-            What was written.
+            The project that was written.
 
         Raises:
             InputError: nothing is to be written, or the file is there.
@@ -66,15 +66,15 @@ class Projects:
         exported = collect(self._database, tags)
         project = exported.project
         if not (project.predictions or project.signatures or project.devices):
-            what = f"no prediction has the tag {', '.join(tags)}" if tags else "the store is empty"
+            cause = f"no prediction has the tag {', '.join(tags)}" if tags else "the store is empty"
             raise InputError(
-                subject, f"there is nothing to write ({what})", "choose something else"
+                subject, f"there is nothing to write ({cause})", "choose something else"
             )
         write_project(project, path, report, token)
         return exported
 
     def plan(self, project: Project, catalogue: Catalogue, choose: Chooser | None = None) -> Plan:
-        """Return what importing a project would do; the store is as it was.
+        """Return the plan of importing a project; the store is as it was.
 
         Args:
             project: as read, its references checked.

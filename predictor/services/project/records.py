@@ -54,7 +54,7 @@ _INTERVALS = (("low80_ms", "high80_ms"), ("low95_ms", "high95_ms"))
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What one store gives another.
+    """Records that one store gives another.
 
     Attributes:
         devices: the user's own that the records are about.
@@ -104,18 +104,18 @@ def check_references(project: Project, subject: str) -> None:
     _check_active(project, place)
 
 
-def _distinct(ids: list[str], what: str, place: Place) -> set[str]:
-    known: set[str] = set()
+def _distinct(ids: list[str], kind: str, place: Place) -> set[str]:
+    seen: set[str] = set()
     for identity in ids:
-        if identity in known:
-            raise place.wrong(f"has the {what} {identity} twice", _AGAIN)
-        known.add(identity)
-    return known
+        if identity in seen:
+            raise place.wrong(f"has the {kind} {identity} twice", _AGAIN)
+        seen.add(identity)
+    return seen
 
 
-def _require(identity: str, known: Container[str], what: str, place: Place) -> None:
-    if identity not in known:
-        raise place.wrong(f"refers to the {what} {identity}, which is not in it", _AGAIN)
+def _require(identity: str, ids: Container[str], kind: str, place: Place) -> None:
+    if identity not in ids:
+        raise place.wrong(f"refers to the {kind} {identity}, which is not in it", _AGAIN)
 
 
 def _check_active(project: Project, place: Place) -> None:
@@ -240,14 +240,14 @@ def _measurement(content: Mapping[str, object], place: Place) -> StoredMeasureme
 
 def _signature(content: Mapping[str, object], place: Place) -> StoredSignature:
     values = _values(fields.STORED_SIGNATURE, content, place)
-    signature, known = Signature(**values["signature"]), values[""]
+    signature, stored = Signature(**values["signature"]), values[""]
     if not signature.measurement_ids:
         raise place.at("measurements").wrong("is empty", _AGAIN)
-    if known["deleted"] and signature.active:
+    if stored["deleted"] and signature.active:
         raise place.at("active").wrong("is true for a deleted signature", _AGAIN)
-    created_ns = known["created_ns"]
-    deleted_ns = created_ns if known["deleted"] else None
-    return StoredSignature(signature, created_ns, known["facts"], None, deleted_ns)
+    created_ns = stored["created_ns"]
+    deleted_ns = created_ns if stored["deleted"] else None
+    return StoredSignature(signature, created_ns, stored["facts"], None, deleted_ns)
 
 
 def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction:
