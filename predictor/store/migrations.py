@@ -2,8 +2,7 @@
 
 Each step runs through sqlite-utils' migrations, which record its name in the same transaction.
 That library runs what is pending and ignores names that it does not know, so the check for a
-store of a newer program is ours (:func:`unknown_names`). It takes 0.1 s to import, so it is
-imported where something is pending and not otherwise.
+store of a newer program is ours (:func:`unknown_names`).
 """
 
 from __future__ import annotations
@@ -328,7 +327,7 @@ def pending_names(applied: Sequence[str]) -> list[str]:
 
 def apply_pending(connection: sqlite3.Connection) -> None:
     """Run the pending steps inside the transaction that the caller has open."""
-    from sqlite_utils import Database, Migrations  # noqa: PLC0415 - see the module's docstring
+    from sqlite_utils import Database, Migrations  # noqa: PLC0415 - see Database.tables
 
     steps = Migrations(_SET)
     for migration in MIGRATIONS:

@@ -19,7 +19,7 @@ from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.history.changes import predict_again
 from predictor.services.prediction.predict import explain, predict
-from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
+from predictor.services.signatures.adaptation import adaptation_of
 from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
 from predictor.services.signatures.own import (
     LEAST_NOISE,
@@ -115,7 +115,7 @@ def test_a_signature_whose_operators_were_timed_corrects_each_kind_of_operator_a
     ids = tuple(m.id for m in found)
     signature_records.add(database, Signature(SIGNATURE, BOARD.id, CONFIGURATION, ids, active=True))
 
-    (stored,) = map(StoredSignature.of, signature_records.stored(database))
+    (stored,) = signature_records.stored(database)
     known = read_own_signatures(database).of([TARGET])
     asked = MODELS[len(PROBES) :]
     predictions = predict(asked, [TARGET], signatures=known)
