@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ctm_gui.presenters.shelf import ModelEntry
+from predictor.core.documents import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,9 @@ class SessionModel:
 
 def remembered_models(entries: Iterable[ModelEntry]) -> list[str]:
     """Return one line of JSON a model, as the settings keep it."""
-    return [json.dumps({"path": entry.path, "bindings": entry.bindings}) for entry in entries]
+    return [
+        Document({"path": entry.path, "bindings": entry.bindings}).to_json() for entry in entries
+    ]
 
 
 def read_models(lines: Sequence[str]) -> list[SessionModel]:
@@ -34,12 +36,8 @@ def read_models(lines: Sequence[str]) -> list[SessionModel]:
 
 
 def _read(line: str) -> SessionModel | None:
-    try:
-        known = json.loads(line)
-    except ValueError:
-        return None
-    path = known.get("path") if isinstance(known, dict) else None
-    bindings = known.get("bindings") if isinstance(known, dict) else None
+    content = Document(text=line).content
+    path, bindings = content.get("path"), content.get("bindings")
     if not (isinstance(path, str) and path and isinstance(bindings, dict)):
         return None
     good = {name: value for name, value in bindings.items() if type(value) is int and value > 0}

@@ -13,6 +13,7 @@ import sys
 from functools import partial
 from typing import Any
 
+from predictor.core.documents import Document
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.report import Report
@@ -24,7 +25,7 @@ def main() -> int:
     # Set before Qt is loaded; the user's own choice of a platform is for windows.
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     for line in sys.stdin:
-        request = json.loads(line)
+        request = Document.from_json(line).content
         try:
             pdf = _pdf(report_of(request["report"]), request["page"], request["id"])
         except CtmError as error:
