@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, everywhere, json_option
-from predictor.cli.tables import render_table
+from predictor.cli.tables import configuration_text, render_table
 from predictor.core.errors import CtmError
 from predictor.core.metrics import METRICS
-from predictor.core.records import Configuration, Device
+from predictor.core.records import Device
 from predictor.core.text import printable
-from predictor.core.units import significant
+from predictor.core.wording import number
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.this_machine import measure_this_machine
 from predictor.services.devices.user_devices import user_devices_of
@@ -23,12 +24,9 @@ from predictor.services.models.inspection import (
     device_summary,
 )
 from predictor.services.prediction.engines import ships_signature
-from predictor.services.signatures.own import (
-    NOTHING_MEASURED,
-    OwnSignatures,
-    stored_signatures,
-)
+from predictor.services.signatures.own import NOTHING_MEASURED, stored_signatures
 
+_T = TypeVar("_T")
 _LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
 
@@ -57,14 +55,14 @@ def add_devices(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:
-    devices = load_catalogue().with_devices(_own_devices(options, console)).devices
+    own_devices = _own("devices", user_devices_of(options.store), console) or ()
+    devices = load_catalogue().with_devices(own_devices).devices
     if options.json:
-        known = _own_signatures(options, console)
+        measured = _own("signatures", partial(stored_signatures, options.store), console)
+        own = measured or NOTHING_MEASURED
         entries = [
-            device_summary(
-                device, has_signature=known.has_device(device.id) or ships_signature(device)
-            )
-            for device in devices
+            device_summary(d, has_signature=own.has_device(d.id) or ships_signature(d))
+            for d in devices
         ]
         console.document({"devices": entries})
     else:
@@ -72,22 +70,13 @@ def _list(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _own_devices(options: argparse.Namespace, console: Console) -> Sequence[Device]:
-    """Return the user's devices; a store that cannot be read is told and costs only those."""
+def _own(kind: str, read: Callable[[], _T], console: Console) -> _T | None:
+    """Return what is the user's own; a store that cannot be read costs only that."""
     try:
-        return user_devices_of(options.store)()
+        return read()
     except CtmError as error:
-        console.note(f"Your own devices are left out: {error}")
-        return ()
-
-
-def _own_signatures(options: argparse.Namespace, console: Console) -> OwnSignatures:
-    """Return what the user measured; a store that cannot be read is told and costs only that."""
-    try:
-        return stored_signatures(Path(options.store) if options.store else None)
-    except CtmError as error:
-        console.note(f"Your own signatures are left out: {error}")
-        return NOTHING_MEASURED
+        console.note(f"Your own {kind} are left out: {error}")
+        return None
 
 
 def _show(options: argparse.Namespace, console: Console) -> int:
@@ -136,7 +125,7 @@ def _catalogue_table(devices: tuple[Device, ...]) -> str:
             printable(device.name),
             printable(device.vendor),
             device.family.value,
-            *(_value(device.metric(name)) for name in _LISTED_METRICS),
+            *(number(device.metric(name), 6) for name in _LISTED_METRICS),
         ]
         for device in devices
     ]
@@ -144,34 +133,23 @@ def _catalogue_table(devices: tuple[Device, ...]) -> str:
 
 
 def _sheet(device: Device) -> str:
-    """Write what is known of a device, each metric with its source."""
+    """Return the facts of a device, and its metrics each with its source."""
     facts = [
         ("Name", printable(device.name)),
         ("Id", device.id),
         ("Vendor", printable(device.vendor)),
         ("Family", device.family.value),
         ("System", printable(device.system)),
-        ("Runs", ", ".join(_configuration_text(c) for c in device.configurations)),
+        ("Runs", ", ".join(configuration_text(c) for c in device.configurations)),
         ("Notes", printable(device.notes)),
     ]
     metrics = [
-        (metric.label, _value(value), metric.unit, printable(device.sources.get(metric.name, "")))
-        for metric in METRICS
-        if (value := device.metric(metric.name)) is not None
+        (m.label, number(value, 6), m.unit, printable(device.sources.get(m.name, "")))
+        for m in METRICS
+        if (value := device.metric(m.name)) is not None
     ]
     blocks = [
         render_table(("", ""), [fact for fact in facts if fact[1]]).lstrip("\n"),
         render_table(("Metric", "Value", "Unit", "Source"), metrics, " r"),
     ]
     return "\n\n".join(blocks)
-
-
-def _configuration_text(configuration: Configuration) -> str:
-    words = [configuration.runtime, configuration.precision.value]
-    if configuration.threads:
-        words.append(f"{configuration.threads} threads")
-    return " ".join(words)
-
-
-def _value(value: float | None) -> str:
-    return "—" if value is None else significant(value, 6)

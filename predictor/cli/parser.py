@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 from predictor.core.errors import InputError
@@ -72,7 +73,10 @@ def everywhere() -> Parser:
     """Return the options that stand before or after the command's name."""
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument(
-        "--store", metavar="PATH", help="file of the local store (default: CTM_STORE, else yours)"
+        "--store",
+        type=_path,
+        metavar="PATH",
+        help="file of the local store (default: CTM_STORE, else yours)",
     )
     shared.add_argument("--quiet", action="store_true", help="errors only on stderr")
     return shared
@@ -135,6 +139,11 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"
     )
+
+
+def _path(text: str) -> Path | None:
+    """Return a path, None for an empty text: a script's variable that is not set."""
+    return Path(text) if text else None
 
 
 def positive_int(text: str) -> int:

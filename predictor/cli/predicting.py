@@ -20,6 +20,7 @@ from predictor.services.prediction.comparison import default_devices
 from predictor.services.prediction.predict import KnownTargets, resolve_targets
 
 _T = TypeVar("_T")
+BUDGET_MISSED = 1  # exit code
 _MANY = 8  # from so many models on, the progress of reading is shown
 
 
@@ -73,6 +74,15 @@ def models_as_read(
     tell(Progress(len(readings), max(len(readings), 1), "models read"))
 
 
+def budget_error(prediction: Prediction) -> InputError:
+    """Return the error of a budget without any number to hold against it, which must not pass."""
+    return InputError(
+        "--budget-ms",
+        f"no target has a number to hold against it ({prediction.problem})",
+        "choose another device or configuration",
+    )
+
+
 class PredictionStore:
     """The store, opened while the models are read; its failure costs no prediction.
 
@@ -80,11 +90,11 @@ class PredictionStore:
         path: its file; None for the user's own.
     """
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._history: History | None = None
         self._failure: CtmError | None = None
         try:
-            self._history = open_history(Path(path) if path else None)
+            self._history = open_history(path)
         except CtmError as error:
             self._failure = error
 

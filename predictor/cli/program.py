@@ -10,14 +10,8 @@ import traceback
 from predictor import __version__
 from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, add_commands, everywhere
-from predictor.core.errors import CtmError, HostError
+from predictor.core.errors import CancelledError, CtmError, HostError
 from predictor.core.libraries import settle_libraries
-
-EXIT_DONE = 0
-EXIT_BUDGET_MISSED = 1
-EXIT_INPUT = 2
-EXIT_HOST = 3
-EXIT_CANCELLED = 130
 
 # Module and line of the help, in the order of the help.
 _COMMANDS = {
@@ -60,15 +54,15 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         console.error("ctm: cancelled.")
-        return EXIT_CANCELLED
+        return CancelledError.exit_code
     except MemoryError:
         console.error(
             f"ctm: {HostError('this machine', 'its memory is used up', 'close other programs')}"
         )
-        return EXIT_HOST
+        return HostError.exit_code
     except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches a user
         console.error(_defect(error))
-        return EXIT_HOST
+        return HostError.exit_code
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

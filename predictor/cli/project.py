@@ -17,9 +17,9 @@ from predictor.services.project.file import read_project
 from predictor.services.project.imports import Choice, Conflict, Plan, always
 
 
-def export(path: Path | None, options: argparse.Namespace, console: Console) -> int:
-    """Write a project from the store at ``path``."""
-    with open_history(path) as history:
+def export(options: argparse.Namespace, console: Console) -> int:
+    """Write a project from the store."""
+    with open_history(options.store) as history:
         exported = history.projects.export(
             Path(options.file), tags=options.tag, replacing=options.replace
         )
@@ -41,8 +41,8 @@ def export(path: Path | None, options: argparse.Namespace, console: Console) -> 
     return 0
 
 
-def import_project(path: Path | None, options: argparse.Namespace, console: Console) -> int:
-    """Take a project over into the store at ``path``.
+def import_project(options: argparse.Namespace, console: Console) -> int:
+    """Take a project over into the store.
 
     Raises:
         InputError: there are conflicts and no answer to them.
@@ -50,7 +50,7 @@ def import_project(path: Path | None, options: argparse.Namespace, console: Cons
     project = read_project(Path(options.file))
     catalogue = load_catalogue()
     choose = always(Choice(options.conflicts)) if options.conflicts else None
-    with open_history(path) as history:
+    with open_history(options.store) as history:
         plan = history.projects.plan(project, catalogue, choose)
         imported = not options.dry_run and not plan.open
         if imported:

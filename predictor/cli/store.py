@@ -66,12 +66,8 @@ def add_store(parser: Parser) -> None:
     )
 
 
-def _path(options: argparse.Namespace) -> Path | None:
-    return Path(options.store) if options.store else None
-
-
 def _info(options: argparse.Namespace, console: Console) -> int:
-    info = store_info(_path(options))
+    info = store_info(options.store)
     if options.json:
         console.document(info)
         return 0
@@ -85,7 +81,7 @@ def _info(options: argparse.Namespace, console: Console) -> int:
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
-    problems = store_problems(_path(options))
+    problems = store_problems(options.store)
     if options.json:
         console.document({"sound": not problems, "problems": problems})
     elif problems:
@@ -96,7 +92,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
 
 
 def _back_up(options: argparse.Namespace, console: Console) -> int:
-    size_bytes = back_up(Path(options.file), _path(options), replacing=options.replace)
+    size_bytes = back_up(Path(options.file), options.store, replacing=options.replace)
     if options.json:
         console.document({"file": options.file, "size_bytes": size_bytes})
     else:
@@ -105,7 +101,7 @@ def _back_up(options: argparse.Namespace, console: Console) -> int:
 
 
 def _restore(options: argparse.Namespace, console: Console) -> int:
-    restored = restore(Path(options.file), _path(options))
+    restored = restore(Path(options.file), options.store)
     kept = None if restored.kept is None else str(restored.kept)
     if options.json:
         console.document({"store": str(restored.path), "kept": kept})
@@ -119,10 +115,10 @@ def _restore(options: argparse.Namespace, console: Console) -> int:
 def _export(options: argparse.Namespace, console: Console) -> int:
     from predictor.cli.project import export  # noqa: PLC0415  # the other actions need no catalogue
 
-    return export(_path(options), options, console)
+    return export(options, console)
 
 
 def _import(options: argparse.Namespace, console: Console) -> int:
     from predictor.cli.project import import_project  # noqa: PLC0415  # as above
 
-    return import_project(_path(options), options, console)
+    return import_project(options, console)

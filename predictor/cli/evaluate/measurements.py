@@ -15,7 +15,7 @@ from predictor.cli.progress import progress_on
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.text import printable
-from predictor.core.units import significant
+from predictor.core.wording import number
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.measurements.document import document
 from predictor.services.measurements.draws import Plan
@@ -32,7 +32,6 @@ _COLUMNS = {
     "80 % covers": "coverage80_percent",
     "95 % covers": "coverage95_percent",
 }
-_NOTHING = "—"
 
 
 def add_measurements(parser: Parser) -> None:
@@ -137,13 +136,9 @@ def _summary(figures: Mapping[str, Any]) -> str:
             printable(entry["label"]),
             str(entry.get("probes", "")),
             str(entry["rows"]),
-            *(_number(entry[name]) for name in _COLUMNS.values()),
+            *(number(entry[name]) for name in _COLUMNS.values()),
         ]
         for entry in entries
     ]
     headers = ["Target", "Probes", "Rows", *_COLUMNS]
     return render_table(headers, rows, " " + "r" * (len(headers) - 1))
-
-
-def _number(value: float | None) -> str:
-    return _NOTHING if value is None else significant(value)

@@ -12,7 +12,13 @@ from predictor.cli.console import Console
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.predict.document import prediction_document
 from predictor.cli.predict.text import fastest_text, model_text
-from predictor.cli.predicting import PredictionStore, choose_targets, models_as_read
+from predictor.cli.predicting import (
+    BUDGET_MISSED,
+    PredictionStore,
+    budget_error,
+    choose_targets,
+    models_as_read,
+)
 from predictor.core.errors import InputError
 from predictor.core.records import Prediction, Target
 from predictor.core.text import printable
@@ -24,7 +30,6 @@ from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import KnownTargets, explain, predict
 from predictor.services.report.request import labelled
 
-_BUDGET_MISSED = 1
 _MEASURE_THIS = (
     "What this machine's system does not tell can be measured: run `ctm devices detect --measure "
     "--json > this.json`, then give --device this.json."
@@ -121,9 +126,5 @@ def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> 
         return 0
     latencies = [p.latency_ms for p in predictions if p.latency_ms is not None]
     if not latencies:
-        raise InputError(
-            "--budget-ms",
-            f"no target has a number to hold against it ({predictions[0].problem})",
-            "choose another device or configuration",
-        )
-    return _BUDGET_MISSED if max(latencies) > budget_ms else 0
+        raise budget_error(predictions[0])
+    return BUDGET_MISSED if max(latencies) > budget_ms else 0

@@ -77,9 +77,8 @@ def _take_over(options: argparse.Namespace, console: Console) -> int:
     configuration = Configuration(
         options.runtime, Precision(options.precision), options.threads, options.batch
     )
-    store = Path(options.store) if options.store else None
     names = unique(options.name, "--name")
-    taken = take_over(file, device.id, configuration, _read(options.model), names, store)
+    taken = take_over(file, device.id, configuration, _read(options.model), names, options.store)
     for note in taken.notes:
         console.note(printable(note))
     if options.json:

@@ -96,7 +96,7 @@ def _runner(options: argparse.Namespace, console: Console) -> ProbeRunner:
         return LocalRunner()
     return board_runner(
         options.ssh,
-        Path(options.store) if options.store else None,
+        options.store,
         [Path(key) for key in options.ssh_key],
         lambda key: key.fingerprint == options.host_key,
         lambda progress: console.note(progress.message),

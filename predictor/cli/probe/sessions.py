@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from predictor.cli.console import Console
@@ -34,7 +33,7 @@ def with_store(
     """Return an action of ``ctm probe`` as a command that opens the store for it."""
 
     def run(options: argparse.Namespace, console: Console) -> int:
-        with open_probing(Path(options.store) if options.store else None) as probing:
+        with open_probing(options.store) as probing:
             return action(options, console, probing)
 
     return run

@@ -106,7 +106,7 @@ def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
         return tuple(device_records.every(database))
 
 
-def user_devices_of(path: str | None) -> Callable[[], Sequence[Device]]:
+def user_devices_of(path: str | Path | None) -> Callable[[], Sequence[Device]]:
     """Return what reads the user's devices once they are asked for; see ``stored_devices``."""
     return lambda: stored_devices(Path(path) if path else None)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from predictor.cli.program import parse
@@ -69,7 +71,7 @@ def test_predict_takes_every_option_of_the_contract() -> None:
 def test_store_and_quiet_stand_anywhere(line: str) -> None:
     options = parse(line.split())
 
-    assert options.store == "S"
+    assert options.store == Path("S")
     assert options.quiet
 
 
