@@ -45,10 +45,8 @@ class Parser(argparse.ArgumentParser):
         raise InputError(self.prog, message, f"see {self.prog} --help")
 
 
-def add_commands(
-    parser: Parser, dest: str, commands: Mapping[str, tuple[str, str]], *, required: bool = True
-) -> None:
-    """Add commands whose modules are imported only when the command line names them.
+def add_commands(parser: Parser, dest: str, commands: Mapping[str, tuple[str, str]]) -> None:
+    """Add commands, of which one must be named; only the module of that one is imported.
 
     The module of a command has a function ``add_NAME`` that adds the options of this command to
     its parser and sets ``run``, called with the options and the console, for the exit code.
@@ -57,9 +55,8 @@ def add_commands(
         parser: of the program, or of the command that they belong to.
         dest: attribute of the options that gets the name of the chosen command.
         commands: module under ``predictor.cli`` and line of the help, by name of the command.
-        required: whether the command line must name one.
     """
-    chosen = parser.add_subparsers(dest=dest, required=required, metavar=dest.upper())
+    chosen = parser.add_subparsers(dest=dest, required=True, metavar=dest.upper())
     for name, (module, text) in commands.items():
         command = chosen.add_parser(name, parents=[everywhere()], help=text)
         command.complete = partial(_add_options, module, name)

@@ -63,15 +63,15 @@ def models_as_read(
         console: where the progress of many readings is shown.
         failed: gets the error of each model that could not be read.
     """
-    tell = progress_on(console) if len(readings) >= _MANY else no_progress
+    progress = progress_on(console) if len(readings) >= _MANY else no_progress
     for place, reading in enumerate(readings):
-        tell(Progress(place, len(readings), "models read"))
+        progress(Progress(place, len(readings), "models read"))
         try:
             yield reading.result()
         except InputError as error:
             console.error(f"ctm: {error}")
             failed.append(error)
-    tell(Progress(len(readings), max(len(readings), 1), "models read"))
+    progress(Progress(len(readings), max(len(readings), 1), "models read"))
 
 
 def budget_error(prediction: Prediction) -> InputError:

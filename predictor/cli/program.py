@@ -83,7 +83,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _defect(error: Exception) -> str:
-    """Say that we are at fault, with the traceback for those who asked for it."""
+    """Return the message of an error of ours: its traceback for those who asked for it."""
     if os.environ.get("CTM_DEBUG") == "1":
         return "".join(traceback.format_exception(error))
     return (

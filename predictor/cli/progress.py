@@ -18,12 +18,12 @@ def progress_on(console: Console) -> ProgressCallback:
 
     The line that changes goes when everything is done.
     """
-    told = -1
+    shown = -1  # the tenth that was last written
     rewritable = sys.stderr.isatty() and not console.quiet
     start_s = time.monotonic()
 
     def tell(progress: Progress) -> None:
-        nonlocal told, start_s
+        nonlocal shown, start_s
         if not progress.done:
             start_s = time.monotonic()
         left = _time_left(progress, time.monotonic() - start_s)
@@ -32,15 +32,15 @@ def progress_on(console: Console) -> ProgressCallback:
             line = text if progress.done < progress.total else ""
             sys.stderr.write(f"\r{line:{_LINE}}\r")
             sys.stderr.flush()
-        elif (step := progress.done * _STEPS // progress.total) != told:
-            told = step
+        elif (step := progress.done * _STEPS // progress.total) != shown:
+            shown = step
             console.note(text)
 
     return tell
 
 
 def _time_left(progress: Progress, elapsed_s: float) -> str:
-    """Say how long the rest will take at the pace so far; nothing in the first second."""
+    """Return the time of the rest at the pace so far, in words; nothing in the first second."""
     if not progress.done or elapsed_s < 1:
         return ""
     rest_s = elapsed_s / progress.done * (progress.total - progress.done)

@@ -61,9 +61,9 @@ def reading_found(
     Yields:
         A future that fails for each of ``named`` with which something is wrong, then one a file.
     """
-    found = find_model_files(named, CancelToken(), any_name=True)
-    with reading(found.paths, options) as models:
-        yield [*map(_failed, found.problems), *models]
+    files = find_model_files(named, CancelToken(), any_name=True)
+    with reading(files.paths, options) as models:
+        yield [*map(_failed, files.problems), *models]
 
 
 def _failed(problem: CtmError) -> Future[Model]:

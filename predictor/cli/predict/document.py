@@ -41,7 +41,7 @@ def prediction_document(
         models: the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
-        known: what was measured on the targets.
+        known: the user's measurements on the targets.
     """
     entries = []
     for index, prediction in enumerate(predictions):

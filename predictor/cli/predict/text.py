@@ -40,7 +40,7 @@ def model_text(
         model: the model.
         targets: the targets.
         predictions: one a target.
-        known: what was measured on the targets.
+        known: the user's measurements on the targets.
     """
     pairs = sorted(zip(targets, predictions, strict=True), key=_by_latency)
     blocks = [describe(model), _comparison(pairs, options.budget_ms)]
@@ -56,7 +56,7 @@ def fastest_text(
     predictions: Sequence[Prediction],
     budget_ms: float | None,
 ) -> str:
-    """Say for each target which model is the fastest that meets the budget.
+    """Return for each target the fastest model that meets the budget, as a table.
 
     Args:
         names: of the models.

@@ -123,7 +123,7 @@ class ProbeProgress:
         self._total += to_come
 
     def take(self, event: SessionEvent) -> None:
-        """Tell what an event means."""
+        """Write the line of an event."""
         if isinstance(event, NetworkDone):
             self._tell(event.name, done_words(event))
         elif isinstance(event, NetworkFailed):

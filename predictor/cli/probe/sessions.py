@@ -55,8 +55,8 @@ def print_session(
 
 def _signature_of(probing: Probing, session: ProbeSession) -> str | None:
     """Return the newest signature that came of a session."""
-    found = [s.signature.id for s in probing.signatures.every() if s.session_id == session.id]
-    return found[-1] if found else None
+    ids = [s.signature.id for s in probing.signatures.every() if s.session_id == session.id]
+    return ids[-1] if ids else None
 
 
 def session_text(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from predictor.cli.console import Console
@@ -111,14 +111,14 @@ def _add_id(parser: Parser) -> None:
 
 
 def _exclude(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.every(), options.id)
+    signature_id = _entry(probing.signatures.every(), options.id).signature.id
     measurement = _named(probing.signatures.measurements(signature_id), options.network)
     made = probing.signatures.exclude(signature_id, measurement.id, options.reason)
     return _print_done(options, console, made, f"takes its place, without {options.network}")
 
 
 def _include(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.every(), options.id)
+    signature_id = _entry(probing.signatures.every(), options.id).signature.id
     measurement = _named(probing.signatures.excluded(signature_id), options.network)
     made = probing.signatures.include(signature_id, measurement.id)
     return _print_done(options, console, made, f"takes its place, with {options.network} again")
@@ -126,7 +126,7 @@ def _include(options: argparse.Namespace, console: Console, probing: Probing) ->
 
 def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> int:
     """Let predictions use FiLM fine-tuned to a signature where that is better, or as is asked."""
-    stored = _only(list(_beginning(probing.signatures.every(), options.id)), options.id)
+    stored = _entry(probing.signatures.every(), options.id)
     signature_id, by = stored.signature.id, options.by
     errors: dict[str, float] = {}
     film = None
@@ -152,19 +152,19 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
 
 
 def _use(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.every(), options.id)
+    signature_id = _entry(probing.signatures.every(), options.id).signature.id
     probing.signatures.activate(signature_id)
     return _print_done(options, console, signature_id, "is in use now")
 
 
 def _delete(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.every(), options.id)
+    signature_id = _entry(probing.signatures.every(), options.id).signature.id
     probing.signatures.delete(signature_id)
     return _print_done(options, console, signature_id, "is deleted; `ctm probe restore` undoes it")
 
 
 def _restore(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _find(probing.signatures.deleted(), options.id)
+    signature_id = _entry(probing.signatures.deleted(), options.id).signature.id
     probing.signatures.restore(signature_id, active=False)
     return _print_done(
         options, console, signature_id, "is back; `ctm probe use` lets predictions use it"
@@ -179,22 +179,24 @@ def _print_done(options: argparse.Namespace, console: Console, signature_id: str
     return 0
 
 
-def _find(signatures: Sequence[StoredSignature], beginning: str) -> str:
-    return _only(list(_beginning(signatures, beginning)), beginning).signature.id
+def _entry(signatures: Sequence[StoredSignature], beginning: str) -> StoredSignature:
+    """Return the signature whose id begins so.
 
-
-def _beginning(signatures: Sequence[StoredSignature], beginning: str) -> Iterator[StoredSignature]:
-    return (stored for stored in signatures if stored.signature.id.startswith(beginning))
-
-
-def _only(found: Sequence[StoredSignature], beginning: str) -> StoredSignature:
-    if len(found) != 1:
+    Raises:
+        InputError: there is none, or several.
+    """
+    entries = _entries(signatures, beginning)
+    if len(entries) != 1:
         raise InputError(
             f"signature {beginning}",
-            f"{len(found)} begin so" if found else "there is none",
+            f"{len(entries)} begin so" if entries else "there is none",
             "run `ctm probe list`",
         )
-    return found[0]
+    return entries[0]
+
+
+def _entries(signatures: Sequence[StoredSignature], beginning: str) -> list[StoredSignature]:
+    return [entry for entry in signatures if entry.signature.id.startswith(beginning)]
 
 
 def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
@@ -206,10 +208,10 @@ def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
 
 def show_signature(options: argparse.Namespace, console: Console, probing: Probing) -> bool:
     """Print the signature of an id; return whether there is one."""
-    found = list(_beginning(probing.signatures.every(), options.id))
-    if not found:
+    signatures = probing.signatures.every()
+    if not _entries(signatures, options.id):
         return False
-    stored = _only(found, options.id)
+    stored = _entry(signatures, options.id)
     measurements = probing.signatures.measurements(stored.signature.id)
     device = _device(options, console, stored)
     fits: Sequence[LeftOut] = ()
@@ -247,7 +249,7 @@ def signature_text(
     fits: Sequence[LeftOut],
     changed: Sequence[BeforeAfter] = (),
 ) -> str:
-    """Return a signature: its machine, its latencies, and what they tell of one another.
+    """Return a signature: its machine, its latencies, and each predicted from the others.
 
     Args:
         stored: the signature.
@@ -255,14 +257,14 @@ def signature_text(
         fits: each predicted from the others.
         changed: models with and without it.
     """
-    known = {fit.measurement_id: fit for fit in fits}
+    fit_of = {fit.measurement_id: fit for fit in fits}
     signature, facts = stored.signature, stored.facts
     rows = [
         (
             printable(_network_name(m)),
             significant(m.value_ms, 4),
             str(len(m.samples_ns)),
-            *_fit_cells(known.get(m.id)),
+            *_fit_cells(fit_of.get(m.id)),
         )
         for m in measurements
     ]
@@ -278,14 +280,14 @@ def signature_text(
     headers = ("Network", "Median ms", "Runs", "From the others ms", "Error", "")
     table = render_table(headers, rows, " rrrr")
     words = errors_in_words(fits)
-    told = ["", words] if words else []
-    told += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
+    notes = ["", words] if words else []
+    notes += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
     if outdated := outdated_film_words(stored):
-        told += [f"FiLM: {outdated}"]
-    told += [f"Left out: {printable(text)}" for text in facts.excluded_words()]
-    told += [f"Taken in again: {printable(text)}" for text in facts.included_again_words()]
+        notes += [f"FiLM: {outdated}"]
+    notes += [f"Left out: {printable(text)}" for text in facts.excluded_words()]
+    notes += [f"Taken in again: {printable(text)}" for text in facts.included_again_words()]
     models = ["", _changed_table(changed)] if changed else []
-    return "\n".join([head, *([machine] if machine else []), "", table, *told, *models])
+    return "\n".join([head, *([machine] if machine else []), "", table, *notes, *models])
 
 
 def _network_name(measurement: Measurement) -> str:
@@ -321,7 +323,7 @@ def _interval_cells(prediction: Prediction) -> tuple[str, str]:
 
 
 def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) -> str:
-    """Say how predictions are adapted to a signature now.
+    """Return how predictions are adapted to a signature now, in words.
 
     Args:
         signature_id: of the signature that says so.
@@ -329,11 +331,11 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
         errors: median error of each way where both were tried.
     """
     ways = {"posterior": "without fine-tuning", "film": "with FiLM fine-tuned"}
-    told = [
+    lines = [
         f"Each network predicted from the others, median error: {percent(error)} {ways[way]}."
         for way, error in errors.items()
     ]
-    return "\n".join([*told, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])
+    return "\n".join([*lines, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])
 
 
 def signature_document(
@@ -347,7 +349,7 @@ def signature_document(
     ``left_out_ms`` is what the others tell of a network, null where they tell nothing; ``models``
     are predictions without the signature and with it.
     """
-    known = {fit.measurement_id: fit for fit in fits}
+    fit_of = {fit.measurement_id: fit for fit in fits}
     return {
         "schema": "ctm-signature/1",
         **signature_summary(stored),
@@ -357,7 +359,7 @@ def signature_document(
             {
                 "fingerprint": measurement.fingerprint,
                 **measured_numbers(measurement),
-                "left_out_ms": fit.predicted_ms if (fit := known.get(measurement.id)) else None,
+                "left_out_ms": fit.predicted_ms if (fit := fit_of.get(measurement.id)) else None,
                 "disagrees": fit.disagrees if fit else None,
             }
             for measurement in measurements

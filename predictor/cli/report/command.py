@@ -110,9 +110,13 @@ def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Aske
     )
 
 
-def _write(options: argparse.Namespace, request: ReportRequest, tell: ProgressCallback) -> Report:
+def _write(
+    options: argparse.Namespace, request: ReportRequest, progress: ProgressCallback
+) -> Report:
     sections = [SectionId(name) for name in options.sections]
-    report = build_report(request, sections, report=tell)
-    save_report(report, Path(options.output), partial(report_pdf, page=options.page, progress=tell))
-    tell(Progress(1, 1, ""))
+    report = build_report(request, sections, report=progress)
+    save_report(
+        report, Path(options.output), partial(report_pdf, page=options.page, progress=progress)
+    )
+    progress(Progress(1, 1, ""))
     return report
