@@ -15,7 +15,8 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.views.metric_field import note_label, show_note
 from ctm_gui.views.what_if_bar import PRECISION_NAMES
-from predictor.core.records import RUNTIMES, Configuration, Precision
+from predictor.core.records import Configuration, Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.wording import configuration_text
 
 _MAX_THREADS = 1024

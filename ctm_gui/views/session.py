@@ -12,7 +12,8 @@ from ctm_gui.presenters.session_models import read_models, remembered_models
 from ctm_gui.presenters.shelf import ModelShelf
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.settings import Setting, Settings
-from predictor.core.records import RUNTIMES, Configuration, Precision
+from predictor.core.records import Configuration, Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.units import LatencyUnit
 
 FIRST_SIZE = (1280, 800)

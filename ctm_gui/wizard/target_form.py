@@ -20,11 +20,11 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing.choice import Source, TargetChoice, Way
-from predictor.core.records import RUNTIMES, Configuration, Device, Precision
+from predictor.core.records import Configuration, Device, Precision
+from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.core.wording import shown
 
 _DETECTED = "This machine, as detected"
-_MEASURED_RUNTIME = "onnxruntime"
 _MOST_THREADS = 1024
 _TYPED_LINES = 5
 _NAME_LETTERS = 60
@@ -127,7 +127,7 @@ class TargetForm(QWidget):
         self._entries: Sequence[DeviceEntry] = ()
         self.source_box = _combo("What is imported", list(_SOURCES.values()))
         self.device_box = DeviceBox()
-        self.runtime_box = _combo("Runtime", [_MEASURED_RUNTIME])
+        self.runtime_box = _combo("Runtime", [MEASURED])
         self.precision_box = _combo("Precision", [Precision.FP32.value])
         self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=1)
         self.threads_box.setAccessibleName("Threads")
@@ -229,8 +229,8 @@ class TargetForm(QWidget):
 
     def _offer(self, importing: bool) -> None:
         """Offer what can be measured, or what may have been measured elsewhere."""
-        runtimes = ["unknown", *(r for r in RUNTIMES if r != "unknown")]
-        _refill(self.runtime_box, runtimes if importing else [_MEASURED_RUNTIME])
+        runtimes = [UNKNOWN, *(name for name in RUNTIMES if name != UNKNOWN)]
+        _refill(self.runtime_box, runtimes if importing else [MEASURED])
         precisions = [p.value for p in Precision] if importing else [Precision.FP32.value]
         _refill(self.precision_box, precisions)
         self.threads_box.setSpecialValueText("as the file says" if importing else "all cores")

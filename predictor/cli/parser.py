@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from predictor.core.errors import InputError
-from predictor.core.records import RUNTIMES, Precision
+from predictor.core.records import Precision
+from predictor.core.runtimes import RUNTIMES, UNKNOWN
 
 EPILOG = """\
 exit codes: 0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled
@@ -129,7 +130,7 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     )
     parser.add_argument("--all", action="store_true", help="every shipped device")
     shape_options(parser)
-    parser.add_argument("--runtime", choices=[r for r in RUNTIMES if r != "unknown"])
+    parser.add_argument("--runtime", choices=[name for name in RUNTIMES if name != UNKNOWN])
     parser.add_argument("--precision", choices=[str(p) for p in Precision])
     parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
     parser.add_argument("--budget-ms", type=_positive_float, metavar="X", help=budget_help)

@@ -26,25 +26,6 @@ class Precision(StrEnum):
     AMP_BF16 = "amp_bf16"
 
 
-RUNTIMES: tuple[str, ...] = (
-    "onnxruntime",
-    "ncnn",
-    "ncnn-vulkan",
-    "pytorch",
-    "pytorch-compiled",
-    "tflite",
-    "qnn",
-    "tensorrt",
-    "openvino",
-    "opencv",
-    "unknown",
-    "coreml",
-    "hailort",
-    "rknn",
-    "vitis-ai",
-)
-
-
 class Basis(StrEnum):
     """Basis of a latency."""
 

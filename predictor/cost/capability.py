@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from predictor.core.metrics import MEASURED_HERE
 from predictor.core.records import Device, Precision, Target
+from predictor.core.runtimes import runtime_of
 from predictor.cost.cores import CoreUse, core_use, missing
 from predictor.cost.launch import launch_us
 from predictor.cost.support import check_supported
@@ -44,12 +45,6 @@ _RATE_METRIC: dict[Precision, str] = {
     Precision.AMP_FP16: "fp16_tflops",
     Precision.AMP_BF16: "bf16_tflops",
 }
-
-# Runtimes that may run an FP32 network in half precision without being told to: ncnn stores and
-# computes in FP16 or BF16 where it can, the TFLite GPU delegate allows precision loss by default,
-# QNN's HTP runs float graphs in FP16, OpenVINO infers in FP16 on GPUs and BF16 on CPUs with it.
-_MAY_HALVE = frozenset({"ncnn", "ncnn-vulkan", "tflite", "qnn", "openvino", "unknown"})
-
 
 # What is measured on a machine is the rate of a general matrix product. Kernels that are made for
 # one operator can be nearer to the peak, so the bound takes the measured rate for this part of the
@@ -108,7 +103,8 @@ def capability(target: Target) -> Capability:
     bandwidth = device.metric("host_link_gbps" if streams else "dram_bw_gbps")
     if bandwidth is None:
         raise missing(device, "dram_bw_gbps")
-    may_halve = configuration.runtime in _MAY_HALVE or configuration.precision is not Precision.FP32
+    runtime = runtime_of(configuration.runtime)
+    may_halve = runtime.may_halve or configuration.precision is not Precision.FP32
     bound_float = rates.highest_float(matrix, may_halve=may_halve)
     activation_bytes = ACTIVATION_BYTES[configuration.precision]
     return Capability(

@@ -1,4 +1,4 @@
-"""What starting one operator costs, by family of device and by runtime: the one table of it.
+"""Time to start one operator, by family of device, where the runtime does not say otherwise.
 
 The reasons and sources of each figure are in docs/decisions/0001-roofline-choices.md.
 """
@@ -6,6 +6,7 @@ The reasons and sources of each figure are in docs/decisions/0001-roofline-choic
 from __future__ import annotations
 
 from predictor.core.metrics import Family
+from predictor.core.runtimes import CPUS, runtime_of
 
 # Microseconds for one operator, whatever the runtime.
 _BY_FAMILY: dict[Family, float] = {
@@ -24,13 +25,8 @@ _BY_FAMILY: dict[Family, float] = {
     Family.MCU: 0.0,
 }
 
-# Microseconds for one operator where the runtime decides: PyTorch comes back to Python each time.
-_BY_RUNTIME: dict[tuple[Family, str], float] = {
-    (Family.CPU, "pytorch"): 0.8,
-    (Family.MOBILE_CPU, "pytorch"): 0.8,
-}
-
 
 def launch_us(family: Family, runtime: str) -> float:
     """Return the overhead of starting one operator, in microseconds."""
-    return _BY_RUNTIME.get((family, runtime), _BY_FAMILY[family])
+    of_runtime = runtime_of(runtime).cpu_launch_us if family in CPUS else None
+    return _BY_FAMILY[family] if of_runtime is None else of_runtime

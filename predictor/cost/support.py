@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device
+from predictor.core.runtimes import UNKNOWN, runtime_of
 from predictor.core.text import printable
-
-_ANY_RUNTIME = "unknown"
-_ON_CPUS = frozenset(
-    {"onnxruntime", "pytorch", "pytorch-compiled", "tflite", "openvino", "opencv", "ncnn"}
-)
-# Runtimes that can be installed on any device of a family; every other one must be listed.
-_PORTABLE: dict[Family, frozenset[str]] = {
-    Family.CPU: _ON_CPUS,
-    Family.MOBILE_CPU: _ON_CPUS,
-    Family.GPU: frozenset({"onnxruntime", "pytorch", "pytorch-compiled", "opencv", "ncnn-vulkan"}),
-    Family.MOBILE_GPU: frozenset({"tflite", "opencv", "ncnn-vulkan"}),
-}
 
 
 def check_supported(device: Device, configuration: Configuration) -> None:
@@ -33,9 +21,8 @@ def check_supported(device: Device, configuration: Configuration) -> None:
     if configuration.precision not in precisions:
         raise _refusal(device, configuration.precision, precisions, "precisions")
     runtimes = dict.fromkeys(listed.runtime for listed in device.configurations)
-    fits = {configuration.runtime, _ANY_RUNTIME}.intersection(runtimes)
-    portable = {_ANY_RUNTIME, *_PORTABLE.get(device.family, ())}
-    if not fits and configuration.runtime not in portable:
+    is_listed = configuration.runtime in runtimes or UNKNOWN in runtimes
+    if not is_listed and device.family not in runtime_of(configuration.runtime).portable:
         raise _refusal(device, configuration.runtime, runtimes, "runtimes")
 
 

@@ -13,6 +13,7 @@ import psutil
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.runtimes import MEASURED
 from predictor.core.text import printable
 from predictor.devices import system_files
 from predictor.devices.fma_lanes import fma_lanes
@@ -22,8 +23,8 @@ THIS_MACHINE_ID = "this-machine"  # of the device: the same in the window and on
 NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
 _MOBILE_MACHINES = frozenset({"aarch64", "arm64", "armv7l", "armv8l"})
 _CONFIGURATIONS = (
-    Configuration("onnxruntime", Precision.FP32),
-    Configuration("onnxruntime", Precision.INT8),
+    Configuration(MEASURED, Precision.FP32),
+    Configuration(MEASURED, Precision.INT8),
 )
 
 

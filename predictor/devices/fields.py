@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import METRIC_BY_NAME, Family, Metric
-from predictor.core.records import RUNTIMES, Precision
+from predictor.core.records import Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import printable, shortened
 from predictor.core.units import significant
 from predictor.devices.strict_json import kind_of
@@ -25,7 +26,6 @@ MAX_NOTES = 4000
 _ID = re.compile(ID_PATTERN)
 _PRECISIONS = {precision.value: precision for precision in Precision}
 _FAMILIES = {family.value: family for family in Family}
-_RUNTIMES = dict.fromkeys(RUNTIMES)
 _NUMBERS = (int, float)
 _CORRECT = "correct the field"
 
@@ -156,7 +156,7 @@ def check_family(value: object, place: Place) -> Family:
 
 def check_runtime(value: object, place: Place) -> str:
     """Check the field ``runtime`` of the object at ``place``."""
-    return _one_of(value, place, "runtime", _RUNTIMES)
+    return _one_of(value, place, "runtime", RUNTIMES)
 
 
 def check_precision(value: object, place: Place) -> Precision:

@@ -10,7 +10,8 @@ import json
 import sys
 
 from predictor.core.metrics import METRIC_BY_NAME, METRICS, Family, Metric
-from predictor.core.records import RUNTIMES, Precision
+from predictor.core.records import Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.devices.fields import ID_PATTERN, MAX_ID, MAX_NAME, MAX_NOTES, MAX_SOURCE
 from predictor.devices.schema import (
     MAX_BATCH,

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from predictor.core.metrics import METRIC_BY_NAME, METRICS
-from predictor.core.records import RUNTIMES, Cluster, Configuration, Device, Precision
+from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import shortened
 from predictor.devices.consistency import consistency_warnings
 from predictor.devices.fields import (

@@ -21,7 +21,7 @@ from predictor.graph.operators import OPERATORS
 from predictor.network.reference_rates import Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES
 from predictor.network.scaling import Scaling
-from predictor.network.target_facts import CHOICES
+from predictor.network.target_facts import CHOICE_KINDS
 from predictor.network.work_terms import TERMS
 
 CARD: Final = "engine.json"
@@ -72,6 +72,8 @@ class EngineCard:
         name: of the engine with its version, as stored with predictions.
         responses: F.
         operators: how many of the operator vocabulary it knows.
+        choices: runtimes, precisions and families that it was trained to tell apart, in the order
+            of its inputs.
         facts: scaling of the metrics of targets.
         typical: rates where a fact is missing.
         prior: of deviations.
@@ -85,6 +87,7 @@ class EngineCard:
     name: str
     responses: int
     operators: int
+    choices: tuple[str, ...]
     facts: Scaling
     typical: Typical
     prior: DeviationPrior
@@ -101,7 +104,7 @@ class EngineCard:
             "responses": self.responses,
             "operators": list(OPERATORS[: self.operators]),
             "features": list(SCALE_FREE_NAMES),
-            "choices": list(CHOICES),
+            "choices": list(self.choices),
             "terms": list(TERMS),
             "facts": self.facts.to_json(),
             "typical": self.typical.to_json(),
@@ -130,7 +133,6 @@ class EngineCard:
         """
         for name, ours in (
             ("features", list(SCALE_FREE_NAMES)),
-            ("choices", list(CHOICES)),
             ("terms", list(TERMS)),
             ("operators", list(OPERATORS[: len(data["operators"])])),
         ):
@@ -146,6 +148,7 @@ class EngineCard:
             str(data["name"]),
             int(data["responses"]),
             len(data["operators"]),
+            _choices(data["choices"]),
             Scaling.from_json(data["facts"]),
             Typical.from_json(data["typical"]),
             DeviationPrior(float(prior["shift"]), float(prior["scale"]), float(prior["noise"])),
@@ -159,6 +162,12 @@ class EngineCard:
             float(data["residual"]),
             dict(data["notes"]),
         )
+
+
+def _choices(values: list[str]) -> tuple[str, ...]:
+    if not all(value.partition(" ")[0] in CHOICE_KINDS for value in values):
+        raise ValueError("its choices are of no kind that this program knows")
+    return tuple(values)
 
 
 def _pair(values: object) -> tuple[float, float]:

@@ -291,7 +291,7 @@ class CloserToMeEngine:
         shipped = [self._shipped.get(place) for place in places]
         return _Known(
             asked,
-            target_facts(targets, rates, self._engine.facts),
+            target_facts(targets, rates, self._engine.facts, self._engine.choices),
             rates,
             [
                 deviation or related(place, self._shipped) or self._unmeasured

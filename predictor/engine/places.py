@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from predictor.core.records import Precision, Target
+from predictor.core.runtimes import runtime_of
 from predictor.cost.cores import threads_in_use
-
-_HALVE_UNTOLD: Final = frozenset({"ncnn", "ncnn-vulkan"})
 
 
 class Place(NamedTuple):
@@ -27,7 +26,7 @@ def learned_form(target: Target) -> Target:
     did: a float network on ncnn is one and the same configuration here.
     """
     c = target.configuration
-    if c.runtime in _HALVE_UNTOLD and c.precision is Precision.FP16:
+    if runtime_of(c.runtime).hides_halves and c.precision is Precision.FP16:
         return Target(target.device, replace(c, precision=Precision.FP32))
     return target
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from predictor.core.metrics import METRICS, Family
 from predictor.core.records import Precision, Target
+from predictor.core.runtimes import RUNTIMES
 from predictor.cost.columns import MATRIX, VECTOR, WIDTHS
 from predictor.cost.cores import threads_in_use
 from predictor.network.reference_rates import ReferenceRates
@@ -23,24 +24,12 @@ from predictor.network.scaling import Scaling
 # What a configuration can use stands beside the metrics of the device.
 _IN_USE: Final = ("threads_in_use", "matrix_rate", "vector_rate", "bandwidth", "on_chip_bytes")
 _LIMIT: Final = 4.0  # standard deviations; a network says nothing sensible far outside
-_RUNTIMES: Final = (
-    "onnxruntime",
-    "ncnn",
-    "ncnn-vulkan",
-    "pytorch",
-    "pytorch-compiled",
-    "tflite",
-    "qnn",
-    "tensorrt",
-    "openvino",
-    "opencv",
-    "coreml",
-    "vitis-ai",
-)  # one that is not here reads as unknown: all are 0
 # Every target has one of each kind; operators attend to it as to a metric.
 CHOICE_KINDS: Final = ("runtime", "precision", "family")
+# The choices of a network that is trained now; a checkpoint has its own list, in its own order. A
+# target whose runtime is not among them has none of that kind.
 CHOICES: Final = (
-    *(f"runtime {name}" for name in _RUNTIMES),
+    *(f"runtime {row.name}" for row in RUNTIMES.values() if row.is_learned),
     *(f"precision {precision}" for precision in Precision),
     *(f"family {family}" for family in Family),
 )
@@ -66,17 +55,29 @@ class TargetFacts:
         return TargetFacts(self.values[targets], self.available[targets], self.choices[targets])
 
 
-def target_facts(targets: Sequence[Target], rates: ReferenceRates, scaling: Scaling) -> TargetFacts:
-    """Return the facts of T targets with their reference rates, columns as ``scaling``."""
+def target_facts(
+    targets: Sequence[Target],
+    rates: ReferenceRates,
+    scaling: Scaling,
+    choices: Sequence[str] = CHOICES,
+) -> TargetFacts:
+    """Return the facts of T targets.
+
+    Args:
+        targets: in the order of the rows.
+        rates: their reference rates.
+        scaling: of the metrics, with the order of their columns.
+        choices: columns of the choices, as ``CHOICES`` of the program that trained the network.
+    """
     logs = fact_logs(targets, rates)
     columns = np.stack([logs[name] for name in scaling.names], axis=1)
     available = ~np.isnan(columns)
     scaled = scaling.apply(np.where(available, columns, scaling.mean))
-    chosen = np.array([_choices(target) for target in targets], np.float32)
+    chosen = np.array([_chosen(target, choices) for target in targets], np.float32)
     return TargetFacts(
         np.clip(scaled, -_LIMIT, _LIMIT).astype(np.float32),
         available,
-        chosen.reshape(-1, len(CHOICES)),
+        chosen.reshape(-1, len(choices)),
     )
 
 
@@ -116,11 +117,11 @@ def _log(target: Target, name: str) -> float:
     return math.nan if value is None else math.log(value)
 
 
-def _choices(target: Target) -> list[float]:
+def _chosen(target: Target, choices: Sequence[str]) -> list[float]:
     configuration = target.configuration
     chosen = {
         f"runtime {configuration.runtime}",
         f"precision {configuration.precision}",
         f"family {target.device.family}",
     }
-    return [float(name in chosen) for name in CHOICES]
+    return [float(name in chosen) for name in choices]

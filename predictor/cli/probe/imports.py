@@ -12,7 +12,8 @@ from predictor.cli.parser import Parser, json_option, thread_count
 from predictor.cli.probe.sessions import print_session, with_store
 from predictor.cli.reading import unique
 from predictor.cli.tables import render_table
-from predictor.core.records import RUNTIMES, Configuration, Measurement, Precision
+from predictor.core.records import Configuration, Measurement, Precision
+from predictor.core.runtimes import RUNTIMES, UNKNOWN
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.services.devices.catalogue import load_catalogue
@@ -34,7 +35,7 @@ def add_import(parser: Parser) -> None:
     parser.set_defaults(run=with_store(_import))
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--device", metavar="ID|DEVICE.json", help="that the file was measured on")
-    parser.add_argument("--runtime", choices=RUNTIMES, default="unknown")
+    parser.add_argument("--runtime", choices=RUNTIMES, default=UNKNOWN)
     parser.add_argument("--precision", choices=[str(p) for p in Precision], default="fp32")
     parser.add_argument("--threads", type=thread_count, default=0, metavar="N")
     parser.add_argument("--batch", type=thread_count, default=0, metavar="N")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from predictor.core.records import RUNTIMES, Precision
+from predictor.core.records import Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source
 
@@ -110,7 +111,7 @@ def _latency(source: Source, place: str, row: Mapping[str, str]) -> ImportedLate
 
 
 def _choice(
-    source: Source, place: str, row: Mapping[str, str], column: str, choices: Sequence[str]
+    source: Source, place: str, row: Mapping[str, str], column: str, choices: Collection[str]
 ) -> str | None:
     value = row.get(column, "")
     if value and value not in choices:

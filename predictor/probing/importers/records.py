@@ -32,7 +32,7 @@ class ImportedLatency:
         statistic: what ``value_ms`` is; None where there is no value.
         samples_ns: every run in order, where the file has them.
         runs: how many runs the value stands on.
-        runtime: one of ``records.RUNTIMES``.
+        runtime: one of ``core.runtimes.RUNTIMES``.
         precision: arithmetic of the run.
         threads: how many.
         batch: inputs of one run.

@@ -23,6 +23,7 @@ from predictor.engine.checkpoint import (
     write_signatures,
 )
 from predictor.graph.operators import OPERATORS
+from predictor.network.target_facts import CHOICES
 from predictor.network.term_export import export_terms
 from predictor.network.term_network import TermNetwork
 from predictor.research.corpus.corpus import Corpus, Rows
@@ -126,6 +127,7 @@ def write_checkpoint(
         name=ENGINE_NAME,
         responses=network.response_count,
         operators=network.config.operators,
+        choices=CHOICES,
         facts=trained.statistics.facts,
         typical=trained.statistics.typical,
         prior=prior,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from predictor.core.errors import InputError
-from predictor.core.records import RUNTIMES, Precision
+from predictor.core.records import Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import plural
 
 REQUIRED: Final = ("target", "model", "latency_ms")
@@ -195,7 +196,7 @@ def _latency(text: str) -> float:
     return value
 
 
-def _choice(cells: dict[str, str], column: str, known: Sequence[str]) -> str | None:
+def _choice(cells: dict[str, str], column: str, known: Collection[str]) -> str | None:
     text = cells.get(column, "")
     if text and text not in known:
         raise ValueError(f"{column} is {text!r}, not one of {', '.join(known)}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.records import Configuration, Device, Target
+from predictor.core.runtimes import MEASURED
 from predictor.cost.cores import threads_in_use
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, DBSEL, SELECTOR_NAMES, PlanRequest
@@ -34,8 +34,6 @@ __all__ = [
     "probe_target",
 ]
 
-RUNTIME: Final = "onnxruntime"
-
 
 def probe_target(device: Device, threads: int) -> Target:
     """Return the target of a probing: onnxruntime in fp32, threads as a count, one image at a time.
@@ -45,7 +43,7 @@ def probe_target(device: Device, threads: int) -> Target:
         threads: 0 for one a core.
     """
     resolved = threads_in_use(device, threads) or threads
-    return Target(device, Configuration(RUNTIME, threads=resolved, batch=1))
+    return Target(device, Configuration(MEASURED, threads=resolved, batch=1))
 
 
 def plan_probes(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:

@@ -19,6 +19,7 @@ from predictor.core.report import (
     SectionId,
     Table,
 )
+from predictor.core.runtimes import MEASURED, RUNTIMES
 from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
@@ -43,7 +44,7 @@ _POSTERIOR = ADAPTATIONS["posterior"]
 _HOST_FACTS = (
     ("processor", "Machine"),
     ("system", "System"),
-    ("onnxruntime", "ONNX Runtime"),
+    (MEASURED, RUNTIMES[MEASURED].title),
     ("python", "Python"),
 )
 

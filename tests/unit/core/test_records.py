@@ -6,7 +6,6 @@ import pytest
 
 from predictor.core.metrics import Family
 from predictor.core.records import (
-    RUNTIMES,
     Basis,
     Cluster,
     Configuration,
@@ -19,6 +18,7 @@ from predictor.core.records import (
     Target,
     TensorInfo,
 )
+from predictor.core.runtimes import RUNTIMES
 
 ALL_CORES = Configuration("onnxruntime", Precision.AMP_FP16, 0, 8)
 
@@ -81,4 +81,3 @@ def test_words_that_files_and_scripts_depend_on() -> None:
     assert list(Precision) == ["fp32", "fp16", "bf16", "int8", "amp_fp16", "amp_bf16"]
     assert list(Basis) == ["measured", "probed", "zero-shot", "analytic"]
     assert Configuration().runtime in RUNTIMES
-    assert len(set(RUNTIMES)) == len(RUNTIMES)

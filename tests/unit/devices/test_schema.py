@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import METRICS, Family
-from predictor.core.records import RUNTIMES, Cluster, Configuration, Device, Precision
+from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import printable
 from predictor.devices.schema import (
     SCHEMA,
@@ -205,7 +206,7 @@ metric_values = st.fixed_dictionaries(
 configurations = st.lists(
     st.builds(
         Configuration,
-        st.sampled_from(RUNTIMES),
+        st.sampled_from(list(RUNTIMES)),
         st.sampled_from(Precision),
         st.integers(0, 64),
         st.integers(0, 64),

@@ -65,6 +65,7 @@ def _widths(*factors: float) -> Callable[[Path], object]:
         (_card(format="ctm-engine/99"), "version 99, and this program reads up to 1"),
         (_card(format="something/1"), "its format is something/1"),
         (_card(features=["other"]), "its features are not those of this program"),
+        (_card(choices=["colour blue"]), "its choices are of no kind that this program knows"),
         (_card(responses=7), "its signatures do not fit its network"),
         (_card(prior={"shift": 0.1, "scale": -1.0, "noise": 0.1}), "a scale is not positive"),
         (_widths(0.0, 1.0), "a scale is not positive"),

@@ -32,7 +32,7 @@ from predictor.network.kinds import OPERATOR_KINDS
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
-from predictor.network.target_facts import OF_KIND, fit_facts
+from predictor.network.target_facts import CHOICES, OF_KIND, fit_facts
 from predictor.network.term_export import export_terms
 from predictor.network.term_network import TermNetwork
 from tests.unit.cost.graphs import Op, make_graph, make_target
@@ -73,6 +73,7 @@ def tiny_card(network: TermNetwork) -> EngineCard:
         name="closertome/1",
         responses=network.response_count,
         operators=network.config.operators,
+        choices=CHOICES,
         facts=FACTS,
         typical=TYPICAL,
         prior=DeviationPrior(0.3, 1.0, 0.1),

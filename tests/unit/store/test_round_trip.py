@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from predictor.core.documents import Provenance
 from predictor.core.metrics import METRICS, Family
 from predictor.core.records import (
-    RUNTIMES,
     Basis,
     Cluster,
     Configuration,
@@ -25,6 +24,7 @@ from predictor.core.records import (
     Prediction,
     Signature,
 )
+from predictor.core.runtimes import RUNTIMES
 from predictor.store import devices, measurements, models, predictions, signatures
 from predictor.store.database import Database, open_database
 from predictor.store.models import StoredModel
@@ -40,7 +40,7 @@ POSITIVE = st.floats(min_value=1e-300, allow_nan=False)
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 CONFIGURATION = st.builds(
     Configuration,
-    st.sampled_from(RUNTIMES),
+    st.sampled_from(list(RUNTIMES)),
     st.sampled_from(Precision),
     st.integers(0, 10**6),
     st.integers(0, 10**6),

@@ -1,0 +1,183 @@
+"""The registry of runtimes: everything that the program knows of one stands in its row.
+
+The device file and its schema, the form, the command line, the window, the cost model and the
+training of the network read these rows. A checkpoint keeps the list that it was trained with, so a
+new row needs no training: for an older checkpoint its runs are of an unknown runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from predictor.core.metrics import Family
+from predictor.core.records import Precision
+
+UNKNOWN: Final = "unknown"
+MEASURED: Final = "onnxruntime"  # what our own runner measures with
+
+CPUS: Final = frozenset({Family.CPU, Family.MOBILE_CPU})
+_FLOAT_AND_INT8: Final = frozenset({Precision.FP32, Precision.FP16, Precision.INT8})
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A program that runs networks.
+
+    Attributes:
+        name: in device files, in the store and on the command line.
+        title: for people.
+        families: kinds of device that it runs on.
+        portable: those of them on each of which it can be installed; a device of another kind has
+            to list it.
+        precisions: that it runs in.
+        kernels: instruction sets that it has kernels for (``avx2``, ``avx512``, ``neon``,
+            ``dotprod``, ``i8mm``); empty where that is not known.
+        importers: names of the formats of its logs (``probing.importers``).
+        may_halve: whether it may run an FP32 network in half precision without being told to.
+        hides_halves: whether its published latencies do not say where it did.
+        cpu_launch_us: what starting one operator costs on a CPU, in microseconds; None for what is
+            usual of the device (``cost.launch``).
+        is_learned: whether a network that is trained gets an input for it.
+    """
+
+    name: str
+    title: str
+    families: frozenset[Family] = frozenset()
+    portable: frozenset[Family] = frozenset()
+    precisions: frozenset[Precision] = frozenset()
+    kernels: frozenset[str] = frozenset()
+    importers: tuple[str, ...] = ()
+    may_halve: bool = False
+    hides_halves: bool = False
+    cpu_launch_us: float | None = None
+    is_learned: bool = True
+
+
+# Their order is that of the schema, of the command line's choices and of a network's inputs.
+_ROWS: Final = (
+    Runtime(
+        MEASURED,
+        "ONNX Runtime",
+        families=CPUS | {Family.GPU, Family.NPU},
+        portable=CPUS | {Family.GPU},
+        precisions=_FLOAT_AND_INT8,
+        importers=("onnxruntime-profile", "ctm-results"),
+    ),
+    Runtime(
+        "ncnn",
+        "ncnn on a CPU",
+        families=CPUS,
+        portable=CPUS,
+        precisions=_FLOAT_AND_INT8,
+        importers=("ncnn-benchmark",),
+        may_halve=True,  # it stores and computes in FP16 or BF16 where it can
+        hides_halves=True,
+    ),
+    Runtime(
+        "ncnn-vulkan",
+        "ncnn on a GPU",
+        families=frozenset({Family.GPU, Family.MOBILE_GPU}),
+        portable=frozenset({Family.GPU, Family.MOBILE_GPU}),
+        precisions=frozenset({Precision.FP32, Precision.FP16}),
+        importers=("ncnn-benchmark",),
+        may_halve=True,
+        hides_halves=True,
+    ),
+    Runtime(
+        "pytorch",
+        "PyTorch",
+        families=CPUS | {Family.GPU},
+        portable=CPUS | {Family.GPU},
+        precisions=frozenset(Precision) - {Precision.INT8},
+        cpu_launch_us=0.8,  # it comes back to Python for each operator
+    ),
+    Runtime(
+        "pytorch-compiled",
+        "PyTorch, compiled",
+        families=CPUS | {Family.GPU},
+        portable=CPUS | {Family.GPU},
+        precisions=frozenset({Precision.FP32, Precision.BF16, Precision.AMP_BF16}),
+    ),
+    Runtime(
+        "tflite",
+        "TensorFlow Lite",
+        families=CPUS | {Family.MOBILE_GPU, Family.NPU, Family.MCU},
+        portable=CPUS | {Family.MOBILE_GPU},
+        precisions=_FLOAT_AND_INT8,
+        importers=("tflite-benchmark",),
+        may_halve=True,  # its GPU delegate allows loss of precision by default
+    ),
+    Runtime(
+        "qnn",
+        "Qualcomm AI Engine Direct",
+        families=frozenset({Family.NPU}),
+        precisions=frozenset({Precision.FP16, Precision.INT8}),
+        may_halve=True,  # HTP runs float graphs in FP16
+    ),
+    Runtime(
+        "tensorrt",
+        "TensorRT",
+        families=frozenset({Family.GPU}),
+        precisions=_FLOAT_AND_INT8,
+        importers=("trtexec-times", "trtexec-profile"),
+    ),
+    Runtime(
+        "openvino",
+        "OpenVINO",
+        families=CPUS | {Family.GPU},
+        portable=CPUS,
+        precisions=_FLOAT_AND_INT8,
+        may_halve=True,  # it infers in FP16 on GPUs, and in BF16 on CPUs that have it
+    ),
+    Runtime(
+        "opencv",
+        "OpenCV",
+        families=CPUS | {Family.GPU, Family.MOBILE_GPU},
+        portable=CPUS | {Family.GPU, Family.MOBILE_GPU},
+    ),
+    Runtime(
+        UNKNOWN,
+        "not known",
+        families=frozenset(Family),
+        portable=frozenset(Family),
+        precisions=frozenset(Precision),
+        may_halve=True,
+        is_learned=False,
+    ),
+    Runtime(
+        "coreml",
+        "Core ML",
+        families=frozenset({Family.GPU}),
+        precisions=frozenset({Precision.FP32, Precision.FP16}),
+    ),
+    Runtime(
+        "hailort",
+        "HailoRT",
+        families=frozenset({Family.NPU}),
+        precisions=frozenset({Precision.INT8}),
+        is_learned=False,  # frame rates of it are published, no latencies
+    ),
+    Runtime(
+        "rknn",
+        "RKNN",
+        families=frozenset({Family.NPU}),
+        precisions=frozenset({Precision.FP16, Precision.INT8}),
+        is_learned=False,  # frame rates of it are published, no latencies
+    ),
+    Runtime(
+        "vitis-ai",
+        "Vitis AI",
+        families=frozenset({Family.FPGA}),
+        precisions=frozenset({Precision.INT8}),
+    ),
+)
+
+RUNTIMES: Final[Mapping[str, Runtime]] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def runtime_of(name: str) -> Runtime:
+    """Return the row of a runtime; an empty one for a name that the registry lacks."""
+    return RUNTIMES.get(name) or Runtime(name, name)
