@@ -33,10 +33,11 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder with one folder a source")
     options = parser.parse_args()
     figures = []
-    for name, read in SOURCES.items():
+    for name, source in SOURCES.items():
         if not (options.data / name).is_dir():
             continue
-        errors = _errors_by_target(compare(read(options.data), load_catalogue().by_id, _ENGINE))
+        samples = source.samples(options.data)
+        errors = _errors_by_target(compare(samples, load_catalogue().by_id, _ENGINE))
         if len(errors) >= _LEAST_TARGETS:
             figures += _figures(name, errors)
     return report("shared_error", "Error that models on one target share", figures, options.output)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tomllib
 from collections import Counter
 from typing import Any
 
 from contents import PACKAGING, ROOT
+
+if str(ROOT) not in sys.path:  # the sources are declared in a checkout, not in the wheel
+    sys.path.insert(0, str(ROOT))
+
+from predictor.research.sources import SOURCES
 
 _ADDRESS = re.compile(r"\b(?:[a-z0-9-]+\.)+[a-z]{2,}(?:/[\w.-]+){0,2}", re.IGNORECASE)
 _OWN = "computed or counted by us from other facts"
@@ -48,15 +54,15 @@ def data_notices() -> str:
 
 def _figures(*, ships: bool) -> list[str]:
     return [
-        f"- {entry['name']}: {entry['stated']}\n  {entry['source']}"
-        for entry in _entries()["figures"]
-        if entry["ships"] is ships
+        f"- {source.title}: {source.licence}\n  {source.origin}"
+        for source in SOURCES.values()
+        if (source.ships is not None) is ships
     ]
 
 
 def catalogue_sources() -> Counter[tuple[str, str]]:
     """Return how many facts of the catalogue each source gave, by its name and stated licence."""
-    known = _entries()["catalogue"]
+    known = _catalogue()
     counts: Counter[tuple[str, str]] = Counter()
     for path in sorted((ROOT / "resources" / "devices").glob("*.json")):
         sources = json.loads(path.read_text(encoding="utf-8")).get("sources", {})
@@ -82,5 +88,7 @@ def _origin(address: str) -> str:
     return "/".join([host, *folders]) if host in _HOSTS_OF_MANY else host
 
 
-def _entries() -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads((PACKAGING / "sources_of_data.toml").read_text(encoding="utf-8"))
+def _catalogue() -> list[dict[str, Any]]:
+    text = (PACKAGING / "sources_of_data.toml").read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = tomllib.loads(text)["catalogue"]
+    return entries

@@ -17,10 +17,10 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.research.corpus.corpus import STATISTICS, Corpus, Graphs, Measurements
 from predictor.research.corpus.drafts import Draft, GraphKey, Sizes, SpaceNetwork, collect
+from predictor.research.corpus.graph_files import GraphReader
 from predictor.research.corpus.noise import measurement_noise
 from predictor.research.corpus.packing import GraphPacker
 from predictor.research.corpus.single_operators import SingleOperator
-from predictor.research.sources.graph_files import GraphReader
 from predictor.research.sources.samples import GraphFile
 
 T = TypeVar("T")

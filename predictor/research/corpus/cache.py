@@ -27,7 +27,6 @@ from predictor.core.records import Configuration, Precision
 from predictor.cost.columns import CODES
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import FEATURE_NAMES
-from predictor.research.corpus.architectures import TABLES
 from predictor.research.corpus.build import build_corpus
 from predictor.research.corpus.corpus import (
     STATISTICS,
@@ -39,32 +38,11 @@ from predictor.research.corpus.corpus import (
 from predictor.research.corpus.drafts import Sizes
 from predictor.research.corpus.packing import CostRows
 from predictor.research.nas.packed import PackedGraphs
-from predictor.research.sources import (
-    SOURCES,
-    aihub,
-    coral_edgetpu,
-    hailo,
-    mlperf_inference_v05,
-    nas,
-    ncnn,
-    neusight,
-    rknn,
-    timm,
-    xilinx_dpu,
-)
+from predictor.research.sources import SOURCES
 
 _VERSION = 2  # of what is stored; a change of ingestion, of a loader or of the form raises it
 _WORDS = "corpus.json"
 _BLOCK_BYTES = 1 << 20
-_TABLES = (
-    *(
-        m.DEVICES
-        for m in (aihub, coral_edgetpu, hailo, nas, ncnn, neusight, rknn, timm, xilinx_dpu)
-    ),
-    *(m.NETWORKS for m in (aihub, coral_edgetpu, hailo, mlperf_inference_v05, rknn, xilinx_dpu)),
-    mlperf_inference_v05.SYSTEMS,
-    *TABLES,
-)
 Part = TypeVar("Part", Measurements, PackedGraphs, CostRows)
 _GRAPH_ARRAYS = ("network", "factor", "batch", "family", "blob", "blob_offsets")
 
@@ -108,7 +86,8 @@ def corpus_key(data: Path, sizes: Sizes) -> str:
     Raises:
         HostError: a file cannot be read.
     """
-    form = (_VERSION, FEATURE_NAMES, OPERATORS, CODES, STATISTICS, asdict(sizes), _TABLES)
+    names = [source.names for source in SOURCES.values()]
+    form = (_VERSION, FEATURE_NAMES, OPERATORS, CODES, STATISTICS, asdict(sizes), names)
     digest = hashlib.sha256(repr(form).encode())
     for path in _data_files(data):
         digest.update(f"\n{path.relative_to(data).as_posix()} ".encode())
@@ -124,7 +103,7 @@ def corpus_key(data: Path, sizes: Sizes) -> str:
 
 
 def _data_files(data: Path) -> Iterator[Path]:
-    for source in sorted((*SOURCES, nas.NAME)):
+    for source in sorted(SOURCES):
         yield from sorted(path for path in (data / source).rglob("*") if path.is_file())
 
 

@@ -10,31 +10,31 @@ from pathlib import Path
 import numpy as np
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import Family
 from predictor.core.records import Configuration
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.spaces import operator_graph_of
-from predictor.research.corpus import architectures
 from predictor.research.corpus.corpus import CorpusTarget
-from predictor.research.corpus.single_operators import SingleOperator, operator_rows
-from predictor.research.sources import SOURCES, GraphFile, Sample, Statistic, nas, ncnn, neusight
-from predictor.research.sources import timm as timm_source
-from predictor.research.sources.tables import read_rows
+from predictor.research.corpus.single_operators import (
+    OPERATOR_FAMILY,
+    SingleOperator,
+    operator_rows,
+)
+from predictor.research.sources import (
+    SOURCES,
+    GraphFile,
+    Sample,
+    Source,
+    Statistic,
+    nas,
+    neusight,
+    present_sources,
+)
 
-OPERATORS_SOURCE = "neusight-operators"
 INTERVAL = "interval between results: throughput, no latency"
 DOUBTED = "the source itself speaks against the figure"
 NO_GRAPH = "no graph of the network is at hand"
 NOT_DRAWN = "not drawn: the corpus holds a part of the source"
 COMPILED = "a compiler removed parts of the networks; which ones is not known"
-
-# What a device that the catalogue lacks is, by source or runtime.
-_FAMILIES: Mapping[str, Family] = {
-    "ncnn": Family.MOBILE_CPU,
-    "ncnn-vulkan": Family.MOBILE_GPU,
-    "aihub": Family.NPU,
-    "nas": Family.GPU,
-}
 
 # The space whose networks were run edge by edge, also where an edge has no effect on the output.
 _EAGER = ("nasbench201", "nasbench201-eager")
@@ -142,40 +142,26 @@ def collect(data: Path, sizes: Sizes) -> Drafts:
     Raises:
         InputError: no source is there, or a table of one is missing or damaged.
     """
-    every = (*SOURCES, nas.NAME)
-    present = [name for name in every if (data / name).is_dir()]
-    if not present:
-        raise InputError(
-            str(data), "it holds no folder of a source", f"name a folder with {', '.join(every)}"
-        )
-    drafts = Drafts(absent=tuple(name for name in every if name not in present))
-    families = _timm_families(data)
-    for name in present:
-        if name in SOURCES:
-            for sample in SOURCES[name](data):
-                _add_sample(drafts, sample, families)
-    if neusight.NAME in present:
+    present = present_sources(data)
+    families = {graph: name for source in present for graph, name in source.families(data).items()}
+    drafts = Drafts(absent=tuple(name for name in SOURCES if SOURCES[name] not in present))
+    for source in present:
+        for sample in source.samples(data):
+            _add_sample(drafts, source, sample, families)
+    if neusight.SOURCE in present:
         _add_operators(drafts, data, sizes)
-    if nas.NAME in present:
+    if nas.SOURCE in present:
         for space in nas.search_spaces(data):
             _add_space(drafts, space, sizes)
     return drafts
 
 
-def _timm_families(data: Path) -> dict[str, str]:
-    """Return the family of each graph of timm by its place in the archive."""
-    if not (data / timm_source.NAME).is_dir():
-        return {}
-    return {
-        f"graphs/{row['file']}": architectures.family_of_module(row["family"])
-        for row in read_rows(data / timm_source.NAME / "graphs.csv", ("file", "family"))
-    }
-
-
-def _add_sample(drafts: Drafts, sample: Sample, families: Mapping[str, str]) -> None:
+def _add_sample(
+    drafts: Drafts, source: Source, sample: Sample, families: Mapping[GraphFile, str]
+) -> None:
     reason = _left_out(sample)
     if reason or sample.graph is None:
-        drafts.leave_out(sample.source, reason or NO_GRAPH)
+        drafts.leave_out(source.name, reason or NO_GRAPH)
         return
     drafts.rows.append(
         Draft(
@@ -184,21 +170,23 @@ def _add_sample(drafts: Drafts, sample: Sample, families: Mapping[str, str]) -> 
             batch=sample.configuration.batch,
             network=sample.network,
             family=_family(sample.graph, families),
-            target=_target(sample.source, sample.device_id, sample.device, sample.configuration),
+            target=_target(source, sample.device_id, sample.device, sample.configuration),
             latency_ms=sample.latency_ms,
             statistic=sample.statistic,
-            source=sample.source,
+            source=source.name,
             provenance=sample.provenance,
         )
     )
 
 
-def _target(source: str, device_id: str, device: str, configuration: Configuration) -> CorpusTarget:
+def _target(
+    source: Source, device_id: str, device: str, configuration: Configuration
+) -> CorpusTarget:
     unbatched = replace(configuration, batch=0)
     if device_id:
         return CorpusTarget(device_id, "", "", None, unbatched)
-    family = _FAMILIES.get(configuration.runtime, _FAMILIES.get(source, Family.CPU))
-    return CorpusTarget("", source, device, family, unbatched)
+    family = source.unlisted_family(configuration.runtime)
+    return CorpusTarget("", source.name, device, family, unbatched)
 
 
 def _left_out(sample: Sample) -> str:
@@ -209,13 +197,19 @@ def _left_out(sample: Sample) -> str:
     return DOUBTED if sample.doubt else ""
 
 
-def _family(graph: GraphFile, families: Mapping[str, str]) -> str:
-    """Return the family of a file, whichever source measured it."""
-    if graph.member:
-        return families[graph.member]
-    if graph.path.parent.parent.name == ncnn.NAME:
-        return architectures.family_of_ncnn(graph.path.stem)
-    return architectures.family_of_neusight(graph.path.stem)
+def _family(graph: GraphFile, families: Mapping[GraphFile, str]) -> str:
+    """Return the family of a file, whichever source measured it.
+
+    Raises:
+        InputError: the source that holds it does not say.
+    """
+    if graph not in families:
+        raise InputError(
+            str(graph.path),
+            f"the family of architectures of {graph.member or graph.path.stem} is not known",
+            "add it to the families of its source",
+        )
+    return families[graph]
 
 
 def _add_operators(drafts: Drafts, data: Path, sizes: Sizes) -> None:
@@ -225,22 +219,22 @@ def _add_operators(drafts: Drafts, data: Path, sizes: Sizes) -> None:
     wanted = {distinct[index] for index in chosen}
     for row in rows:
         if row.operator in wanted:
-            target = _target(neusight.NAME, row.device_id, row.device, row.configuration)
+            target = _target(neusight.SOURCE, row.device_id, row.device, row.configuration)
             drafts.rows.append(
                 Draft(
                     graph=row.operator,
                     factor=1,
                     batch=1,
                     network=str(row.operator),
-                    family=architectures.OPERATOR_FAMILY,
+                    family=OPERATOR_FAMILY,
                     target=target,
                     latency_ms=row.latency_ms,
                     statistic=Statistic.MEAN_OF_FASTEST,
-                    source=OPERATORS_SOURCE,
+                    source=neusight.OPERATORS,
                     provenance="sitar-lab/NeuSight, ASPLOS 2025, single operators",
                 )
             )
-    drafts.leave_out(OPERATORS_SOURCE, NOT_DRAWN, sum(row.operator not in wanted for row in rows))
+    drafts.leave_out(neusight.OPERATORS, NOT_DRAWN, sum(row.operator not in wanted for row in rows))
 
 
 def _add_space(drafts: Drafts, space: nas.SearchSpace, sizes: Sizes) -> None:
@@ -264,8 +258,8 @@ def _space_draft(space: nas.SearchSpace, source: str, architecture: int, index: 
         factor=column.batch,
         batch=column.batch,
         network=f"{space.name} {architecture}",
-        family=architectures.family_of_space(space.name),
-        target=_target(nas.NAME, column.device_id, column.name, column.configuration),
+        family=nas.FAMILIES[space.name],
+        target=_target(nas.SOURCE, column.device_id, column.name, column.configuration),
         latency_ms=float(space.latency_ms[architecture, index]),
         statistic=Statistic.STATED,
         source=source,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
-from predictor.research.corpus.architectures import OPERATOR_FAMILY
 from predictor.research.corpus.corpus import Corpus, Rows
+from predictor.research.corpus.single_operators import OPERATOR_FAMILY
 
 
 @dataclass(frozen=True, slots=True, eq=False)

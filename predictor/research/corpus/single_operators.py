@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from predictor.probing.networks.writer import NetworkWriter, Value
 from predictor.research.sources import neusight
 from predictor.research.sources.tables import Row, read_rows
 
-TABLE = "ops_train.csv.gz"
+OPERATOR_FAMILY: Final = "single operators"
+"""Family of graphs of one operator: they are no network and belong to no other family."""
+
 _OPSET = 20  # the first with Gelu
 
 Shape = tuple[int, ...]
@@ -103,7 +105,7 @@ def operator_rows(data: Path) -> Iterator[OperatorRow]:
     Raises:
         InputError: the table is damaged.
     """
-    path = data / neusight.NAME / TABLE
+    path = data / neusight.NAME / neusight.OPERATORS_TABLE
     if not path.is_file():
         return
     configuration = Configuration("pytorch", Precision.FP32, 0, 1)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
-from predictor.research.sources import mlperf_inference_v05, ncnn
+from predictor.research.sources import SOURCES, Source
 from predictor.research.sources.tables import read_rows
-
-# Tables that give several statistics of each run: the one that is taken, and another.
-_PAIRS: Final = (
-    (ncnn.NAME, "min_ms", "avg_ms"),
-    (mlperf_inference_v05.NAME, "p50_ms", "mean_ms"),
-    (mlperf_inference_v05.NAME, "p50_ms", "p90_ms"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +40,16 @@ def statistic_spreads(data: Path) -> list[StatisticSpread]:
     """
     return [
         _spread(data, source, taken, other)
-        for source, taken, other in _PAIRS
-        if (data / source).is_dir()
+        for source in SOURCES.values()
+        for taken, other in source.spreads
+        if (data / source.name).is_dir()
     ]
 
 
-def _spread(data: Path, source: str, taken: str, other: str) -> StatisticSpread:
+def _spread(data: Path, source: Source, taken: str, other: str) -> StatisticSpread:
     ratios = [
         row.positive(other) / row.positive(taken)
-        for row in read_rows(data / source / "latencies.csv", (taken, other))
+        for row in read_rows(data / source.name / source.files[0], (taken, other))
     ]
     middle, worst = 100 * (np.quantile(ratios, [0.5, 0.9]) - 1)
-    return StatisticSpread(source, taken, other, len(ratios), float(middle), float(worst))
+    return StatisticSpread(source.name, taken, other, len(ratios), float(middle), float(worst))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from predictor.core.errors import InputError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.cost.engine import Engine
@@ -14,7 +13,7 @@ from predictor.cost.roofline import RooflineEngine
 from predictor.research.evaluation.comparison import Comparison, compare
 from predictor.research.evaluation.figures import Figures, Ratios
 from predictor.research.evaluation.space_comparison import ColumnComparison, compare_space
-from predictor.research.sources import SOURCES, Sample, nas
+from predictor.research.sources import SOURCES, Sample, nas, present_sources
 
 LIMIT_PERCENT = 1.0
 """How many of the measurements may be under their bound, in percent."""
@@ -66,22 +65,17 @@ def check_bound(
         InputError: the folder holds no source, or a file in it is missing or damaged.
     """
     engine = RooflineEngine() if engine is None else engine
-    every = (*SOURCES, nas.NAME)
-    present = [name for name in every if (data / name).is_dir()]
-    if not present:
-        raise InputError(
-            str(data), "it holds no folder of a source", f"name a folder with {', '.join(every)}"
-        )
+    present = present_sources(data)
     samples: list[Sample] = []
-    for done, name in enumerate(present):
-        progress(Progress(done, len(present), f"tables of {name}"))
-        samples += SOURCES[name](data) if name in SOURCES else ()
-    spaces = nas.search_spaces(data) if nas.NAME in present else ()
+    for done, source in enumerate(present):
+        progress(Progress(done, len(present), f"tables of {source.name}"))
+        samples += source.samples(data)
+    spaces = nas.search_spaces(data) if nas.SOURCE in present else ()
     return BoundCheck(
         engine=engine.name,
         comparisons=compare(samples, devices, engine, progress),
         columns=[
             column for space in spaces for column in compare_space(space, devices, engine, progress)
         ],
-        absent=tuple(name for name in every if name not in present),
+        absent=tuple(name for name in SOURCES if SOURCES[name] not in present),
     )

@@ -15,8 +15,8 @@ from predictor.core.records import Device, Target
 from predictor.cost.engine import Engine
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
+from predictor.research.corpus.graph_files import GraphReader
 from predictor.research.sources import GraphFile, Sample
-from predictor.research.sources.graph_files import GraphReader
 
 NOT_IN_CATALOGUE = "the device is not in the catalogue"
 NO_GRAPH = "no graph of the network is at hand"

@@ -16,25 +16,19 @@ from predictor.calibration.published import Columns, Published, TargetName, pref
 from predictor.core.errors import InputError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Precision
+from predictor.core.runtimes import runtime_of
 from predictor.cost.cores import THREADED, threads_in_use
 from predictor.graph.ingest import ingest
 from predictor.research.corpus.corpus import STATISTICS, Measurements
 from predictor.research.corpus.drafts import DOUBTED, NO_GRAPH
+from predictor.research.corpus.graph_files import GraphReader
 from predictor.research.corpus.noise import measurement_noise
-from predictor.research.sources import SOURCES, GraphFile, Sample, ncnn
-from predictor.research.sources.graph_files import GraphReader
+from predictor.research.sources import SOURCES, GraphFile, Sample
 
 PUBLISHERS: Final[Mapping[str, str]] = {
-    "ncnn": "Tencent/ncnn, benchmark/README.md (BSD-3-Clause)",
-    "timm": "huggingface/pytorch-image-models, results (Apache-2.0)",
-    "neusight": "sitar-lab/NeuSight (MIT)",
-    "aihub": "quic/ai-hub-models, perf.yaml of each model (BSD-3-Clause)",
-    "coral_edgetpu": "google-coral/edgetpu, benchmarks/reference (Apache-2.0)",
-    "xilinx_dpu": "Xilinx/AI-Model-Zoo, README.md, end to end (Apache-2.0)",
-    "mlperf_inference_v05": "mlcommons/inference_results_v0.5, not official scores (Apache-2.0)",
+    name: source.publisher for name, source in SOURCES.items() if source.ships is not None
 }
-"""Sources of whole networks and what is said of them; frame rates, search spaces and single
-operators are none."""
+"""What the file says of each source whose latencies ship, by name."""
 
 NOT_LISTED: Final = "the device is not in the catalogue"
 NO_LATENCY: Final = "no latency of one run"
@@ -81,7 +75,7 @@ def collect(
     kept: list[Sample] = []
     for name in names:
         if (data / name).is_dir():
-            for sample in SOURCES[name](data):
+            for sample in SOURCES[name].samples(data):
                 reason = _reason(sample, devices)
                 if reason:
                     left_out.setdefault(name, Counter())[reason] += 1
@@ -202,7 +196,8 @@ def _published(
 def _target_name(sample: Sample, devices: Mapping[str, Device]) -> TargetName:
     c = sample.configuration
     device = devices[sample.device_id]
-    precision = _usual_float(device, c.runtime) if sample.source == ncnn.NAME else None
+    hides = runtime_of(c.runtime).hides_halves
+    precision = _usual_float(device, c.runtime) if hides else None
     if precision is None or c.precision is not Precision.FP32:
         precision = c.precision
     return device.id, c.runtime, str(precision), threads_in_use(device, c.threads)

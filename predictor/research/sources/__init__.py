@@ -1,43 +1,44 @@
-"""Published measurements by source: one module for each folder of a data folder.
+"""Published measurements by source: one module a source, which declares itself as ``SOURCE``.
 
-A data folder has one folder a source, with the tables that the source's module reads. Each module
-has ``NAME``, the folder, and ``samples(data)``, its rows as :class:`Sample`. The search spaces of
-``nas`` are matrices and stand apart.
+A data folder has one folder a source, with the files that the declaration names. ``samples`` gives
+its rows as :class:`Sample`; the search spaces of ``nas`` are matrices and stand apart. Sources that
+give times without graphs share those of ``networks``. A new source is a new module here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
-from predictor.research.sources import (
-    aihub,
-    coral_edgetpu,
-    hailo,
-    mlperf_inference_v05,
-    ncnn,
-    neusight,
-    rknn,
-    timm,
-    xilinx_dpu,
-)
+from predictor.core.errors import InputError
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 
-__all__ = ["SOURCES", "GraphFile", "Sample", "Statistic"]
+__all__ = ["SOURCES", "GraphFile", "Sample", "Share", "Source", "Statistic", "present_sources"]
 
-_MODULES = (
-    ncnn,
-    timm,
-    neusight,
-    aihub,
-    hailo,
-    rknn,
-    coral_edgetpu,
-    xilinx_dpu,
-    mlperf_inference_v05,
-)
 
-SOURCES: Mapping[str, Callable[[Path], Iterator[Sample]]] = MappingProxyType(
-    {module.NAME: module.samples for module in _MODULES}
-)
+def _declared() -> Mapping[str, Source]:
+    """Return the declaration of each module that has one, by name in the order of their ranks."""
+    modules = (import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
+    declared: list[Source] = [m.SOURCE for m in modules if hasattr(m, "SOURCE")]
+    return MappingProxyType({s.name: s for s in sorted(declared, key=lambda s: s.rank)})
+
+
+SOURCES: Mapping[str, Source] = _declared()
+
+
+def present_sources(data: Path) -> tuple[Source, ...]:
+    """Return the sources whose folder a data folder holds.
+
+    Raises:
+        InputError: it holds none.
+    """
+    present = tuple(source for name, source in SOURCES.items() if (data / name).is_dir())
+    if not present:
+        raise InputError(
+            str(data), "it holds no folder of a source", f"name a folder with {', '.join(SOURCES)}"
+        )
+    return present

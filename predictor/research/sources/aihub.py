@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.networks import published_graphs
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "aihub"
@@ -112,3 +114,21 @@ def _exclusion(row: Row) -> str:
     if row["precision"] not in _PRECISIONS:
         return "mixed widths of integers (w8a16 and the like), which no precision of ours says"
     return ""
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=4,
+    title="Qualcomm AI Hub",
+    repository="quic/ai-hub-models",
+    commits=("52c080d2",),
+    licence="BSD-3-Clause",
+    notice=", release 0.46.1; each model has a licence of its own",
+    files=(_TABLE,),
+    row="the vendor's summary, batch 1",
+    ships="perf.yaml of each model",
+    samples=samples,
+    shares={NAME: Share(0.07, 10, 12)},
+    names=(DEVICES, NETWORKS),
+    unlisted={"": Family.NPU},
+)

@@ -12,6 +12,7 @@ from pathlib import Path
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.networks import published_graphs
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "coral_edgetpu"
@@ -68,3 +69,19 @@ def _sample(row: Row, graphs: Mapping[str, GraphFile]) -> Sample:
         flags=(f"link: {row['link']}",) if row["link"] else (),
         excluded="" if network_only else "work on images in Python is included",
     )
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=7,
+    title="Coral Edge TPU reference benchmarks",
+    repository="google-coral/edgetpu",
+    commits=("75e67563",),
+    licence="Apache-2.0",
+    files=(_TABLE,),
+    row="a mean, batch 1",
+    ships="benchmarks/reference",
+    samples=samples,
+    shares={NAME: Share(0.01, 8, 8)},
+    names=(DEVICES, NETWORKS),
+)

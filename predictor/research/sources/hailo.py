@@ -12,6 +12,7 @@ from pathlib import Path
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.networks import published_graphs
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "hailo"
@@ -75,3 +76,16 @@ def _sample(row: Row, graphs: Mapping[str, GraphFile]) -> Sample:
         statistic=Statistic.INTERVAL,
         provenance=f"hailo-ai/hailo_model_zoo, compiler {row['dfc_version']}",
     )
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=5,
+    title="Hailo Model Zoo",
+    repository="hailo-ai/hailo_model_zoo",
+    licence="MIT",
+    files=(_TABLE,),
+    row="a frame rate",
+    samples=samples,
+    names=(DEVICES, NETWORKS),
+)

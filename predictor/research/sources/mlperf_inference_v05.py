@@ -12,6 +12,7 @@ from pathlib import Path
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.networks import published_graphs
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "mlperf_inference_v05"
@@ -123,3 +124,21 @@ def _exclusion(row: Row, precision: Precision | None) -> str:
     if row["valid"] != "VALID":
         return "not a valid run"
     return "" if precision else "the precision is not stated in a form that we can use"
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=9,
+    title="MLPerf Inference v0.5",
+    repository="mlcommons/inference_results_v0.5",
+    commits=("f5acb8be",),
+    licence="Apache-2.0",
+    notice="; MLPerf is a trademark, and these are data, not official scores",
+    files=(_TABLE,),
+    row="the median of single queries",
+    ships="not official scores",
+    samples=samples,
+    shares={NAME: Share(0.05, 8, 8)},
+    names=(SYSTEMS, NETWORKS),
+    spreads=(("p50_ms", "mean_ms"), ("p50_ms", "p90_ms")),
+)

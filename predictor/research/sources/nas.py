@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
+from predictor.core.metrics import Family
 from predictor.core.records import Configuration
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.networks.nasbench201 import live_edges
-from predictor.probing.networks.spaces import operator_graph_of
+from predictor.research.sources.source import Share, Source
 
 NAME = "nas"
 _ACTION = "restore the file from its source"
@@ -41,6 +41,11 @@ _BUILDERS: Mapping[str, str] = MappingProxyType(
 )
 _CAVEATS: Mapping[str, str] = MappingProxyType(
     {"ofa": "the width of the networks is not stated: the bound is that of the smaller of two"}
+)
+
+# Family of architectures: FBNet's and OFA's blocks are those of two modules of timm.
+FAMILIES: Mapping[str, str] = MappingProxyType(
+    {"fbnet": "efficientnet", "nasbench201": "nasbench201", "ofa": "mobilenetv3"}
 )
 
 # Catalogue ids by the name of a device without its batch.
@@ -118,6 +123,10 @@ class SearchSpace:
         Raises:
             InputError: its code is none of the space.
         """
+        from predictor.probing.networks.spaces import (  # noqa: PLC0415  # loads onnx, for a graph only
+            operator_graph_of,
+        )
+
         try:
             return operator_graph_of(_BUILDERS[self.name], self.code(architecture))
         except InputError as error:
@@ -132,6 +141,8 @@ class SearchSpace:
 
         What is left of it differs by framework, so its latency belongs to no graph of ours.
         """
+        from predictor.probing.networks.nasbench201 import live_edges  # noqa: PLC0415  # loads onnx
+
         return self.name == "nasbench201" and not live_edges(self.code(architecture))
 
 
@@ -206,3 +217,23 @@ def _column(space: str, name: str) -> Column:
         int(number) if batched else 1,
         excluded,
     )
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=10,
+    title="FBNet, NAS-Bench-201 and OFA on devices",
+    repository="HayeonLee/HELP",
+    commits=("45f70eb",),
+    licence="MIT",
+    notice=", with measurements of its own and of others",
+    files=tuple(f"{name}.npz" for name in _CODES),
+    row="a matrix of architectures by devices",
+    shares={
+        f"{NAME}-fbnet": Share(0.10, 24, 12),
+        f"{NAME}-nasbench201": Share(0.08, 24, 12),
+        f"{NAME}-ofa": Share(0.05, 24, 4),
+    },
+    names=(DEVICES, FAMILIES),
+    unlisted={"": Family.GPU},
+)

@@ -6,11 +6,13 @@ repetitions is taken: the mean is noisy in some runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "ncnn"
@@ -158,6 +160,49 @@ _LITTLE_CORES = "1"  # of the column powersave
 _STOPPED = {"s029_r1": 2897}
 
 
+# Family of architectures by name of the graph's file, as timm's modules. MobileNet 1 and 2, MnasNet
+# and ProxylessNAS are in timm's module of EfficientNet.
+_FAMILIES = {
+    "FastestDet": "shufflenet",
+    "alexnet": "alexnet",
+    "blazeface": "blazeface",
+    "efficientnet_b0": "efficientnet",
+    "efficientnetv2_b0": "efficientnet",
+    "googlenet": "googlenet",
+    "mnasnet": "efficientnet",
+    "mobilenet": "efficientnet",
+    "mobilenet_ssd": "efficientnet",
+    "mobilenet_v2": "efficientnet",
+    "mobilenet_v3": "mobilenetv3",
+    "mobilenet_yolo": "efficientnet",
+    "mobilenetv2_yolov3": "efficientnet",
+    "nanodet_m": "shufflenet",
+    "proxylessnasnet": "efficientnet",
+    "regnety_400m": "regnet",
+    "resnet18": "resnet",
+    "resnet50": "resnet",
+    "shufflenet": "shufflenet",
+    "shufflenet_v2": "shufflenet",
+    "squeezenet": "squeezenet",
+    "squeezenet_ssd": "squeezenet",
+    "vgg16": "vgg",
+    "vision_transformer": "vision_transformer",
+    "yolo-fastest-1.1": "yolo-fastest",
+    "yolo-fastestv2": "shufflenet",
+    "yolov4-tiny": "yolov4-tiny",
+}
+
+
+def families(data: Path) -> Mapping[GraphFile, str]:
+    """Return the family of architectures of each graph that the folder may hold."""
+    return {graph_file(data, stem): family for stem, family in _FAMILIES.items()}
+
+
+def graph_file(data: Path, stem: str) -> GraphFile:
+    """Return where the graph of a name is."""
+    return GraphFile(data / NAME / "graphs" / f"{stem}.onnx")
+
+
 def samples(data: Path) -> Iterator[Sample]:
     """Yield every row of the table.
 
@@ -221,3 +266,23 @@ def _doubt(row: Row) -> str:
         "vision transformer, 31 times the MACs of squeezenet, takes 0.32 ms and squeezenet before "
         "it 7.83 ms; the int8 networks between them, which the processor ran, show nothing of it"
     )
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=1,
+    title="ncnn benchmark",
+    repository="Tencent/ncnn",
+    commits=("a4d2ea1d",),
+    licence="BSD-3-Clause",
+    notice=", benchmark/README.md; (c) 2017 Tencent",
+    files=(_TABLE, "models.csv", "graphs/*.onnx"),
+    row="the fastest of a run's repetitions, batch 1",
+    ships="benchmark/README.md",
+    samples=samples,
+    families=families,
+    shares={NAME: Share(0.30, 12, 16)},
+    names=(DEVICES, _FAMILIES),
+    spreads=(("min_ms", "avg_ms"),),
+    unlisted={"ncnn": Family.MOBILE_CPU, "ncnn-vulkan": Family.MOBILE_GPU},
+)

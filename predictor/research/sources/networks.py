@@ -72,12 +72,13 @@ def published_graphs(data: Path) -> Mapping[str, GraphFile]:
     Raises:
         InputError: timm's folder is there and its table of graphs is damaged.
     """
-    found: dict[str, GraphFile] = {}
+    graphs: dict[str, GraphFile] = {}
     if (data / timm.NAME).is_dir():
         known = timm.graphs(data)
-        found = {name: known[key] for name, key in _OF_TIMM.items() if key in known}
-    for name, stem in _OF_NCNN.items():
-        path = data / ncnn.NAME / "graphs" / f"{stem}.onnx"
-        if path.is_file():
-            found[name] = GraphFile(path)
-    return MappingProxyType(found)
+        graphs = {name: known[key] for name, key in _OF_TIMM.items() if key in known}
+    graphs |= {
+        name: graph
+        for name, stem in _OF_NCNN.items()
+        if (graph := ncnn.graph_file(data, stem)).path.is_file()
+    }
+    return MappingProxyType(graphs)

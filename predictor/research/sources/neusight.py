@@ -6,14 +6,18 @@ Inference", ASPLOS 2025. TF32 was switched off; the mean of the 5 fastest of 25 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "neusight"
+OPERATORS = "neusight-operators"
+"""The part of the source that is no whole networks; ``corpus.single_operators`` reads it."""
+OPERATORS_TABLE = "ops_train.csv.gz"
 _TABLE = "models.csv"
 _COLUMNS = (
     *("device_id", "model", "mode", "seq_len", "batch", "fused", "n_gpus"),
@@ -31,6 +35,19 @@ DEVICES: dict[str, str] = {
 }
 _RUNTIMES = {"True": "pytorch-compiled", "False": "pytorch"}
 
+# Family of architectures by the start of a name; GPT-2 and GPT-3 differ in size alone.
+_FAMILIES = {"bert": "bert", "gpt": "gpt", "opt": "opt"}
+
+
+def families(data: Path) -> Mapping[GraphFile, str]:
+    """Return the family of architectures of each graph of the folder."""
+    return {
+        graph: family
+        for stem, graph in _graphs(data).items()
+        for start, family in _FAMILIES.items()
+        if stem.startswith(start)
+    }
+
 
 def samples(data: Path) -> Iterator[Sample]:
     """Yield every row of the table of whole models.
@@ -38,12 +55,15 @@ def samples(data: Path) -> Iterator[Sample]:
     Raises:
         InputError: the table is missing or damaged.
     """
-    folder = data / NAME
-    known = {path.stem: GraphFile(path) for path in sorted((folder / "graphs").glob("*.onnx"))}
-    for row in read_rows(folder / _TABLE, _COLUMNS):
+    known = _graphs(data)
+    for row in read_rows(data / NAME / _TABLE, _COLUMNS):
         if row["fused"] not in _RUNTIMES:
             row.refuse("fused", "True or False")
         yield _sample(row, known)
+
+
+def _graphs(data: Path) -> dict[str, GraphFile]:
+    return {path.stem: GraphFile(path) for path in sorted((data / NAME / "graphs").glob("*.onnx"))}
 
 
 def _sample(row: Row, known: dict[str, GraphFile]) -> Sample:
@@ -72,3 +92,22 @@ def _exclusion(row: Row) -> str:
     if row["n_gpus"] != "1":
         return "several GPUs at once"
     return ""
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=3,
+    title="NeuSight",
+    repository="sitar-lab/NeuSight",
+    commits=("69459279",),
+    licence="MIT",
+    notice="; ASPLOS 2025, doi 10.1145/3669940.3707265; (c) 2025 Georgia Institute of Technology "
+    "and Microsoft Corporation",
+    files=(_TABLE, "graphs/MODEL-SEQUENCE-BATCH.onnx", OPERATORS_TABLE),
+    row="the mean of the 5 fastest of 25",
+    ships="",
+    samples=samples,
+    families=families,
+    shares={NAME: Share(0.04, 8, 8), OPERATORS: Share(0.06, 256, 7)},
+    names=(DEVICES, _FAMILIES),
+)

@@ -12,6 +12,7 @@ from pathlib import Path
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.networks import published_graphs
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "rknn"
@@ -71,3 +72,18 @@ def _sample(row: Row, graphs: Mapping[str, GraphFile]) -> Sample:
             )
         ),
     )
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=6,
+    title="RKNN Model Zoo",
+    repository="airockchip/rknn_model_zoo",
+    commits=("bad6c733",),
+    licence="Apache-2.0",
+    notice=", release 2.3.2",
+    files=(_TABLE,),
+    row="a frame rate",
+    samples=samples,
+    names=(DEVICES, NETWORKS),
+)

@@ -6,11 +6,12 @@ batch is taken; the time per image is throughput.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "timm"
@@ -30,6 +31,29 @@ DEVICES: dict[str, str] = {
 _RUNTIMES = {"yes": "pytorch-compiled", "no": "pytorch"}
 _PRECISIONS = {str(precision): precision for precision in Precision}
 
+# Modules of timm that are written around the blocks of another module: one family.
+_SAME_FAMILY = {
+    "beit": "vision_transformer",
+    "deit": "vision_transformer",
+    "efficientformer_v2": "efficientformer",
+    "eva": "vision_transformer",
+    "hardcorenas": "mobilenetv3",
+    "hieradet_sam2": "hiera",
+    "inception_v4": "inception_v3",
+    "mobilenetv5": "mobilenetv3",
+    "naflexvit": "vision_transformer",
+    "pnasnet": "nasnet",
+    "repghost": "ghostnet",
+    "resnetv2": "resnet",
+    "senet": "resnet",
+    "swin_transformer_v2": "swin_transformer",
+    "swin_transformer_v2_cr": "swin_transformer",
+    "vision_transformer_hybrid": "vision_transformer",
+    "vision_transformer_relpos": "vision_transformer",
+    "vision_transformer_sam": "vision_transformer",
+    "xception_aligned": "xception",
+}
+
 Graphs = dict[tuple[str, str, str], GraphFile]
 
 
@@ -39,13 +63,26 @@ def graphs(data: Path) -> Graphs:
     Raises:
         InputError: the table of graphs is missing or damaged.
     """
-    folder = data / NAME
     return {
-        (row["model"], row["img_size"], row["graph_variant"]): GraphFile(
-            folder / "graphs.zip", f"graphs/{row['file']}"
-        )
-        for row in read_rows(folder / "graphs.csv", _GRAPH_COLUMNS)
+        (row["model"], row["img_size"], row["graph_variant"]): _graph_file(data, row)
+        for row in read_rows(data / NAME / "graphs.csv", _GRAPH_COLUMNS)
     }
+
+
+def families(data: Path) -> Mapping[GraphFile, str]:
+    """Return the family of architectures of each graph of the folder: its module of timm.
+
+    Raises:
+        InputError: the table of graphs is missing or damaged.
+    """
+    return {
+        _graph_file(data, row): _SAME_FAMILY.get(row["family"], row["family"])
+        for row in read_rows(data / NAME / "graphs.csv", ("file", "family"))
+    }
+
+
+def _graph_file(data: Path, row: Row) -> GraphFile:
+    return GraphFile(data / NAME / "graphs.zip", f"graphs/{row['file']}")
 
 
 def samples(data: Path) -> Iterator[Sample]:
@@ -86,3 +123,20 @@ def _sample(row: Row, known: Graphs) -> Sample:
         flags=flags,
         excluded="the network was changed after it was measured" if changed else "",
     )
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=2,
+    title="timm benchmarks",
+    repository="huggingface/pytorch-image-models",
+    licence="Apache-2.0",
+    notice="; graphs exported from timm 1.0.31",
+    files=(_TABLE, "graphs.csv", "graphs.zip"),
+    row="the mean of a whole batch",
+    ships="results",
+    samples=samples,
+    families=families,
+    shares={NAME: Share(0.22, 14, 8)},
+    names=(DEVICES, _SAME_FAMILY),
+)

@@ -12,6 +12,7 @@ from pathlib import Path
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.networks import published_graphs
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "xilinx_dpu"
@@ -76,3 +77,19 @@ def _sample(row: Row, graphs: Mapping[str, GraphFile]) -> Sample:
         statistic=Statistic.STATED,
         provenance=f"Xilinx/AI-Model-Zoo, README.md, {row['release']}, {row['dpu']}",
     )
+
+
+SOURCE = Source(
+    name=NAME,
+    rank=8,
+    title="Xilinx AI Model Zoo",
+    repository="Xilinx/AI-Model-Zoo",
+    commits=("38e23d8c", "7f3456b2"),
+    licence="Apache-2.0",
+    files=(_TABLE,),
+    row="end to end on one thread",
+    ships="README.md, end to end",
+    samples=samples,
+    shares={NAME: Share(0.01, 8, 8)},
+    names=(DEVICES, NETWORKS),
+)

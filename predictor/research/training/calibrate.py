@@ -20,6 +20,7 @@ from predictor.core.errors import InputError
 from predictor.engine.checkpoint import Widths
 from predictor.research.corpus.corpus import Corpus, Rows
 from predictor.research.corpus.episodes import few_shot
+from predictor.research.sources import neusight
 
 Expected = dict[tuple[int, int], Expectation]
 
@@ -29,7 +30,6 @@ _NOISES: Final = (0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2)
 _MOST: Final = 24  # measurements of a target that its likelihood reads
 _FARTHEST: Final = 1.5  # of ln(latency): one target that is far off must not say how all are
 _PROBES: Final = (3, 8, 16)
-_LEFT_OUT: Final = frozenset({"neusight-operators"})  # single operators are no networks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +45,17 @@ class Held:
     silicon: str
 
 
+def whole_networks(corpus: Corpus, rows: Rows) -> Rows:
+    """Return those of the measurements ``rows`` that are not of single operators."""
+    names = np.array(corpus.sources)
+    kept: Rows = rows[names[corpus.measurements.source[rows]] != neusight.OPERATORS]
+    return kept
+
+
 def held_targets(corpus: Corpus, rows: Rows) -> list[Held]:
     """Return the held-out measurements by source and target, one a graph."""
     m = corpus.measurements
-    names = np.array(corpus.sources)
-    kept = rows[~np.isin(names[m.source[rows]], list(_LEFT_OUT))]
+    kept = whole_networks(corpus, rows)
     keys = np.stack([m.source[kept], m.target[kept], m.graph[kept]], axis=1).astype(np.int64)
     distinct, first = np.unique(keys, axis=0, return_index=True)
     groups = np.flatnonzero(np.r_[True, (np.diff(distinct[:, :2], axis=0) != 0).any(axis=1)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.research.corpus.corpus import Corpus, Rows
+from predictor.research.sources import Share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +72,7 @@ class BlockSampler:
         self,
         examples: Examples,
         silicon: tuple[str, ...],
-        plan: dict[int, tuple[float, int, int]],
+        plan: Mapping[int, Share],
         rng: np.random.Generator,
     ) -> None:
         """Prepare.
@@ -78,7 +80,7 @@ class BlockSampler:
         Args:
             examples: to draw from.
             silicon: of each target.
-            plan: weight, graphs and targets of a block, by source; others are left out.
+            plan: share of each source by its number; others are left out.
             rng: of every draw.
         """
         self._examples, self._silicon, self._rng = examples, silicon, rng
@@ -88,17 +90,17 @@ class BlockSampler:
             if (examples.source == source).any()
         }
         self._plan = {source: plan[source] for source in self._rows}
-        weights = np.array([weight for weight, _, _ in self._plan.values()])
+        weights = np.array([share.weight for share in self._plan.values()])
         self._chances = weights / weights.sum()
 
     def draw(self) -> Block:
         """Return a block of one source."""
         source = int(self._rng.choice(np.array(list(self._plan)), p=self._chances))
-        _, most_graphs, most_targets = self._plan[source]
+        share = self._plan[source]
         e, rows = self._examples, self._rows[source]
-        targets = self._spread(np.unique(e.target[rows]))[:most_targets]
+        targets = self._spread(np.unique(e.target[rows]))[: share.targets]
         rows = rows[np.isin(e.target[rows], targets)]
-        graphs = self._rng.permutation(np.unique(e.graph[rows]))[:most_graphs]
+        graphs = self._rng.permutation(np.unique(e.graph[rows]))[: share.graphs]
         rows = rows[np.isin(e.graph[rows], graphs)]
         graphs, targets = np.unique(e.graph[rows]), np.unique(e.target[rows])
         latency = np.full((len(graphs), len(targets)), np.nan)

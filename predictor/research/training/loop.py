@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -22,24 +22,12 @@ from predictor.network.target_facts import OF_KIND
 from predictor.network.term_network import TargetInput, TermNetwork
 from predictor.network.work_terms import KINDS
 from predictor.research.corpus.corpus import Corpus
+from predictor.research.sources import SOURCES
 from predictor.research.training.examples import Block, BlockSampler, Examples
 from predictor.research.training.inputs import CorpusInputs, Statistics
 from predictor.research.training.loss import Deviations, block_loss
 
-# Weight of a source, and graphs and targets of a block of it.
-BLOCKS: Final[Mapping[str, tuple[float, int, int]]] = {
-    "ncnn": (0.30, 12, 16),
-    "timm": (0.22, 14, 8),
-    "neusight": (0.04, 8, 8),
-    "aihub": (0.07, 10, 12),
-    "coral_edgetpu": (0.01, 8, 8),
-    "xilinx_dpu": (0.01, 8, 8),
-    "mlperf_inference_v05": (0.05, 8, 8),
-    "neusight-operators": (0.06, 256, 7),
-    "nas-fbnet": (0.10, 24, 12),
-    "nas-nasbench201": (0.08, 24, 12),
-    "nas-ofa": (0.05, 24, 4),
-}
+SHARES: Final = {name: share for s in SOURCES.values() for name, share in s.shares.items()}
 _KEEP_EVERY_S: Final = 60.0
 _WARM_UP: Final = 30  # steps
 _LAST_RATE: Final = 0.01  # of the learning rate
@@ -161,7 +149,7 @@ class Trainer:
             self._parameters, lr=recipe.rate, weight_decay=recipe.decay
         )
         self._plan = {
-            place: BLOCKS[name] for place, name in enumerate(self._sources) if name in BLOCKS
+            place: SHARES[name] for place, name in enumerate(self._sources) if name in SHARES
         }
         self._examples = examples
         self._averages = [parameter.detach().clone() for parameter in self._parameters]

@@ -10,11 +10,10 @@ from predictor.cost.cores import threads_in_use
 from predictor.engine.checkpoint import ShippedSignatures, signature_key
 from predictor.engine.places import Place
 from predictor.research.corpus.corpus import Corpus, Rows
-from predictor.research.training.calibrate import Expected, posterior
+from predictor.research.training.calibrate import Expected, posterior, whole_networks
 
 _MOST = 200  # graphs of a target: more change nothing that is seen
 _LEAST = 2
-_LEFT_OUT = frozenset({"neusight-operators"})
 
 
 def shipped_signatures(
@@ -73,8 +72,7 @@ def published_rows(corpus: Corpus, targets: list[Target], rows: Rows, seed: int)
 def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
     """Return one row of each graph on each target, of whole networks only."""
     m = corpus.measurements
-    names = np.array(corpus.sources)
-    kept = rows[~np.isin(names[m.source[rows]], list(_LEFT_OUT))]
+    kept = whole_networks(corpus, rows)
     keys = np.stack([m.target[kept], m.graph[kept]], axis=1).astype(np.int64)
     _, first = np.unique(keys, axis=0, return_index=True)
     chosen: Rows = kept[first]

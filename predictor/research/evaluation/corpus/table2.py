@@ -13,7 +13,7 @@ from predictor.core.markdown_tables import cell, table
 from predictor.core.records import Configuration
 from predictor.core.text import plural
 from predictor.research.corpus import Corpus
-from predictor.research.corpus.architectures import OPERATOR_FAMILY
+from predictor.research.corpus.single_operators import OPERATOR_FAMILY
 from predictor.research.evaluation.corpus.validation import Answered, Validation
 
 PART: Final = "unseen_device"

@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 from predictor.core.errors import InputError
 from predictor.research.corpus import HoldOut, draw_hold_out, hold_out_folds
 from predictor.research.corpus import silicon as silicon_tables
-from predictor.research.corpus.architectures import (
-    OPERATOR_FAMILY,
-    family_of_module,
-    family_of_ncnn,
-    family_of_neusight,
-    family_of_space,
-)
 from predictor.research.corpus.silicon import silicon_key
+from predictor.research.corpus.single_operators import OPERATOR_FAMILY
 from predictor.research.sources import mlperf_inference_v05, ncnn
 from tests.unit.research.corpus.small_corpus import catalogue, small_corpus
 
@@ -188,17 +182,3 @@ def test_systems_of_one_chip_share_their_silicon_where_two_sources_name_them() -
     # Boards that a source has twice under two names.
     firefly = mlperf_inference_v05.SYSTEMS["firefly-tflite-v1.15"].device_id
     assert silicon_key(firefly) == silicon_key(ncnn.DEVICES["orangepi4lts_rk3399", "cpu"])
-
-
-def test_architectures_are_known_by_one_name() -> None:
-    assert family_of_ncnn("resnet50") == family_of_module("resnetv2") == family_of_module("resnet")
-    assert family_of_ncnn("mobilenet_ssd") == family_of_space("fbnet") == "efficientnet"
-    assert family_of_ncnn("vision_transformer") == family_of_module("deit")
-    assert family_of_neusight("gpt2_large-1024-4") == family_of_neusight("gpt3_xl-2048-2") == "gpt"
-
-
-@pytest.mark.parametrize("family_of", [family_of_ncnn, family_of_neusight])
-def test_a_network_without_a_family_is_refused(family_of: object) -> None:
-    assert callable(family_of)
-    with pytest.raises(InputError, match="its family of architectures is not known"):
-        family_of("unheard_of")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from predictor.research.sources import Share
 from predictor.research.training.examples import Block, BlockSampler, Examples
 from predictor.research.training.loss import Deviations, block_loss
 from tests.unit.research.corpus.small_corpus import small_corpus
@@ -27,7 +28,7 @@ def examples(graphs: int = 4, targets: int = 6) -> Examples:
 
 
 def draw(seed: int, graphs: int = 2, targets: int = 3) -> Block:
-    plan = {0: (1.0, graphs, targets), 7: (5.0, 1, 1)}  # source 7 has no examples
+    plan = {0: Share(1.0, graphs, targets), 7: Share(5.0, 1, 1)}  # source 7 has no examples
     return BlockSampler(examples(), SILICON, plan, np.random.default_rng(seed)).draw()
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.scores import Answers
 from predictor.research.corpus import Corpus, Measurements
-from predictor.research.corpus.architectures import OPERATOR_FAMILY
+from predictor.research.corpus.single_operators import OPERATOR_FAMILY
 from predictor.research.evaluation.corpus import Validation, validate
 from predictor.research.evaluation.corpus.table2 import (
     asked,

@@ -13,7 +13,7 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
-from predictor.research.sources.graph_files import GraphReader
+from predictor.research.corpus.graph_files import GraphReader
 from predictor.research.sources.samples import GraphFile
 from tests.networks.builder import Builder
 from tests.networks.ingesting import ingest_proto

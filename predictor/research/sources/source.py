@@ -1,0 +1,96 @@
+"""The declaration of a source: one object in its module, and nothing else anywhere.
+
+A module of this package with a ``SOURCE`` is a source. The corpus, its cache, the check of the
+bound, the training, the shipped latencies, the notices of packages and the table of
+``docs/corpus.md`` read the declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from predictor.core.metrics import Family
+from predictor.research.sources.samples import GraphFile, Sample
+
+
+class Share(NamedTuple):
+    """Part of the training that a source has.
+
+    Attributes:
+        weight: of its blocks among those of all sources.
+        graphs: at most in a block.
+        targets: at most in a block.
+    """
+
+    weight: float
+    graphs: int
+    targets: int
+
+
+def _no_samples(_: Path) -> Iterator[Sample]:
+    return iter(())
+
+
+def _no_families(_: Path) -> Mapping[GraphFile, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Source:
+    """A published source of measurements.
+
+    Attributes:
+        name: of its folder in a data folder.
+        rank: its place among the sources. Numbers in a corpus follow it, so a new one comes last.
+        title: for people.
+        repository: owner and name at GitHub.
+        commits: that its tables were taken from; empty where that was not kept.
+        licence: of the repository, as SPDX.
+        notice: what the notices say beside that, with its punctuation.
+        files: that are read, patterns in the folder; the first is the table of latencies.
+        row: what one row is, in a few words.
+        ships: what of it ships as medians of whole networks; None where only what was learned.
+        samples: reads its rows of whole networks.
+        families: returns the family of architectures of each graph that its folder holds; none for
+            a source without graphs of its own (``networks``).
+        shares: of the training, by part of the source; a part that is not here is not learned from.
+        names: tables from its names to ours, which decide what is read.
+        spreads: columns with a statistic that is taken and another of the same runs.
+        unlisted: kind of a device that the catalogue lacks, by runtime; "" stands for any other.
+    """
+
+    name: str
+    rank: int
+    title: str
+    repository: str
+    commits: tuple[str, ...] = ()
+    licence: str
+    notice: str = ""
+    files: tuple[str, ...]
+    row: str
+    ships: str | None = None
+    samples: Callable[[Path], Iterator[Sample]] = _no_samples
+    families: Callable[[Path], Mapping[GraphFile, str]] = _no_families
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    names: tuple[Mapping[Any, object], ...] = ()
+    spreads: tuple[tuple[str, str], ...] = ()
+    unlisted: Mapping[str, Family] = field(default_factory=dict)
+
+    @property
+    def origin(self) -> str:
+        """Address and commit, with what the notices say beside them."""
+        commits = f"commit{'s' * (len(self.commits) > 1)} {' and '.join(self.commits)}"
+        pinned = f", {commits}" if self.commits else ""
+        return f"github.com/{self.repository}{pinned}{self.notice}"
+
+    @property
+    def publisher(self) -> str:
+        """What stands beside each of its latencies that ship: repository, part and licence."""
+        return f"{', '.join(filter(None, (self.repository, self.ships)))} ({self.licence})"
+
+    def unlisted_family(self, runtime: str) -> Family:
+        """Return the kind of a device that the catalogue lacks."""
+        return self.unlisted.get(runtime) or self.unlisted.get("", Family.CPU)
