@@ -1,12 +1,11 @@
-"""What goes into the network, as tensors: graphs, targets and their probes."""
+"""The inputs of the network as tensors: graphs and targets."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from predictor.core.errors import InputError
@@ -34,48 +33,18 @@ class GraphBatch:
     node_counts: Tensor
 
     @classmethod
-    def of(cls, table: GraphTable, device: torch.device | str = "cpu") -> GraphBatch:
-        """Return all graphs of ``table`` on ``device``."""
+    def of(cls, table: GraphTable) -> GraphBatch:
+        """Return all graphs of ``table``."""
         return cls(
-            op_code=torch.as_tensor(table.op_code.astype(np.int64), device=device),
-            features=torch.as_tensor(table.features, device=device),
-            edges=torch.as_tensor(table.flat_edges, device=device),
-            graph=torch.as_tensor(table.graph_ids, device=device),
-            node_counts=torch.as_tensor(table.node_counts, device=device),
+            op_code=torch.as_tensor(table.op_code.astype(np.int64)),
+            features=torch.as_tensor(table.features),
+            edges=torch.as_tensor(table.flat_edges),
+            graph=torch.as_tensor(table.graph_ids),
+            node_counts=torch.as_tensor(table.node_counts),
         )
 
     def __len__(self) -> int:
         return int(self.node_counts.shape[0])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HcvMatrix:
-    """The vectors of D devices over M metrics.
-
-    Attributes:
-        values: float32 [D, M], standardised logs; 0 where a metric is not known.
-        available: bool [D, M]; a row without any is a device of which nothing is known.
-    """
-
-    values: NDArray[np.float32]
-    available: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ProbeSet:
-    """S measured networks of all targets together, in any order; S may be 0.
-
-    Attributes:
-        embedding: float32 [S, 2 d], ``Encoding.summary`` of each network's graph.
-        log_latency: float32 [S], ln of the measured latency in ms.
-        target: int64 [S], on which target it was measured.
-        log_prior: float32 [S], ln of the analytic latency in ms; for networks with a prior only.
-    """
-
-    embedding: Tensor
-    log_latency: Tensor
-    target: Tensor
-    log_prior: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,43 +53,19 @@ class TargetBatch:
 
     Attributes:
         values: float32 [T, M], standardised logs of the metrics.
-        available: bool [T, M]; the values of others are never read.
+        available: bool [T, M]; the values of others are never read. A row without any is a device
+            of which nothing is known.
         identifier: int64 [T], for networks with identifiers.
         signature: float32 [T, k], ln of the latencies of the k reference networks in ms.
-        probes: for networks with a set.
     """
 
     values: Tensor
     available: Tensor
     identifier: Tensor | None = None
     signature: Tensor | None = None
-    probes: ProbeSet | None = None
-
-    @classmethod
-    def of(
-        cls,
-        hcv: HcvMatrix,
-        *,
-        identifier: Tensor | None = None,
-        signature: Tensor | None = None,
-        probes: ProbeSet | None = None,
-        device: torch.device | str = "cpu",
-    ) -> TargetBatch:
-        """Return the targets of a matrix of vectors."""
-        return cls(
-            torch.as_tensor(hcv.values, device=device),
-            torch.as_tensor(hcv.available, device=device),
-            identifier,
-            signature,
-            probes,
-        )
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
-
-    def with_probes(self, probes: ProbeSet) -> TargetBatch:
-        """Return the same targets with other probes."""
-        return replace(self, probes=probes)
 
 
 def check_finite(subject: str, values: Tensor | None) -> None:

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from predictor.network.batch import GraphBatch
-from predictor.network.config import Mode, NetworkConfig, Pooling
+from predictor.network.config import NetworkConfig
 from predictor.network.dgf import DenseGraphFlow
 from predictor.network.graph_attention import GraphAttention, mapping_strength
-from predictor.network.pooling import bounded, segment_sum
+from predictor.network.pooling import segment_sum
 from predictor.network.scaling import Scaling
 
 _FARTHEST = 6.0  # standard deviations; a network says nothing sensible far outside
@@ -34,15 +34,6 @@ class Encoding:
     node_counts: Tensor
     total: Tensor
     mean: Tensor
-
-    @property
-    def summary(self) -> Tensor:
-        """[G, 2 d], each graph's total (in the log domain) and mean: what a probe is known by.
-
-        Of networks that encode without the target.
-        """
-        total = bounded(self.total[:, 0], Pooling.LOG_SUM)
-        return torch.cat([total, self.mean[:, 0]], dim=-1)
 
 
 class GraphLayer(nn.Module):
@@ -73,7 +64,7 @@ class GraphLayer(nn.Module):
 
 
 class GraphEncoder(nn.Module):
-    """Embeds operators, joins the signature where the paper says so, and runs the graph layers.
+    """Embeds operators, joins the signature where there is one, and runs the graph layers.
 
     The operation embedding O of an operator is the embedding of its code beside a projection of
     its features: in the paper's search spaces an operation's name tells its size, here the
@@ -104,7 +95,7 @@ class GraphEncoder(nn.Module):
         self.first = nn.Linear(config.width, config.width)
         self.join = (
             nn.Linear(config.signature_size, config.width, bias=False)
-            if config.mode is Mode.PAPER and config.signature_size
+            if config.signature_size
             else None
         )
         self.layers = nn.ModuleList(

@@ -12,7 +12,7 @@ from predictor.network.batch import TargetBatch
 from predictor.network.config import NetworkConfig, Pooling
 from predictor.network.encoder import Encoding
 from predictor.network.film import Film
-from predictor.network.pooling import bounded, pool_operators, segment_softmax, segment_sum
+from predictor.network.pooling import bounded, segment_softmax, segment_sum
 
 _START_RESIDUAL = 0.5
 
@@ -167,7 +167,7 @@ class HardwareOperationDialogue(nn.Module):
         )
 
     def _pool(self, rows: Tensor, graph: Tensor, node_counts: Tensor) -> Tensor:
-        return pool_operators(rows, graph, node_counts, self.pooling, self.typical_nodes)
+        return segment_sum(rows, graph, node_counts.shape[0]) / self.typical_nodes
 
 
 class FilmHodm(nn.Module):

@@ -1,7 +1,7 @@
-"""Sums, means, largest values and softmax over the segments of a flat axis.
+"""Sums, largest values and softmax over the segments of a flat axis.
 
 A flat axis holds the rows of all segments; ``segment`` says to which one each row belongs. Rows
-need no order. An empty segment has the sum, mean and largest value 0. Cost O(rows).
+need no order. An empty segment has the sum and largest value 0. Cost O(rows).
 """
 
 from __future__ import annotations
@@ -33,27 +33,8 @@ def segment_sum(rows: Tensor, segment: Tensor, segments: int) -> Tensor:
     return sums.index_add_(0, segment, rows)
 
 
-def segment_mean(rows: Tensor, segment: Tensor, counts: Tensor) -> Tensor:
-    """Average rows [R, ...] by segment; ``counts`` int64 [S] is the rows of each. [S, ...]."""
-    sums = segment_sum(rows, segment, counts.shape[0])
-    shape = (-1,) + (1,) * (rows.dim() - 1)
-    return sums / counts.clamp(min=1).to(rows.dtype).reshape(shape)
-
-
-def pool_operators(
-    rows: Tensor, graph: Tensor, node_counts: Tensor, pooling: Pooling, typical_nodes: float
-) -> Tensor:
-    """Pool rows [N, ...] of each graph's operators to [G, ...], but for the logarithm of LOG_SUM.
-
-    So it is linear in the rows; :func:`bounded` takes the logarithm.
-    """
-    if pooling is Pooling.MEAN:
-        return segment_mean(rows, graph, node_counts)
-    return segment_sum(rows, graph, node_counts.shape[0]) / typical_nodes
-
-
 def bounded(pooled: Tensor, pooling: Pooling) -> Tensor:
-    """Take the logarithm of LOG_SUM; other poolings stay as they are."""
+    """Take the logarithm of LOG_SUM; a plain sum stays as it is."""
     return torch.asinh(_LOG_SCALE * pooled) if pooling is Pooling.LOG_SUM else pooled
 
 

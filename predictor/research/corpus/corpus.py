@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Target
 from predictor.graph.operator_graph import OperatorGraph
@@ -19,7 +20,6 @@ from predictor.network.graph_table import GraphTable
 from predictor.research.corpus.packing import CostRows
 from predictor.research.corpus.silicon import silicon_key
 from predictor.research.nas.packed import PackedGraphs
-from predictor.research.paper.hcv import find_devices
 from predictor.research.sources.samples import Statistic
 
 STATISTICS: Final = tuple(Statistic)
@@ -136,7 +136,13 @@ class CorpusTarget:
             InputError: the catalogue lacks a device that the corpus says it has.
         """
         if self.is_listed:
-            return Target(find_devices(devices, [self.device_id])[0], self.configuration)
+            if self.device_id not in devices:
+                raise InputError(
+                    f"device {self.device_id}",
+                    f"it is not one of the {len(devices)} devices of the catalogue",
+                    "correct the id, or describe the device first",
+                )
+            return Target(devices[self.device_id], self.configuration)
         name = f"{self.source}/{self.device}"
         device = Device(name, self.device, "", self.family or Family.CPU, {})
         return Target(device, self.configuration)

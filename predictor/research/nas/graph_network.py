@@ -1,4 +1,4 @@
-"""The graph network: the paper's network in its shared form, and how it is trained.
+"""The graph network: the paper's network without a signature, and how it is trained.
 
 Two things are learned at once, on shared graph layers. The head (FiLM, HODM, readout) learns the
 log-latency of train devices from their HCV. The additive resources learn features on which a
@@ -30,7 +30,7 @@ from predictor.research.nas.kernel_network import FEATURES, RESOURCES, centred
 from predictor.research.nas.packed import PackedGraphs
 from predictor.research.nas.targets import TargetEncoder
 from predictor.research.nas.view import TrainView
-from predictor.research.paper.closertome import CloserToMe
+from predictor.research.paper.network import PaperNetwork
 from predictor.research.paper.resources import AdditiveResources
 
 _WIDTH: Final = 32
@@ -55,13 +55,13 @@ class Recipe:
 
 
 class GraphNetwork(nn.Module):
-    """CloserToMe in shared mode, with additive resources on its graph layers.
+    """The paper's network without a signature, with additive resources on its graph layers.
 
     Args:
         network: graph layers and head.
     """
 
-    def __init__(self, network: CloserToMe) -> None:
+    def __init__(self, network: PaperNetwork) -> None:
         super().__init__()
         self.network = network
         config = network.config
@@ -137,7 +137,7 @@ def _network(view: TrainView, targets: TargetEncoder, seed: int) -> GraphNetwork
         seed=seed,
     )
     scaling = graphs.take(view.rows[:: max(1, len(view.rows) // _CHUNK)]).scaling()
-    return GraphNetwork(CloserToMe(config, scaling))
+    return GraphNetwork(PaperNetwork(config, scaling))
 
 
 def _encode(

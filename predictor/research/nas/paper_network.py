@@ -21,14 +21,14 @@ from torch import Tensor, nn
 
 from predictor.core.errors import InputError
 from predictor.network.batch import GraphBatch, TargetBatch
-from predictor.network.config import DeviceEncoding, Mode, NetworkConfig, Pooling, SignatureForm
+from predictor.network.config import NetworkConfig, Pooling
 from predictor.network.encoder import Encoding
 from predictor.research.nas.method import Probes
 from predictor.research.nas.space import DeviceFacts
 from predictor.research.nas.targets import TargetEncoder
 from predictor.research.nas.view import TrainView
-from predictor.research.paper.closertome import CloserToMe
 from predictor.research.paper.film_tuning import FilmTuning, TunedNetwork, tune_film
+from predictor.research.paper.network import PaperNetwork
 
 # A few train devices say little of how latency depends on their vectors: a device that is far
 # from all of them is taken to be at the edge of what was seen, in standard deviations.
@@ -92,7 +92,7 @@ class TrainedPaperNetwork:
         recipe: how it is fine-tuned.
     """
 
-    network: CloserToMe
+    network: PaperNetwork
     targets: TargetEncoder
     view: TrainView
     references: Integers
@@ -207,14 +207,11 @@ def _network(
     recipe: PaperRecipe,
     references: int,
     seed: int,
-) -> CloserToMe:
+) -> PaperNetwork:
     graphs = view.architectures.graphs
     config = NetworkConfig(
         metrics=targets.names if design.hcv else (),
-        mode=Mode.PAPER,
-        device_encoding=DeviceEncoding.HCV if design.hcv else DeviceEncoding.IDENTIFIER,
         devices=0 if design.hcv else len(view.devices) + 1,
-        signature=SignatureForm.VECTOR if references else SignatureForm.NONE,
         signature_size=references,
         width=recipe.width,
         pooling=recipe.pooling,
@@ -224,11 +221,11 @@ def _network(
         seed=seed,
     )
     some = view.rows[:: max(1, len(view.rows) // _SCALING_GRAPHS)]
-    return CloserToMe(config, graphs.take(some).scaling())
+    return PaperNetwork(config, graphs.take(some).scaling())
 
 
 def _fit(
-    network: CloserToMe,
+    network: PaperNetwork,
     view: TrainView,
     targets: TargetBatch,
     relative: Tensor,

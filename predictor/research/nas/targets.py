@@ -11,7 +11,7 @@ from predictor.core.records import Device
 from predictor.devices.catalogue import load_device_files
 from predictor.network.batch import TargetBatch
 from predictor.research.nas.space import DeviceFacts
-from predictor.research.paper.hcv import HcvEncoder, find_devices
+from predictor.research.paper.hcv import HcvEncoder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class TargetEncoder:
         """Fit on train devices.
 
         Raises:
-            InputError: there is none, or the catalogue lacks one that is said to be in it.
+            InputError: there is none.
         """
         return cls(HcvEncoder.fit([_device(d) for d in devices], [_batch(d) for d in devices]))
 
@@ -39,21 +39,15 @@ class TargetEncoder:
         return self.hcv.names
 
     def encode(self, devices: Sequence[DeviceFacts]) -> TargetBatch:
-        """Return D targets.
-
-        Raises:
-            InputError: the catalogue lacks a device that is said to be in it.
-        """
-        return TargetBatch.of(
-            self.hcv.encode([_device(d) for d in devices], [_batch(d) for d in devices])
-        )
+        """Return D targets."""
+        return self.hcv.encode([_device(d) for d in devices], [_batch(d) for d in devices])
 
 
 def _device(facts: DeviceFacts) -> Device:
     """Return the device; of one that the catalogue does not have, nothing is known."""
     if not facts.device_id:
         return Device(facts.name, facts.name, "", Family.GPU, {})
-    return find_devices(_catalogue(), [facts.device_id])[0]
+    return _catalogue()[facts.device_id]
 
 
 @cache

@@ -12,7 +12,7 @@ from torch import Tensor
 from predictor.core.errors import InputError
 from predictor.network.batch import TargetBatch, check_finite, check_shape
 from predictor.network.encoder import Encoding
-from predictor.research.paper.closertome import CloserToMe
+from predictor.research.paper.network import PaperNetwork
 
 _BETAS: Final = (0.9, 0.99)  # the second is short: there are some ten steps, not thousands
 
@@ -46,35 +46,32 @@ class TunedNetwork:
 
     Attributes:
         network: fine-tuned copy, in evaluation state.
-        centre: mean of what it says of the samples, ln of ms.
+        centre: mean of what it predicts of the samples, ln of ms.
         level: mean of what was measured, ln of ms.
         slope: of measured against predicted.
     """
 
-    network: CloserToMe
+    network: PaperNetwork
     centre: float
     level: float
     slope: float
 
-    def log_latency(
-        self, encoding: Encoding, targets: TargetBatch, times_ms: Tensor | None = None
-    ) -> Tensor:
+    def log_latency(self, encoding: Encoding, targets: TargetBatch) -> Tensor:
         """Return ln of the latencies in ms, [G]; arguments as of :func:`tune_film`.
 
         Raises:
             InputError: shapes or values do not fit the network.
         """
         with torch.inference_mode():
-            said = self.network.predict(encoding, targets, times_ms).log_latency[:, 0]
-            return self.level + self.slope * (said - self.centre)
+            predicted = self.network.predict(encoding, targets).log_latency[:, 0]
+            return self.level + self.slope * (predicted - self.centre)
 
 
 def tune_film(
-    network: CloserToMe,
+    network: PaperNetwork,
     encoding: Encoding,
     targets: TargetBatch,
     log_latency: Tensor,
-    times_ms: Tensor | None = None,
     tuning: FilmTuning | None = None,
 ) -> TunedNetwork:
     """Fit the FiLM MLPs, an offset and a slope to a target's samples; the rest stays as it is.
@@ -88,7 +85,6 @@ def tune_film(
         encoding: of the k graphs that were measured, by this network.
         targets: the one target.
         log_latency: float32 [k], ln of the measured latencies in ms.
-        times_ms: analytic times of the k graphs, [N, 1, 3], for networks with a prior.
         tuning: how; the usual way where None.
 
     Raises:
@@ -107,19 +103,19 @@ def tune_film(
     optimiser = torch.optim.Adam(fitted, tuning.rate, _BETAS)
     fixed = _without_gradient(encoding)
     for _ in range(tuning.steps):
-        said = tuned.predict(fixed, targets, times_ms).log_latency[:, 0]
-        centre, level, slope = _line(said.detach(), log_latency, ridge * scale**2)
-        loss = ((log_latency - level - slope * (said - centre)) / scale).square().mean()
+        predicted = tuned.predict(fixed, targets).log_latency[:, 0]
+        centre, level, slope = _line(predicted.detach(), log_latency, ridge * scale**2)
+        loss = ((log_latency - level - slope * (predicted - centre)) / scale).square().mean()
         optimiser.zero_grad()
         torch.autograd.backward(loss)
         optimiser.step()
     for parameter in fitted:
         parameter.requires_grad = False
-    said = tuned.predict(fixed, targets, times_ms).log_latency[:, 0]
-    return TunedNetwork(tuned, *_line(said, log_latency, ridge * scale**2))
+    predicted = tuned.predict(fixed, targets).log_latency[:, 0]
+    return TunedNetwork(tuned, *_line(predicted, log_latency, ridge * scale**2))
 
 
-def film_parameters(network: CloserToMe) -> list[torch.nn.Parameter]:
+def film_parameters(network: PaperNetwork) -> list[torch.nn.Parameter]:
     """Return what fine-tuning fits: gamma and beta of FiLM, or else the identifiers."""
     conversation, identifier = network.head.conversation, network.head.target.identifier
     if conversation is not None:
@@ -127,13 +123,13 @@ def film_parameters(network: CloserToMe) -> list[torch.nn.Parameter]:
     return [] if identifier is None else list(identifier.parameters())
 
 
-def _line(said: Tensor, measured: Tensor, ridge: float) -> tuple[float, float, float]:
+def _line(predicted: Tensor, measured: Tensor, ridge: float) -> tuple[float, float, float]:
     """Return centre, level and slope; a ridge draws the slope to 1."""
-    centre, level = said.mean(), measured.mean()
-    around = said - centre
+    centre, level = predicted.mean(), measured.mean()
+    around = predicted - centre
     gain = around @ (measured - level - around)
     # One sample, or samples that all look alike, tell no slope.
-    spread = (around @ around + ridge).clamp(min=torch.finfo(said.dtype).tiny)
+    spread = (around @ around + ridge).clamp(min=torch.finfo(predicted.dtype).tiny)
     return float(centre), float(level), 1 + float(gain / spread)
 
 

@@ -1,7 +1,4 @@
-"""Hardware Capability Vectors as arrays: standardised logs and which metrics are known.
-
-No torch: the runtime of the shipped network uses this file too.
-"""
+"""Hardware Capability Vectors as the paper's network reads them: standardised logs, and a mask."""
 
 from __future__ import annotations
 
@@ -10,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import METRIC_BY_NAME, METRICS
+from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.records import Device
-from predictor.network.batch import HcvMatrix
+from predictor.network.batch import TargetBatch
 from predictor.network.scaling import Scaling
 
 Extra = Mapping[str, float]
@@ -41,25 +39,16 @@ class HcvEncoder:
         cls,
         devices: Sequence[Device],
         extras: Sequence[Extra] | None = None,
-        *,
-        metrics: Sequence[str] | None = None,
     ) -> HcvEncoder:
         """Fit on training devices only.
 
         Args:
             devices: D devices, repeats allowed (one for each target).
             extras: configuration metrics of each, by name; all names of all devices are columns.
-            metrics: the registry metrics to use; all where None.
 
         Raises:
-            InputError: there is no device, a metric is not in the registry, or a value is wrong.
+            InputError: there is no device, or a value is wrong.
         """
-        chosen = tuple(metric.name for metric in METRICS) if metrics is None else tuple(metrics)
-        for name in chosen:
-            if name not in METRIC_BY_NAME:
-                raise InputError(
-                    f"metric {name}", "it is not in the registry of HCV metrics", "correct its name"
-                )
         given = _each(devices, extras)
         extra_names = tuple(dict.fromkeys(name for extra in given for name in extra))
         for name in extra_names:
@@ -69,7 +58,7 @@ class HcvEncoder:
                     "it has the name of an HCV metric",
                     "give it a name of its own",
                 )
-        names = chosen + extra_names
+        names = (*METRIC_BY_NAME, *extra_names)
         logs = _logs(names, devices, given)
         known = np.flatnonzero(~np.isnan(logs).all(axis=0))
         return cls(Scaling.fit(tuple(names[column] for column in known), logs[:, known]))
@@ -79,7 +68,9 @@ class HcvEncoder:
         """Names of the M columns."""
         return self.scaling.names
 
-    def encode(self, devices: Sequence[Device], extras: Sequence[Extra] | None = None) -> HcvMatrix:
+    def encode(
+        self, devices: Sequence[Device], extras: Sequence[Extra] | None = None
+    ) -> TargetBatch:
         """Return the vectors of ``devices``; unknown metrics are masked, extra ones ignored.
 
         Raises:
@@ -87,25 +78,8 @@ class HcvEncoder:
         """
         logs = _logs(self.names, devices, _each(devices, extras))
         available = ~np.isnan(logs)
-        return HcvMatrix(
-            self.scaling.apply(np.where(available, logs, self.scaling.mean)), available
-        )
-
-
-def find_devices(catalogue: Mapping[str, Device], ids: Sequence[str]) -> list[Device]:
-    """Return the devices ``ids`` of ``catalogue``.
-
-    Raises:
-        InputError: an id is not in the catalogue.
-    """
-    for device_id in ids:
-        if device_id not in catalogue:
-            raise InputError(
-                f"device {device_id}",
-                f"it is not one of the {len(catalogue)} devices of the catalogue",
-                "correct the id, or describe the device first",
-            )
-    return [catalogue[device_id] for device_id in ids]
+        scaled = self.scaling.apply(np.where(available, logs, self.scaling.mean))
+        return TargetBatch(torch.from_numpy(scaled), torch.from_numpy(available))
 
 
 def _each(devices: Sequence[Device], extras: Sequence[Extra] | None) -> Sequence[Extra]:

@@ -10,8 +10,8 @@ import torch
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.network.batch import GraphBatch, ProbeSet, TargetBatch
-from predictor.network.config import Mode, NetworkConfig, SignatureForm
+from predictor.network.batch import GraphBatch, TargetBatch
+from predictor.network.config import NetworkConfig
 from predictor.network.features import FEATURE_NAMES
 from predictor.network.graph_table import GraphTable
 from tests.unit.cost.graphs import Op, make_graph
@@ -68,50 +68,14 @@ def random_targets(config: NetworkConfig, count: int, seed: int = 0) -> TargetBa
         available=available,
         identifier=torch.arange(count) if config.devices else None,
         signature=torch.randn(count, config.signature_size, generator=generator)
-        if config.signature is SignatureForm.VECTOR
-        else None,
-        probes=random_probes(config, count, 3 * count, seed)
-        if config.signature is SignatureForm.SET
+        if config.signature_size
         else None,
     )
-
-
-def random_probes(config: NetworkConfig, targets: int, size: int, seed: int = 0) -> ProbeSet:
-    generator = torch.Generator().manual_seed(seed)
-    return ProbeSet(
-        embedding=torch.randn(size, 2 * config.width, generator=generator),
-        log_latency=torch.randn(size, generator=generator),
-        target=torch.randint(0, targets, (size,), generator=generator),
-        log_prior=torch.randn(size, generator=generator),
-    )
-
-
-def random_times(nodes: int, targets: int, seed: int = 0) -> torch.Tensor:
-    return torch.rand(nodes, targets, 3, generator=torch.Generator().manual_seed(seed))
-
-
-def shared_config(**choices: object) -> NetworkConfig:
-    """Return a small shared network with everything switched on, but for ``choices``."""
-    defaults: dict[str, object] = {
-        "metrics": METRICS,
-        "width": 8,
-        "signature": SignatureForm.SET,
-        "prior": True,
-        "seed": 3,
-    }
-    return NetworkConfig(**{**defaults, **choices})
 
 
 def paper_config(**choices: object) -> NetworkConfig:
-    """Return a small network in paper mode, but for ``choices``."""
-    defaults: dict[str, object] = {
-        "metrics": METRICS,
-        "mode": Mode.PAPER,
-        "width": 8,
-        "signature": SignatureForm.VECTOR,
-        "signature_size": 4,
-        "seed": 3,
-    }
+    """Return a small network with a signature, but for ``choices``."""
+    defaults: dict[str, object] = {"metrics": METRICS, "width": 8, "signature_size": 4, "seed": 3}
     return NetworkConfig(**{**defaults, **choices})
 
 

@@ -27,7 +27,7 @@ PROJECTIONS = (
 
 def by_hand(available: list[bool]) -> Dialogue:
     """Two operators 1 and 3, metrics 1 and 2 and a third token; every projection is 1."""
-    hodm = HardwareOperationDialogue(1, Pooling.MEAN, 100.0)
+    hodm = HardwareOperationDialogue(1, Pooling.SUM, 2.0)  # of two operators: the mean
     set_weights(hodm, **{f"{name}__weight": 1 for name in PROJECTIONS}, residual=0.5)
     return hodm(
         torch.tensor([1.0, 3.0]).reshape(2, 1, 1),
@@ -91,9 +91,7 @@ def literal(
         for n, value in exps.items():
             reverse[n, i] = value / sum(exps.values())
         heard.append(sum(reverse[n, i] * v[n] for n in nodes))
-    pooled = answered[nodes].sum(axis=0) / (
-        len(nodes) if hodm.pooling is Pooling.MEAN else hodm.typical_nodes
-    )
+    pooled = answered[nodes].sum(axis=0) / hodm.typical_nodes
     if hodm.pooling is Pooling.LOG_SUM:
         pooled = np.arcsinh(10 * pooled)
     blend = 1 / (1 + math.exp(-hodm.blend_logit.item()))
@@ -135,7 +133,7 @@ def test_equals_a_literal_transcription(sizes: list[int], pooling: Pooling, seed
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=4), st.integers(0, 2**16))
 def test_attention_sums_to_one_over_what_is_available(sizes: list[int], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
-    hodm = HardwareOperationDialogue(4, Pooling.MEAN, 100.0)
+    hodm = HardwareOperationDialogue(4, Pooling.SUM, 100.0)
     available = torch.rand(3, 6, generator=generator) > 0.5
     available[:, 0] |= ~available.any(dim=1)
     graph = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))

@@ -20,14 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from predictor.network.batch import GraphBatch
-from predictor.network.config import (
-    Attention,
-    DeviceEncoding,
-    Mode,
-    NetworkConfig,
-    Pooling,
-    SignatureForm,
-)
+from predictor.network.config import Attention, NetworkConfig, Pooling
 from predictor.network.encoder import GraphEncoder
 from predictor.network.features import FEATURE_NAMES
 from predictor.network.graph_table import ranges
@@ -84,10 +77,7 @@ class FlatNetwork(nn.Module):
     def __init__(self, features: Scaling, targets: int) -> None:
         super().__init__()
         config = NetworkConfig(
-            mode=Mode.PAPER,
-            device_encoding=DeviceEncoding.IDENTIFIER,
             devices=targets + 1,
-            signature=SignatureForm.VECTOR,
             signature_size=_TARGET_WIDTH,
             width=_WIDTH,
             layers=_LAYERS,

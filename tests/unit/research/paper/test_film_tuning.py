@@ -9,37 +9,28 @@ import torch
 
 from predictor.core.errors import InputError
 from predictor.network.batch import GraphBatch
-from predictor.network.config import DeviceEncoding
-from predictor.research.paper.closertome import CloserToMe
 from predictor.research.paper.film_tuning import (
     FilmTuning,
     TunedNetwork,
     film_parameters,
     tune_film,
 )
+from predictor.research.paper.network import PaperNetwork
 from tests.unit.network.samples import (
     paper_config,
     random_graphs,
     random_table,
     random_targets,
-    random_times,
     randomise,
-    shared_config,
 )
 
 PAPER = paper_config()
-BASELINE = paper_config(
-    metrics=(),
-    device_encoding=DeviceEncoding.IDENTIFIER,
-    devices=3,
-    signature="none",
-    signature_size=0,
-)
+BASELINE = paper_config(metrics=(), devices=3, signature_size=0)
 AS_IT_IS = FilmTuning(steps=0)
 
 
-def made(config=PAPER) -> CloserToMe:
-    network = CloserToMe(config)
+def made(config=PAPER) -> PaperNetwork:
+    network = PaperNetwork(config)
     randomise(network, 4)
     return network.eval()
 
@@ -49,9 +40,9 @@ def encoded(network, targets, sizes, seed=0):
         return network.encode(random_graphs(sizes, seed), targets)
 
 
-def said(network, encoding, targets, times=None):
+def said(network, encoding, targets):
     with torch.no_grad():
-        return network.predict(encoding, targets, times).log_latency[:, 0]
+        return network.predict(encoding, targets).log_latency[:, 0]
 
 
 def target_of(config):
@@ -136,20 +127,6 @@ def test_gamma_and_beta_of_another_device_are_found_well_enough_for_graphs_not_m
     after = error(tune_film(network, samples, targets, measured, tuning=FilmTuning(150, 1e-2)))
 
     assert after < before / 4
-
-
-def test_a_shared_network_with_analytic_times_is_tuned_too():
-    config = shared_config()
-    network, targets = made(config), target_of(config)
-    sizes = [5, 7, 9, 4]
-    samples, times = encoded(network, targets, sizes), random_times(sum(sizes), 1)
-    measured = torch.tensor([1.0, 3.0, 2.0, 5.0])
-
-    def error(steps: int) -> float:
-        tuned = tune_film(network, samples, targets, measured, times, FilmTuning(steps, 1e-2))
-        return float((tuned.log_latency(samples, targets, times) - measured).square().mean())
-
-    assert error(30) < error(0)
 
 
 def test_equal_samples_give_equal_weights_and_disturb_no_random_numbers():
