@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.common import Figure, add_arguments, report
 from predictor.cost.roofline import RooflineEngine
-from predictor.research.evaluation.comparison import compare
+from predictor.research.evaluation.bound.comparison import compare
 from predictor.research.sources import SOURCES
 from predictor.services.devices.catalogue import load_catalogue
 

@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if options.steps is not None and options.steps < 1:
         raise InputError("--steps", f"it is {options.steps}", "give a number above 0")
     with research_needed("training"):
-        from predictor.research.evaluation.corpus.engine_maker import EngineMaker  # noqa: PLC0415
+        from predictor.research.evaluation.engine.maker import EngineMaker  # noqa: PLC0415
 
     progress, out = progress_on(console), Path(options.out)
     maker = EngineMaker(

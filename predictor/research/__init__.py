@@ -1,1 +1,11 @@
-"""Corpus, training, comparators and evaluation: in a checkout only, not in the wheel."""
+"""The laboratory, in a checkout only and not in the wheel. Each package uses those before it.
+
+- ``sources``: published measurements, one declared module a source.
+- ``paper``: the network as printed, with its FiLM fine-tuning.
+- ``corpus``: the measurements of all sources in one form (``python -m predictor.research.corpus``).
+- ``published``: the latencies that ship (``python -m predictor.research.published``).
+- ``training``: of the network that ships.
+- ``nas``: methods on search spaces and their benchmark (``ctm evaluate nas``).
+- ``evaluation``: ``bound``, sources against the physical bound (``ctm evaluate bound``), and
+  ``engine``, the shipped network trained and held against what it has not seen (``ctm train``).
+"""

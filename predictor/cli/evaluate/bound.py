@@ -37,9 +37,9 @@ def add_bound(parser: Parser) -> None:
 def _run(options: argparse.Namespace, console: Console) -> int:
     """Write the figures and their page; 1 when a measurement is under its bound."""
     with research_needed("the evaluation"):
-        from predictor.research.evaluation.bound import check_bound  # noqa: PLC0415
-        from predictor.research.evaluation.bound_document import document  # noqa: PLC0415
-        from predictor.research.evaluation.bound_page import page  # noqa: PLC0415
+        from predictor.research.evaluation.bound.check import check_bound  # noqa: PLC0415
+        from predictor.research.evaluation.bound.document import document  # noqa: PLC0415
+        from predictor.research.evaluation.bound.page import page  # noqa: PLC0415
 
     output = Path(options.output) if options.output else None
     if output is not None:

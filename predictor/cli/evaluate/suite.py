@@ -13,12 +13,12 @@ from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import environment_of, research_needed, write_text
 from predictor.cli.progress import progress_on
 from predictor.core.errors import InputError
-from predictor.research.evaluation.nas.document import document
-from predictor.research.evaluation.nas.page import page
-from predictor.research.evaluation.nas.protocol import Plan
-from predictor.research.evaluation.nas.runner import Order, Runner, open_splits
-from predictor.research.evaluation.nas.suites import SUITES, Suite, chooser_of, methods_of
-from predictor.research.evaluation.nas.work import WorkFolder
+from predictor.research.nas.benchmark.document import document
+from predictor.research.nas.benchmark.page import page
+from predictor.research.nas.benchmark.protocol import Plan
+from predictor.research.nas.benchmark.runner import Order, Runner, open_splits
+from predictor.research.nas.benchmark.suites import SUITES, Suite, chooser_of, methods_of
+from predictor.research.nas.benchmark.work import WorkFolder
 
 _WORK = "nas-work"  # beside the pages: what is finished
 _GIT_SECONDS = 10
@@ -98,6 +98,6 @@ def _write(output: Path, suite: Suite, figures: Mapping[str, object]) -> list[Pa
 
 def _plots(figures: Mapping[str, object], output: Path, stem: str) -> dict[str, str]:
     with research_needed("plots"):  # they alone need matplotlib
-        from predictor.research.evaluation.nas.plots import write_plots  # noqa: PLC0415
+        from predictor.research.nas.benchmark.plots import write_plots  # noqa: PLC0415
 
     return write_plots(figures, output, stem)

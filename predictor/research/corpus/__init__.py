@@ -1,4 +1,10 @@
-"""What the shipped network is trained on: the measurements of all sources in one form."""
+"""The measurements of all sources in one form: what the shipped network is trained on.
+
+``drafts`` collects rows, ``build`` reads and packs their graphs (``graph_files``, ``packing``,
+``single_operators``), ``cache`` keeps the result. ``holdout`` and ``silicon`` say what is held out
+together, ``episodes`` draws few-shot tasks, ``noise`` says how far repeats lie apart, ``summary``
+and ``spreads`` write the tables of docs/corpus.md: ``python -m predictor.research.corpus``.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from predictor.research.corpus.corpus import (
 )
 from predictor.research.corpus.drafts import Sizes
 from predictor.research.corpus.packing import CostRows
-from predictor.research.nas.packed import PackedGraphs
+from predictor.research.packed import PackedGraphs
 from predictor.research.sources import SOURCES
 
 _VERSION = 2  # of what is stored; a change of ingestion, of a loader or of the form raises it

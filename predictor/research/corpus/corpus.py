@@ -19,7 +19,7 @@ from predictor.graph.scaling import at_batch
 from predictor.network.graph_table import GraphTable
 from predictor.research.corpus.packing import CostRows
 from predictor.research.corpus.silicon import silicon_key
-from predictor.research.nas.packed import PackedGraphs
+from predictor.research.packed import PackedGraphs
 from predictor.research.sources.samples import Statistic
 
 STATISTICS: Final = tuple(Statistic)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from predictor.cost.columns import WIDTHS, Columns
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import FEATURE_NAMES, node_features
-from predictor.research.nas.packed import PackedGraphs
+from predictor.research.packed import PackedGraphs
 
 Floats = NDArray[np.float64]
 

@@ -1,1 +1,1 @@
-"""How close the engines are to published measurements."""
+"""Engines against published measurements: ``bound`` on all, ``engine`` on held-out parts."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.probing.selection.interface import Measure, Selection
-from predictor.research.nas.space import DeviceFacts
-from predictor.research.nas.view import TrainView
+from predictor.research.nas.spaces.space import DeviceFacts
+from predictor.research.nas.spaces.view import TrainView
 
 
 @dataclass(frozen=True, slots=True, eq=False)

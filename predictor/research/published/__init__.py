@@ -1,1 +1,1 @@
-"""The published latencies of whole networks that ship with the program."""
+"""The latencies of whole networks that ship: ``python -m predictor.research.published``."""

@@ -18,9 +18,9 @@ TRAIN = ["train", "--data", ".", "--out", "."]
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        (TRAIN, "predictor.research.evaluation.corpus.engine_maker"),
+        (TRAIN, "predictor.research.evaluation.engine.maker"),
         (BOUND, "predictor.research.evaluation.bound"),
-        (NAS, "predictor.research.evaluation.nas.suites"),
+        (NAS, "predictor.research.nas.benchmark.suites"),
     ],
 )
 def test_without_research_a_checkout_is_asked_for(

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from predictor.core.progress import CancelToken, no_progress
-from predictor.research.nas.graphs import SpaceGraphs, build_graphs
-from predictor.research.nas.space import NasSpace, architectures_of
+from predictor.research.nas.spaces.graphs import SpaceGraphs, build_graphs
+from predictor.research.nas.spaces.space import NasSpace, architectures_of
 from predictor.research.sources.nas import Column
 
 DEVICES = ("1080ti_1", "1080ti_32", "gold_6226", "raspi4", "fpga", "pixel3")

@@ -1,0 +1,1 @@
+"""Measurements against the bound and the estimate of the roofline: ``ctm evaluate bound``."""

@@ -1,0 +1,17 @@
+"""Engines on the parts of the corpus that they have not learned from: ``ctm train``.
+
+``validation`` and ``table2`` judge any engine, ``learned`` the network in training and ``flat`` the
+comparator FLAT. ``maker`` trains, judges and writes the checkpoint with its page.
+"""
+
+from __future__ import annotations
+
+from predictor.research.evaluation.engine.page import page_part
+from predictor.research.evaluation.engine.validation import (
+    EnginePredict,
+    Figures,
+    Validation,
+    validate,
+)
+
+__all__ = ["EnginePredict", "Figures", "Validation", "page_part", "validate"]

@@ -1,1 +1,0 @@
-"""The comparison of latency predictors on neural architecture search spaces."""

@@ -1,0 +1,108 @@
+"""Bayesian linear regression of log-latency on hand features: no network, hard to beat.
+
+All scales of the regression are as likely before anything is measured: the samples decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
+from predictor.probing.selection.information import I_OPTIMAL
+from predictor.probing.selection.interface import Measure, Pool, Selection
+from predictor.research.nas.additive import additive_log_latency
+from predictor.research.nas.method import Predicted, Probes
+from predictor.research.nas.spaces.space import DeviceFacts
+from predictor.research.nas.spaces.structure import operator_counts
+from predictor.research.nas.spaces.view import TrainView
+
+_REGRESSION: Final = BayesianRegression(
+    scale=ScalePrior((0.003, 0.006, 0.0125, 0.025, 0.05, 0.1)),
+    noise=ScalePrior((0.005, 0.01, 0.02, 0.04, 0.08)),
+    intercept_variance=0.25,
+)
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class HandBayes:
+    """The method ``hand-bayes``."""
+
+    name: str = "hand-bayes"
+
+    def train(self, view: TrainView, seed: int) -> TrainedHandBayes:
+        """Fit the additive models of the train devices."""
+        del seed
+        return TrainedHandBayes(hand_features(view))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedHandBayes:
+    """Knows float64 [A, F], standardised features of every architecture."""
+
+    features: Vector
+
+    def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedHandBayes:
+        """Take over the samples: the posterior follows when it is asked for."""
+        del device, seed
+        return AdaptedHandBayes(self.features, probes)
+
+    def choose(
+        self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
+    ) -> Selection:
+        """Choose the probes that leave the least variance over the candidates."""
+        return I_OPTIMAL.select(Pool(features=self.features[candidates]), k, measure, seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdaptedHandBayes:
+    """Features and samples."""
+
+    features: Vector
+    probes: Probes
+
+    def predict(self, architectures: NDArray[np.int64]) -> Predicted:
+        """Return median and 80 % interval of the averaged posterior, taken as normal."""
+        posterior = _REGRESSION.predict(
+            self.features[self.probes.architectures],
+            self.probes.log_latency(),
+            self.features[architectures],
+        )
+        return Predicted(posterior.quantile(0), posterior.quantile(-Z80), posterior.quantile(Z80))
+
+
+def hand_features(view: TrainView) -> NDArray[np.float64]:
+    """Return the hand features of every architecture, standardised over the train architectures.
+
+    They are the logarithms of what the graph says about its cost, its kernels by operator type,
+    and the log-latency that an additive model of each train device gives it. Features that do not
+    vary are left out.
+
+    Returns:
+        Float64 [A, F].
+    """
+    found = view.architectures
+    raw = np.column_stack(
+        [
+            np.log1p(found.structure),
+            operator_counts(found.kernels),
+            additive_log_latency(view),
+        ]
+    )
+    return standardised_over(raw, view.rows)
+
+
+def standardised_over(
+    features: NDArray[np.float64], rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return features [A, F'] with mean 0 and variance 1 over ``rows``, those that vary there."""
+    seen = features[rows]
+    centre, spread = seen.mean(axis=0), seen.std(axis=0)
+    varies = spread > 1e-9 * np.abs(seen).max(axis=0)
+    scaled: NDArray[np.float64] = (features[:, varies] - centre[varies]) / spread[varies]
+    return scaled

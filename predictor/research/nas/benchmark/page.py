@@ -1,0 +1,320 @@
+"""The pages of the suites, written from their JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+from predictor.core.markdown_tables import table, with_spread
+from predictor.core.text import plural
+from predictor.research.nas.benchmark.published import (
+    ABLATION_METHODS,
+    FIGURE3_FLAT_BEHIND,
+    FIGURE3_KNOWN,
+    FIGURE4_DEVICES,
+    TABLE1,
+    TABLE3,
+    TABLE3_DEVICES,
+)
+from predictor.research.nas.benchmark.registry import METHODS
+
+Document = Mapping[str, Any]
+
+_LIMIT: Final = 0.05  # of a corrected p value
+_PAPER_LABEL: Final = "CloserToMe"  # where our method does not take part
+_ABLATION_COLUMNS: Final = ("paper", "without posterior", "with posterior")
+
+_PROTOCOL = """\
+RAE is the mean of |predicted - measured| / measured, in %. The 500 test architectures are unseen on
+every device. A method sees the train architectures on the train devices, then k latencies of the
+test device, and no more. {probes} Each figure is the mean over {trainings} and {draws} draws of
+probes; after ± stands their standard deviation. How this is done:
+[evaluation on search spaces](../evaluation-nas.md)."""
+
+_BRACKETS = """\
+In brackets stands what the paper prints for this method. It states no number of samples."""
+_OTHER_DEVICES = """\
+Its partitions have ten more train devices, which are not in the public table. Here the nearest
+available ones stand in, and N@2 has other test devices too: our figures are ours."""
+_SHARED = "All methods get the same probes. They were chosen by `{chooser}`."
+_OWN = "A method that chooses probes uses its own."
+_ONCE = """\
+{all} trainings (one of {names}: comparisons with these are over the repetitions that both have)"""
+_OWN_ALWAYS = """\
+{names}: its probes are its own reference networks, which its signature is made of. They were chosen
+before training and are the same in every draw."""
+_TRAINED_LATE = """\
+A method whose signature is a vector has a network for each k. It is trained in the first trial with
+that k, and its time is among the seconds of the trials."""
+
+
+def page(found: Document, plots: Mapping[str, str]) -> str:
+    """Return the Markdown page of a document.
+
+    Args:
+        found: as :mod:`predictor.research.nas.benchmark.document` makes it, with its environment.
+        plots: file names of the plots by what they show.
+    """
+    parts = [f"# {found['title']}", _origin(found), _introduction(found)]
+    parts += [f"![{shows}]({file})" for shows, file in plots.items()]
+    parts += _BODIES[found["suite"]](found)
+    late = [_TRAINED_LATE] if any(m["own_probes"] for m in found["methods"]) else []
+    parts += ["## Time", *late, _times(found)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _origin(found: Document) -> str:
+    return (
+        f"Written by `{found['command']}` with seed {found['plan']['seed']} on {found['date']}, "
+        f"commit {found['commit']}: {found['system']}, {found['processors']} processors, "
+        f"Python {found['python']}."
+    )
+
+
+def _introduction(found: Document) -> str:
+    own = found["chooser"] == "each method"
+    probes = _OWN if own else _SHARED.format(chooser=found["chooser"])
+    if not own and (names := [m["label"] for m in found["methods"] if m["own_probes"]]):
+        probes += " " + _OWN_ALWAYS.format(names=", ".join(names))
+    return _PROTOCOL.format(
+        probes=probes, trainings=_trainings(found), draws=found["plan"]["draws"]
+    )
+
+
+def _trainings(found: Document) -> str:
+    """Return how many trainings there are, and which methods have fewer."""
+    planned = found["plan"]["trainings"]
+    once = [m["label"] for m in found["methods"] if m["trainings"] < planned]
+    if once:
+        return _ONCE.format(all=planned, names=", ".join(once))
+    return plural(planned, "training")
+
+
+def _table1(found: Document) -> list[str]:
+    parts = ["## Means over the cells", _means(found)]
+    brackets = [_BRACKETS] if any(c["paper_rae"] is not None for c in found["cells"]) else []
+    for k in sorted(found["plan"]["ks"], reverse=True):
+        parts += [f"## RAE in %, k = {k}", *brackets, _cells(found, k)]
+    if printed := _paper_lines(found):
+        parts += ["## What the paper prints, RAE in %", *printed]
+    return [*parts, "## Differences that are more than chance", *_significance(found)]
+
+
+def _means(found: Document) -> str:
+    return table(
+        (
+            "method",
+            "k",
+            "RAE",
+            "paper",
+            "within 5 %",
+            "10 %",
+            "15 %",
+            "80 % interval covers",
+            "least in a cell",
+            "median width",
+            "interval score",
+        ),
+        (
+            (
+                _label(mean["method"]),
+                mean["k"],
+                with_spread(mean["rae"], mean["rae_std"]),
+                mean["paper_rae"],
+                mean["within_5"],
+                mean["within_10"],
+                mean["within_15"],
+                mean["coverage"],
+                mean["least_coverage"],
+                mean["width"],
+                mean["interval_score"],
+            )
+            for mean in found["means"]
+        ),
+    )
+
+
+def _cells(found: Document, k: int, score: str = "rae") -> str:
+    methods = [method["name"] for method in found["methods"]]
+    known = {(c["method"], *_place(c)): c for c in found["cells"] if c["k"] == k}
+    return table(
+        ("partition", "device", *(_label(method) for method in methods)),
+        (
+            (*place, *(_figure(known[method, *place], score) for method in methods))
+            for place in _places(found)
+        ),
+    )
+
+
+def _place(entry: Mapping[str, Any]) -> tuple[str, str]:
+    return entry["partition"], entry["device"]
+
+
+def _places(found: Document) -> list[tuple[str, str]]:
+    return list(dict.fromkeys(map(_place, found["cells"])))
+
+
+def _figure(entry: Mapping[str, Any], score: str) -> str:
+    if score != "rae":
+        return with_spread(entry[score], None)
+    printed = entry["paper_rae"]
+    paper = "" if printed is None else f" ({printed:.2f})"
+    return f"{with_spread(entry['rae'], entry['rae_std'])}{paper}"
+
+
+def _paper_lines(found: Document) -> list[str]:
+    printed = [place for place in _places(found) if all(place in line for line in TABLE1.values())]
+    if not printed:
+        return []
+    return [
+        table(
+            ("partition", "device", *(_label(method) for method in TABLE1)),
+            ((*place, *(line[place] for line in TABLE1.values())) for place in printed),
+        )
+    ]
+
+
+def _significance(found: Document) -> list[str]:
+    methods = list(dict.fromkeys(c["method"] for c in found["comparisons"]))
+    if not methods:
+        return ["There is nothing to compare with."]
+    reference = _label(found["reference"])
+    rows = []
+    for method in methods:
+        for k in found["plan"]["ks"]:
+            of_both = [c for c in found["comparisons"] if (c["method"], c["k"]) == (method, k)]
+            sure = [c for c in of_both if c["p_holm"] < _LIMIT]
+            worse = [c for c in sure if c["difference"] > 0]
+            names = ", ".join(f"{c['partition']} {c['device']}" for c in worse)
+            rows.append(
+                (_label(method), k, len(of_both), len(sure) - len(worse), len(worse), names)
+            )
+    header = ("against", "k", "cells", f"{reference} better", "worse", "worse in")
+    return [f"{found['significance_test']}, at {_LIMIT}.", table(header, rows)]
+
+
+def _figure3(found: Document) -> list[str]:
+    k = max(found["plan"]["ks"])
+    parts = [f"## Share of predictions within a limit, k = {k}", _shares(found, k)]
+    printed = [
+        f"The paper states one value of its Figure 3: {share} % within 15 % on {partition}, "
+        f"FLAT {FIGURE3_FLAT_BEHIND} points less."
+        for (partition, _), share in FIGURE3_KNOWN.items()
+    ]
+    parts += [
+        *printed,
+        _OTHER_DEVICES,
+        f"## Share within 15 % by device, k = {k}",
+        _cells(found, k, "within_15"),
+    ]
+    return [*parts, *_table1(found)]
+
+
+def _shares(found: Document, k: int) -> str:
+    rows = []
+    for partition in dict.fromkeys(c["partition"] for c in found["cells"]):
+        for method in found["methods"]:
+            cells = [
+                c
+                for c in found["cells"]
+                if (c["partition"], c["method"], c["k"]) == (partition, method["name"], k)
+            ]
+            shares = [mean_of(cells, f"within_{limit}") for limit in (5, 10, 15)]
+            rows.append(
+                (
+                    partition,
+                    method["label"],
+                    *shares,
+                    FIGURE3_KNOWN.get((partition, method["name"])),
+                )
+            )
+    return table(("partition", "method", "within 5 %", "10 %", "15 %", "paper, within 15 %"), rows)
+
+
+def mean_of(cells: Sequence[Mapping[str, Any]], score: str) -> float:
+    """Return the mean of a score over cells."""
+    return float(sum(c[score] for c in cells) / len(cells))
+
+
+def _figure4(found: Document) -> list[str]:
+    rows = [
+        (
+            curve["partition"],
+            curve["device"],
+            _label(curve["method"]),
+            *(curve["percent"][share] for share in (50, 80, 90, 95)),
+        )
+        for curve in found["curves"]
+        if _place(curve) in FIGURE4_DEVICES
+    ]
+    header = ("partition", "device", "method", "half within %", "80 %", "90 %", "95 % within %")
+    return [
+        f"## Errors that shares of the predictions stay within, k = {_top(found)}",
+        table(header, rows),
+    ]
+
+
+def _table3(found: Document) -> list[str]:
+    k = _top(found)
+    known = {(c["method"], c["device"]): c for c in found["cells"] if c["k"] == k}
+    rows: list[list[object]] = []
+    for variant, names in ABLATION_METHODS.items():
+        for device, printed in zip(TABLE3_DEVICES, TABLE3[variant], strict=True):
+            ours = [known.get((name, device)) for name in names]
+            figures = [with_spread(c["rae"], c["rae_std"]) if c else None for c in ours]
+            rows.append([variant, device, printed, *figures])
+    return [
+        f"## RAE in %, k = {k}",
+        table(("variant", "device", *_ABLATION_COLUMNS), rows),
+        f"## Means over the four devices, k = {k}",
+        *_ablation_means(found, k),
+        *_table1(found),
+    ]
+
+
+def _ablation_means(found: Document, k: int) -> list[str]:
+    """Return the means of the variants, and whether their order is the paper's."""
+    columns: list[dict[str, float]] = [
+        {variant: sum(printed) / len(printed) for variant, printed in TABLE3.items()},
+        {},
+        {},
+    ]
+    for variant, names in ABLATION_METHODS.items():
+        for column, name in zip(columns[1:], names, strict=True):
+            cells = [
+                c
+                for c in found["cells"]
+                if (c["method"], c["k"]) == (name, k) and c["device"] in TABLE3_DEVICES
+            ]
+            if cells:
+                column[variant] = mean_of(cells, "rae")
+    rows = [[variant, *(column.get(variant) for column in columns)] for variant in TABLE3]
+    orders = [sorted(column, key=column.__getitem__) for column in columns]
+    sentences = [f"From best to worst the paper has {', '.join(orders[0])}."]
+    for name, order in zip(_ABLATION_COLUMNS[1:], orders[1:], strict=True):
+        if order:
+            same = [variant for variant in orders[0] if variant in order] == order
+            verdict = "the paper's order" if same else "not the paper's order"
+            sentences.append(f"Ours, {name}: {', '.join(order)}; {verdict}.")
+    return [table(("variant", *_ABLATION_COLUMNS), rows), " ".join(sentences)]
+
+
+def _times(found: Document) -> str:
+    return table(
+        ("method", "seconds a training", "seconds a trial"),
+        ((_label(s["method"]), s["training"], s["trial"]) for s in found["seconds"]),
+    )
+
+
+def _label(name: str) -> str:
+    return METHODS[name].label if name in METHODS else _PAPER_LABEL
+
+
+def _top(found: Document) -> int:
+    return int(max(found["plan"]["ks"]))
+
+
+_BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(
+    {"table1": _table1, "figure3": _figure3, "figure4": _figure4, "table3": _table3}
+)

@@ -1,0 +1,101 @@
+"""The methods by name. A module is imported when its method is asked for: most need torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, cast
+
+from predictor.core.errors import HostError, InputError
+from predictor.research.nas.method import Method
+
+_BASELINES: Final = "predictor.research.nas.baselines"
+_OURS: Final = "predictor.research.nas.methods"
+MAIN: Final = frozenset({"table1", "figure3", "figure4"})
+PARTS: Final = frozenset({"table1"})
+ABLATION: Final = frozenset({"table3"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A method that can be asked for.
+
+    Attributes:
+        factory: module:attribute of what makes it, called without arguments.
+        label: as on pages.
+        suites: in which it takes part unless methods are named.
+        own_probes: whether it must have the probes that it chooses itself.
+    """
+
+    factory: str
+    label: str
+    suites: frozenset[str] = MAIN
+    own_probes: bool = False
+
+
+def _ablation(attribute: str, label: str) -> Entry:
+    return Entry(f"{_OURS}.ablation:{attribute}", label, ABLATION, own_probes=True)
+
+
+METHODS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "constant": Entry(f"{_BASELINES}.constant:Constant", "constant"),
+        "flops": Entry(f"{_BASELINES}.flops:Flops", "#FLOPs"),
+        "lad": Entry(f"{_BASELINES}.lad:Lad", "LAD"),
+        "brp": Entry(f"{_BASELINES}.brp:Brp", "BRP"),
+        "nn-meter": Entry(f"{_BASELINES}.nn_meter:NnMeter", "nn-Meter"),
+        "flat": Entry(f"{_BASELINES}.flat:Flat", "FLAT"),
+        "hand-bayes": Entry(f"{_BASELINES}.hand_bayes:HandBayes", "hand features, Bayes"),
+        "closertome": Entry(f"{_OURS}.kernel_posterior:KernelPosterior", "CloserToMe"),
+        "closertome-zero-shot": Entry(
+            f"{_OURS}.graph_rows:ZERO_SHOT", "graph network, zero-shot", PARTS
+        ),
+        "closertome-film": Entry(f"{_OURS}.graph_rows:FILM", "graph network + FiLM", PARTS),
+        "closertome-both": Entry(
+            f"{_OURS}.graph_rows:BOTH", "graph network + FiLM + posterior", PARTS
+        ),
+        "closertome-graph": Entry(
+            f"{_OURS}.graph_rows:GRAPH", "posterior, features of graph layers", PARTS
+        ),
+        "closertome-shuffled": Entry(
+            f"{_OURS}.graph_rows:Shuffled", "posterior, features shuffled", PARTS
+        ),
+        "closertome-paper": Entry(
+            f"{_OURS}.paper:PaperMethod", "CloserToMe as published", own_probes=True
+        ),
+        "ablation-baseline": _ablation("BASELINE", "Baseline"),
+        "ablation-baseline-posterior": _ablation("BASELINE_POSTERIOR", "Baseline + posterior"),
+        "ablation-a": _ablation("A", "Variant A"),
+        "ablation-a-posterior": _ablation("A_POSTERIOR", "Variant A + posterior"),
+        "ablation-b": _ablation("B", "Variant B"),
+        "ablation-b-posterior": _ablation("B_POSTERIOR", "Variant B + posterior"),
+        "ablation-c": _ablation("C", "Variant C"),
+        "ablation-c-posterior": _ablation("C_POSTERIOR", "Variant C + posterior"),
+        "ablation-ours": _ablation("OURS", "Ours"),
+        "ablation-ours-posterior": _ablation("OURS_POSTERIOR", "Ours + posterior"),
+    }
+)
+
+
+def method_named(name: str) -> Method:
+    """Return a method.
+
+    Raises:
+        InputError: there is no such method.
+        HostError: it needs torch, which is not installed.
+    """
+    if name not in METHODS:
+        raise InputError(
+            f"method {name}", "there is no such method", f"give one of {', '.join(METHODS)}"
+        )
+    module, _, attribute = METHODS[name].factory.partition(":")
+    try:
+        return cast("Method", getattr(import_module(module), attribute)())
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise HostError(
+            f"method {name}", "torch is not installed", "install closertome[train]"
+        ) from error

@@ -1,0 +1,217 @@
+"""Runs a suite: each partition, training and method once, unless it is finished already."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from predictor.core.errors import InputError
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.research.nas.benchmark.protocol import (
+    Outcome,
+    Plan,
+    ProbeTable,
+    choose_probes,
+    run_trial,
+)
+from predictor.research.nas.benchmark.registry import METHODS, method_named
+from predictor.research.nas.benchmark.splits import Partition, Split, load_partitions, split
+from predictor.research.nas.benchmark.work import Finished, Unit, WorkFolder
+from predictor.research.nas.method import Chooses, Plans, Trained
+from predictor.research.nas.spaces.space import NasSpace, load_space
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be evaluated.
+
+    Attributes:
+        partitions: names.
+        methods: names.
+        chooser: method whose probes everyone gets.
+        own_probes: whether a method that chooses probes uses its own.
+        plan: repetitions.
+        once: methods that are trained once on each partition, however many trainings are planned.
+    """
+
+    partitions: tuple[str, ...]
+    methods: tuple[str, ...]
+    chooser: str
+    own_probes: bool
+    plan: Plan
+    once: frozenset[str] = frozenset()
+
+    def trainings_of(self, method: str) -> int:
+        """Return how many times a method is trained on each partition."""
+        return 1 if method in self.once else self.plan.trainings
+
+
+@dataclass(slots=True)
+class Runner:
+    """Evaluates an order.
+
+    Attributes:
+        splits: by partition.
+        order: what is to be done.
+        work: where finished units are kept.
+        progress: told what is done now, and how long the rest may take.
+        cancel: asks to stop.
+    """
+
+    splits: Mapping[str, Split]
+    order: Order
+    work: WorkFolder
+    progress: ProgressCallback = no_progress
+    cancel: CancelToken = field(default_factory=CancelToken)
+    _trained: dict[tuple[str, int, str], tuple[Trained, float]] = field(default_factory=dict)
+    _seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    def run(self) -> list[Finished]:
+        """Return every unit of the order.
+
+        Raises:
+            InputError: the chooser cannot choose, or the space is too small for a budget.
+            HostError: the work folder cannot be written, or torch is missing.
+            CancelledError: a stop was asked for; finished units are kept.
+        """
+        units = list(self._units())
+        found: dict[Unit, Finished] = {}
+        for unit in units:
+            if (kept := self.work.finished(self.splits[unit.partition], unit)) is not None:
+                found[unit] = kept
+        to_do = [unit for unit in units if unit not in found]
+        for place, unit in enumerate(to_do):
+            tell = self._teller(to_do[place:], len(units))
+            found[unit] = self._evaluated(unit, tell)
+            self._seconds.setdefault(unit.method, []).append(_cost(found[unit]))
+            self.work.keep(self.splits[unit.partition], found[unit])
+            following = to_do[place + 1 : place + 2]
+            if not following or not _same_training(following[0], unit):
+                self._trained.clear()
+        self.progress(Progress(len(units), len(units), "done"))
+        return [found[unit] for unit in units]
+
+    def _units(self) -> Iterable[Unit]:
+        for partition in self.order.partitions:
+            for training in range(self.order.plan.trainings):
+                for method in self.order.methods:
+                    if training < self.order.trainings_of(method):
+                        yield Unit(partition, training, method, self._chooser(method))
+
+    def _chooser(self, method: str) -> str:
+        """Return who chooses the probes of a method; whether it can is seen after its training."""
+        own = self.order.own_probes or METHODS[method].own_probes
+        return method if own else self.order.chooser
+
+    def _evaluated(self, unit: Unit, tell: Callable[[str], None]) -> Finished:
+        found, plan = self.splits[unit.partition], self.order.plan
+        probes = self._probes(unit, tell)
+        trained, train_seconds = self._training(unit, unit.method, tell)
+        outcomes: list[Outcome] = []
+        known: dict[tuple[str, int], Outcome] = {}  # draws of a plan are the same trial
+        started = time.monotonic()
+        for trial, rows in probes.items():
+            self.cancel.check()
+            if (outcome := known.get((trial.device, trial.k))) is None:
+                seed = plan.draw_seed(unit.training, trial.draw)
+                outcome = run_trial(found, trained, trial, rows, seed)[1]
+                if isinstance(trained, Plans):
+                    known[trial.device, trial.k] = outcome
+            outcomes.append(replace(outcome, trial=trial))
+            tell(f"{len(outcomes)} of {len(probes)} trials")
+        each = (time.monotonic() - started) / len(outcomes)
+        return Finished(unit, tuple(outcomes), train_seconds, each)
+
+    def _probes(self, unit: Unit, tell: Callable[[str], None]) -> ProbeTable:
+        found, plan = self.splits[unit.partition], self.order.plan
+        kept = self.work.probes(found, unit.training, unit.chooser)
+        if kept is not None:
+            return kept
+        chooser = self._training(unit, unit.chooser, tell)[0]
+        if not isinstance(chooser, Chooses | Plans):
+            chooser = self._training(unit, self.order.chooser, tell)[0]
+        if not isinstance(chooser, Chooses | Plans):
+            raise InputError(
+                f"method {self.order.chooser}", "it chooses no probes", "name one that does"
+            )
+        chosen: ProbeTable = {}
+        for trial, rows in choose_probes(found, plan, unit.training, chooser):
+            self.cancel.check()
+            chosen[trial] = rows
+            tell(f"{len(chosen)} probe sets")
+        self.work.keep_probes(found, unit.training, unit.chooser, chosen)
+        return chosen
+
+    def _training(
+        self, unit: Unit, method: str, tell: Callable[[str], None]
+    ) -> tuple[Trained, float]:
+        """Train a method, once for each partition and training."""
+        key = (unit.partition, unit.training, method)
+        if key not in self._trained:
+            self.cancel.check()
+            tell(f"training of {method}")
+            started = time.monotonic()
+            seed = self.order.plan.training_seed(unit.training)
+            trained = method_named(method).train(self.splits[unit.partition].view, seed)
+            self._trained[key] = trained, time.monotonic() - started
+        return self._trained[key]
+
+    def _teller(self, to_do: Sequence[Unit], total: int) -> Callable[[str], None]:
+        unit, done = to_do[0], total - len(to_do)
+        where = f"{unit.partition}, training {unit.training + 1}, {unit.method}"
+        left = self._time_left(to_do)
+
+        def tell(what: str) -> None:
+            self.progress(Progress(done, total, f"{where}: {what}{left}"))
+
+        return tell
+
+    def _time_left(self, to_do: Sequence[Unit]) -> str:
+        """Return what the rest may take, by what units of the same method took."""
+        means = {name: sum(spent) / len(spent) for name, spent in self._seconds.items()}
+        if not means:
+            return ""
+        usual = sum(means.values()) / len(means)
+        minutes = sum(means.get(unit.method, usual) for unit in to_do) / 60
+        return f"; about {max(1, round(minutes))} min left"
+
+
+def open_splits(
+    data: Path,
+    names: Sequence[str],
+    progress: ProgressCallback = no_progress,
+    cancel: CancelToken | None = None,
+) -> dict[str, Split]:
+    """Return the splits of partitions by name, each space read once.
+
+    Raises:
+        InputError: a partition is unknown, or data are missing or damaged.
+        HostError: the cache of graphs cannot be written.
+        CancelledError: a stop was asked for.
+    """
+    known = load_partitions(data)
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"partition {name}", "there is no such partition", f"give one of {', '.join(known)}"
+            )
+    chosen = [known[name] for name in dict.fromkeys(names)]
+    spaces = {
+        space: load_space(data, space, progress, cancel)
+        for space in dict.fromkeys(partition.space for partition in chosen)
+    }
+    return {partition.name: _split(spaces, partition) for partition in chosen}
+
+
+def _split(spaces: Mapping[str, NasSpace], partition: Partition) -> Split:
+    return split(spaces[partition.space], partition)
+
+
+def _cost(done: Finished) -> float:
+    return done.train_seconds + done.trial_seconds * len(done.outcomes)
+
+
+def _same_training(first: Unit, second: Unit) -> bool:
+    return (first.partition, first.training) == (second.partition, second.training)

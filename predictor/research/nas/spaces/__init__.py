@@ -1,0 +1,1 @@
+"""The search spaces: graphs, kernels, latencies, and the part of them that training may see."""
