@@ -70,46 +70,46 @@ def distributions() -> list[Distribution]:
         PackageNotFoundError: one of them is not installed.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    found: dict[str, Distribution] = {}
+    needed: dict[str, Distribution] = {}
     waiting = [Requirement(line) for line in project["dependencies"]]
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
-        if name in found or name in NOT_BUNDLED:
+        if name in needed or name in NOT_BUNDLED:
             continue
-        found[name] = distribution(requirement.name)
-        waiting += _requirements(found[name], requirement.extras)
-    return [found[name] for name in sorted(found)]
+        needed[name] = distribution(requirement.name)
+        waiting += _requirements(needed[name], requirement.extras)
+    return [needed[name] for name in sorted(needed)]
 
 
-def _requirements(found: Distribution, extras: set[str]) -> Iterator[Requirement]:
-    for line in found.requires or []:
+def _requirements(package: Distribution, extras: set[str]) -> Iterator[Requirement]:
+    for line in package.requires or []:
         requirement = Requirement(line)
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
             yield requirement
 
 
-def licence_of(found: Distribution) -> str:
+def licence_of(package: Distribution) -> str:
     """Return the licence that a distribution states, in one line."""
     for field in ("License-Expression", "License"):
-        if field in found.metadata:
-            return found.metadata[field].strip().splitlines()[0]
-    classifiers = found.metadata.get_all("Classifier") or []
+        if field in package.metadata:
+            return package.metadata[field].strip().splitlines()[0]
+    classifiers = package.metadata.get_all("Classifier") or []
     words = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License ::")]
     return " or ".join(words) or "see the text"
 
 
-def licence_texts(found: Distribution) -> list[str]:
+def licence_texts(package: Distribution) -> list[str]:
     """Return the licence texts of a distribution.
 
     Raises:
         MissingLicenceError: it ships none and none is given for it here.
     """
-    name = canonicalize_name(found.metadata["Name"])
+    name = canonicalize_name(package.metadata["Name"])
     paths = [
         Path(str(file.locate()))
-        for file in found.files or []
+        for file in package.files or []
         if any(word in file.name.lower() for word in _TEXT_NAMES)
         and file.suffix.lower() in {"", ".txt", ".md", ".rst", ".apache", ".bsd", ".eigen"}
     ]
@@ -117,7 +117,7 @@ def licence_texts(found: Distribution) -> list[str]:
     texts = [path.read_text(encoding="utf-8", errors="replace").strip() for path in paths]
     if not texts:
         raise MissingLicenceError(
-            f"{name} ships no licence text: add the one of {licence_of(found)} to notices.py"
+            f"{name} ships no licence text: add the one of {licence_of(package)} to notices.py"
         )
     return list(dict.fromkeys(texts))
 
@@ -133,7 +133,7 @@ def third_party_notices(bundle: Path | None = None) -> str:
         "It uses the software below, each under its own licence."
     )
     seen: set[str] = set()
-    parts = [introduction, *(_notice(found, seen) for found in distributions())]
+    parts = [introduction, *(_notice(package, seen) for package in distributions())]
     parts.append(f"{_RULE}\nPython {sys.version.split()[0]}: PSF-2.0\n\n{_python_licence()}")
     font = ROOT / "resources" / "fonts" / "DejaVuSans-LICENSE.txt"
     parts.append(f"{_RULE}\nDejaVu Sans (font)\n\n{font.read_text(encoding='utf-8').strip()}")
@@ -142,15 +142,15 @@ def third_party_notices(bundle: Path | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _notice(found: Distribution, seen: set[str]) -> str:
+def _notice(package: Distribution, seen: set[str]) -> str:
     """Return the notice of one distribution; a text that another had is not repeated."""
-    name = found.metadata["Name"]
+    name = package.metadata["Name"]
     note = _NOTES.get(canonicalize_name(name))
-    texts = licence_texts(found)
+    texts = licence_texts(package)
     new = [text for text in texts if text not in seen]
     seen.update(new)
     again = [] if len(new) == len(texts) else ["(A text of this licence stands above.)"]
-    heading = f"{_RULE}\n{name} {found.version}: {licence_of(found)}"
+    heading = f"{_RULE}\n{name} {package.version}: {licence_of(package)}"
     return "\n\n".join([heading, *([note] if note else []), *new, *again])
 
 
@@ -174,7 +174,7 @@ def _system_notices(bundle: Path) -> Iterator[str]:
 def system_libraries(bundle: Path) -> dict[str, list[str]]:
     """Return the libraries of a bundle that are this system's, by Debian package."""
     names = [path.name for path in (bundle / "_internal").glob("*.so*") if not path.is_symlink()]
-    found: dict[str, list[str]] = {}
+    libraries: dict[str, list[str]] = {}
     for name in sorted(names):
         told = subprocess.run(
             ["dpkg-query", "--search", f"*/{name}"],  # noqa: S607
@@ -184,8 +184,8 @@ def system_libraries(bundle: Path) -> dict[str, list[str]]:
         )
         if told.returncode == 0:
             package = told.stdout.splitlines()[0].partition(":")[0]
-            found.setdefault(package, []).append(name)
-    return found
+            libraries.setdefault(package, []).append(name)
+    return libraries
 
 
 def write_notices(folder: Path, bundle: Path | None = None) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The graphs of a search space, packed without repeating what their operators have in common.
+"""Graphs packed without repeating equal operators.
 
 The operators of a search space are few: thousands of graphs have some hundred distinct rows of
 features. Each operator is stored as the number of its row, and minibatches are unpacked when drawn.

@@ -71,13 +71,13 @@ def open_corpus(
     sizes = Sizes() if sizes is None else sizes
     folder = user_cache_path("CloserToMe", appauthor=False) / "corpus" if folder is None else folder
     path = folder / corpus_key(data, sizes)
-    found = read_corpus(path)
-    if found is None:
+    corpus = read_corpus(path)
+    if corpus is None:
         write_corpus(path, build_corpus(data, sizes, progress, cancel))
-        found = read_corpus(path)
-    if found is None:
+        corpus = read_corpus(path)
+    if corpus is None:
         raise HostError(str(path), "it cannot be read again after it was written", "check the disk")
-    return found
+    return corpus
 
 
 def corpus_key(data: Path, sizes: Sizes) -> str:

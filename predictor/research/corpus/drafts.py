@@ -96,7 +96,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much of the large sources is drawn, and by which seed.
+    """Size of the draws from the large sources, and their seed.
 
     Attributes:
         architectures: of each search space.

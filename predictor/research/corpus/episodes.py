@@ -180,13 +180,13 @@ def _groups(corpus: Corpus, rows: Rows, least: int = _LEAST_GRAPHS) -> dict[int,
     new_group = np.ones(len(order), np.bool_)
     new_group[1:] = (np.diff(keys[:2]) != 0).any(axis=0)
     bounds = [*np.flatnonzero(new_group).tolist(), len(order)]
-    found: dict[int, list[_Group]] = {}
+    by_source: dict[int, list[_Group]] = {}
     for first, last in pairwise(bounds):
         starts = np.append(np.flatnonzero(new_graph[first:last]), last - first)
         group = _Group(int(keys[1, first]), order[first:last], starts)
         if group.graph_count >= least:
-            found.setdefault(int(keys[0, first]), []).append(group)
-    return found
+            by_source.setdefault(int(keys[0, first]), []).append(group)
+    return by_source
 
 
 def _parted(generator: np.random.Generator, group: _Group, support: int) -> tuple[Rows, Rows]:

@@ -1,4 +1,4 @@
-"""What a validation keeps from training: silicon and families of architectures, in all sources."""
+"""Hold-outs of a validation: silicon and families of architectures, in all sources."""
 
 from __future__ import annotations
 

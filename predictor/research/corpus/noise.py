@@ -1,4 +1,4 @@
-"""How far measurements of the same thing lie apart: the error that no predictor can beat.
+"""Noise of measurements of the same thing: the error that no predictor can beat.
 
 Two parts, both as standard deviations of the log-latency. *Repeats*: the same graph on the same
 target with the same statistic, measured more than once; other boards of the same chip, other
@@ -28,7 +28,7 @@ _NORMAL_QUARTILE = 0.6745  # of |z|: the median of a standard normal deviate's m
 
 @dataclass(frozen=True, slots=True)
 class NoiseFloor:
-    """What repeats and rounding of one source amount to.
+    """Noise of one source by its repeats and by rounding.
 
     Attributes:
         source: name of the source.
@@ -108,14 +108,14 @@ def rounding_deviations(measurements: Measurements) -> Floats:
     The step is found for the measurements of one source on one target: the largest that divides
     all of them.
     """
-    found = np.zeros(len(measurements))
+    deviations = np.zeros(len(measurements))
     groups = measurements.target.astype(np.int64) * 256 + measurements.source
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     for rows in np.split(order, starts[1:]):
         latency_ms = measurements.latency_ms[rows]
-        found[rows] = _step_ms(latency_ms) / np.sqrt(12) / latency_ms
-    return found
+        deviations[rows] = _step_ms(latency_ms) / np.sqrt(12) / latency_ms
+    return deviations
 
 
 def _step_ms(latency_ms: Floats) -> float:

@@ -1,4 +1,4 @@
-"""Graphs packed with what the roofline needs of each operator, distinct operators once.
+"""Graphs packed with their costs for the roofline, distinct operators once.
 
 A network of many equal blocks, and thousands of single operators at few sizes, have far fewer
 distinct operators than operators. Each is stored as the number of its row of features.
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostRows:
-    """What the roofline needs of U distinct operators, and of the G graphs that they are in.
+    """Inputs of the roofline: U distinct operators, and the G graphs that they are in.
 
     Attributes:
         code: int8 [U], as in :mod:`predictor.cost.columns`.
@@ -79,7 +79,7 @@ class GraphPacker:
         return place
 
     def packed(self) -> tuple[PackedGraphs, CostRows]:
-        """Return what was added."""
+        """Return the graphs that were added, and their costs."""
         rows = np.array(self._rows, np.float32).reshape(-1, 1 + len(FEATURE_NAMES))
         columns = np.array(self._costs, np.float64).reshape(-1, len(_OF_OPERATORS)).T
         costs = dict(zip(_OF_OPERATORS, columns, strict=True))

@@ -1,4 +1,4 @@
-"""Which devices are the same silicon, so that one of them held out holds out all.
+"""Devices of the same silicon: one of them held out holds out all.
 
 The rules, by kind of device:
 

@@ -1,4 +1,4 @@
-"""How far the statistics of one run lie apart: what choosing one of them decides."""
+"""Distance between the statistics of one run: the choice of one of them decides as much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a corpus, in a table for people."""
+"""The content of a corpus as tables for people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SPREADS = ("source", "taken", "other", "runs", "median above", "90 % within")
 
 
 def summary(corpus: Corpus, spreads: Sequence[StatisticSpread]) -> str:
-    """Return tables in Markdown: what is there, the noise floor, what is left out."""
+    """Return tables in Markdown: counts, noise floors, rows that are left out."""
     counts = [_counts(corpus, source, corpus.rows_of(source)) for source in corpus.sources]
     total = _counts(corpus, "all", np.arange(len(corpus.measurements)))
     sections = [

@@ -14,14 +14,14 @@ _TOLERANCE_MS = 1e-6
 
 
 def one_hot(architectures: Architectures) -> NDArray[np.float64]:
-    """Return float64 [A, P * C], which of C choices stands at each of P positions."""
+    """Return one-hot codes, float64 [A, P * C], of C choices at P positions."""
     chosen = architectures.codes[:, :, None] == np.arange(architectures.choices)
     encoded: NDArray[np.float64] = chosen.reshape(len(architectures), -1).astype(np.float64)
     return encoded
 
 
 def additive_log_latency(view: TrainView) -> NDArray[np.float64]:
-    """Return what an additive model of each train device gives every architecture.
+    """Return predictions of an additive model of each train device for every architecture.
 
     The models are ridge regressions of the latency on one-hot codes, fitted on the train
     architectures of the train devices alone.
@@ -41,7 +41,7 @@ def additive_log_latency(view: TrainView) -> NDArray[np.float64]:
 
 
 def measurement_noise(view: TrainView) -> NDArray[np.float64]:
-    """Return what an additive model of each train device leaves, float64 [D], in log-latency."""
+    """Return the residuals of each train device's additive model, float64 [D], in log-latency."""
     rest = view.log_latency() - additive_log_latency(view)[view.rows]
     spread: NDArray[np.float64] = rest.std(axis=0)
     return spread

@@ -1,4 +1,4 @@
-"""What every latency predictor of the comparison is: trained once, then adapted to a device."""
+"""The protocol of a latency predictor: trained once, then adapted to a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good predictions are: errors, shares within limits, and intervals."""
+"""Scores of predictions: errors, shares within limits, and intervals."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ def error_curve(
 ) -> NDArray[np.float64]:
     """Return float64 [101], the 0 %, 1 %, ... 100 % quantiles of the relative error in percent."""
     error = relative_error(predicted_ms, measured_ms)
-    found: NDArray[np.float64] = np.quantile(100 * error, np.linspace(0, 1, CURVE_POINTS))
-    return found
+    quantiles: NDArray[np.float64] = np.quantile(100 * error, np.linspace(0, 1, CURVE_POINTS))
+    return quantiles

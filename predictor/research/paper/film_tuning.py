@@ -19,7 +19,7 @@ _BETAS: Final = (0.9, 0.99)  # the second is short: there are some ten steps, no
 
 @dataclass(frozen=True, slots=True)
 class FilmTuning:
-    """How a network is fine-tuned.
+    """Settings of a fine-tuning.
 
     Attributes:
         steps: of Adam, all samples in each; 0 leaves the weights as they are.
@@ -116,7 +116,7 @@ def tune_film(
 
 
 def film_parameters(network: PaperNetwork) -> list[torch.nn.Parameter]:
-    """Return what fine-tuning fits: gamma and beta of FiLM, or else the identifiers."""
+    """Return the weights that are fitted: gamma and beta of FiLM, or else the identifiers."""
     conversation, identifier = network.head.conversation, network.head.target.identifier
     if conversation is not None:
         return list(conversation.film.parameters())

@@ -29,12 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         devices = {entry.device.id: entry.device for entry in load_device_files()}
-        found = collect(options.data, devices, options.sources, _show)
-        write_published(options.out, found.published)
+        collected = collect(options.data, devices, options.sources, _show)
+        write_published(options.out, collected.published)
     except CtmError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    sys.stdout.write(_counts(found, options.sources))
+    sys.stdout.write(_counts(collected, options.sources))
     return 0
 
 
@@ -45,13 +45,13 @@ def _show(progress: Progress) -> None:
         sys.stderr.write(f"\r{line:78.78}")
 
 
-def _counts(found: Collected, names: Sequence[str]) -> str:
+def _counts(collected: Collected, names: Sequence[str]) -> str:
     lines = ["| source | latencies that ship | left out |", "| --- | --- | --- |"]
     for name in names:
         reasons = "; ".join(
-            f"{count}: {why}" for why, count in found.left_out.get(name, {}).items()
+            f"{count}: {why}" for why, count in collected.left_out.get(name, {}).items()
         )
-        lines.append(f"| {name} | {found.counts[name]} | {reasons} |")
+        lines.append(f"| {name} | {collected.counts[name]} | {reasons} |")
     return "\n".join(lines) + "\n"
 
 

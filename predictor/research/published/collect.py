@@ -1,4 +1,4 @@
-"""Collects what sources measured of whole networks on targets that the catalogue has."""
+"""Collects published latencies of whole networks on targets that the catalogue has."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from predictor.research.sources import SOURCES, GraphFile, Sample
 PUBLISHERS: Final[Mapping[str, str]] = {
     name: source.publisher for name, source in SOURCES.items() if source.ships is not None
 }
-"""What the file says of each source whose latencies ship, by name."""
+"""Publisher in the file of each source whose latencies ship, by name."""
 
 NOT_LISTED: Final = "the device is not in the catalogue"
 NO_LATENCY: Final = "no latency of one run"
@@ -41,7 +41,7 @@ Network = tuple[GraphFile, int]  # file and how many times its batch
 
 @dataclass(slots=True)
 class Collected:
-    """What was collected.
+    """Latencies that were collected, and the rows that were not.
 
     Attributes:
         published: the file's content.
@@ -84,13 +84,13 @@ def collect(
     if not kept:
         raise InputError(str(data), "no source of whole networks is there", "name a data folder")
     fingerprints = _fingerprints([_network(sample) for sample in kept], progress)
-    found = []
+    known = []
     for sample in kept:
         if fingerprints[_network(sample)]:
-            found.append(sample)
+            known.append(sample)
         else:
             left_out.setdefault(sample.source, Counter())[NO_BATCH] += 1
-    published = _published(found, [fingerprints[_network(s)] for s in found], devices)
+    published = _published(known, [fingerprints[_network(s)] for s in known], devices)
     sources = np.bincount(published.columns.source, minlength=len(PUBLISHERS)).tolist()
     return Collected(published, dict(zip(PUBLISHERS, sources, strict=True)), left_out)
 
@@ -116,7 +116,7 @@ def _reason(sample: Sample, devices: Mapping[str, Device]) -> str:
         NO_RUNTIME: configuration.runtime == "unknown",
         NO_THREADS: is_threaded and not configuration.threads,
     }
-    return next((reason for reason, found in faults.items() if found), "")
+    return next((reason for reason, applies in faults.items() if applies), "")
 
 
 def _fingerprints(networks: Iterable[Network], progress: ProgressCallback) -> dict[Network, str]:
@@ -124,33 +124,33 @@ def _fingerprints(networks: Iterable[Network], progress: ProgressCallback) -> di
     factors: dict[GraphFile, set[int]] = {}
     for file, factor in networks:
         factors.setdefault(file, set()).add(factor)
-    found: dict[Network, str] = {}
+    fingerprints: dict[Network, str] = {}
     with GraphReader() as reader:
         for done, (file, wanted) in enumerate(factors.items()):
             progress(Progress(done, len(factors), file.member or file.path.name))
             for factor, fingerprint in _at_batches(reader.path_of(file), sorted(wanted)).items():
-                found[file, factor] = fingerprint
-    return found
+                fingerprints[file, factor] = fingerprint
+    return fingerprints
 
 
 def _at_batches(path: Path, factors: Sequence[int]) -> dict[int, str]:
     """Return the fingerprint of a file at multiples of its batch; empty where it has none."""
     model = ingest(path)
     batch = next((info.shape[0] for info in model.inputs if info.shape), 1)
-    found = {}
+    fingerprints = {}
     for factor in factors:
         try:
             graph = model.graph if factor == 1 else ingest(path, batch=batch * factor).graph
-            found[factor] = graph.fingerprint
+            fingerprints[factor] = graph.fingerprint
         except InputError:
-            found[factor] = ""
-    return found
+            fingerprints[factor] = ""
+    return fingerprints
 
 
 def _published(
     samples: Sequence[Sample], fingerprints: Sequence[str], devices: Mapping[str, Device]
 ) -> Published:
-    """Join what is of one graph on one target; the source with most values speaks for it."""
+    """Join the values of one graph on one target; the source with most of them is taken."""
     names = [_target_name(sample, devices) for sample in samples]
     targets = sorted(set(names))
     numbers = {name: number for number, name in enumerate(targets)}

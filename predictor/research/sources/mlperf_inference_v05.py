@@ -25,7 +25,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What of a submitted system runs the network: its device and runtime."""
+    """Device and runtime of a submitted system that run the network."""
 
     device_id: str
     runtime: str

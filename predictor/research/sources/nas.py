@@ -90,7 +90,7 @@ class Column:
 
     @property
     def configuration(self) -> Configuration:
-        """What is known of how it was run: FP32 networks, and the batch."""
+        """The configuration as far as it is known: FP32 networks, and the batch."""
         return Configuration(batch=self.batch)
 
 

@@ -10,7 +10,7 @@ from predictor.core.records import Configuration
 
 
 class Statistic(StrEnum):
-    """What a published time is of the runs behind it."""
+    """Statistic of the runs behind a published time."""
 
     MINIMUM = "minimum"
     MEDIAN = "median"

@@ -88,7 +88,7 @@ class Source:
 
     @property
     def publisher(self) -> str:
-        """What stands beside each of its latencies that ship: repository, part and licence."""
+        """Repository, part and licence: they stand beside each of its latencies that ship."""
         return f"{', '.join(filter(None, (self.repository, self.ships)))} ({self.licence})"
 
     def unlisted_family(self, runtime: str) -> Family:

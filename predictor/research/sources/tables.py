@@ -62,10 +62,10 @@ class Row:
         return int(text)
 
     def refuse(self, column: str, wanted: str) -> NoReturn:
-        """Raise that a cell does not hold what it must."""
-        found = self.cells[column]
+        """Raise an error about the content of a cell."""
+        cell = self.cells[column]
         raise InputError(
-            f"{self.path}, line {self.line}", f"{column} is {found!r}, not {wanted}", _ACTION
+            f"{self.path}, line {self.line}", f"{column} is {cell!r}, not {wanted}", _ACTION
         )
 
 

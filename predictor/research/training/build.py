@@ -38,7 +38,7 @@ ENGINE_NAME: Final = "closertome/1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A network, what its inputs were prepared with, and the rows that it has seen."""
+    """A network, the statistics of its inputs, and the rows that it has seen."""
 
     network: TermNetwork
     statistics: Statistics
@@ -46,7 +46,7 @@ class Trained:
     rows: Rows
 
     def expected(self, corpus: Corpus, rows: Rows) -> Expected:
-        """Return what it expects of the measurements ``rows``."""
+        """Return its expectations for the measurements ``rows``."""
         return expectations(self.network, corpus, self.inputs, rows)
 
 
@@ -74,7 +74,7 @@ def train_network(
 
 
 def experience(corpus: Corpus, targets: list[Target], rows: Rows) -> Experience:
-    """Return what there is to learn from in the measurements ``rows``."""
+    """Return the operators, choices and ranges that the measurements ``rows`` hold."""
     m, graphs = corpus.measurements, corpus.graphs
     packed = graphs.packed
     families: dict[str, set[int]] = {}
@@ -98,8 +98,8 @@ def experience(corpus: Corpus, targets: list[Target], rows: Rows) -> Experience:
             low, high = ranges.get(name, (log, log))
             ranges[name] = (min(low, log), max(high, log))
     return Experience(
-        {name: len(found) for name, found in sorted(families.items())},
-        {name: len(found) for name, found in sorted(silicon.items())},
+        {name: len(members) for name, members in sorted(families.items())},
+        {name: len(members) for name, members in sorted(silicon.items())},
         dict(sorted(ranges.items())),
     )
 

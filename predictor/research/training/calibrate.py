@@ -1,4 +1,4 @@
-"""How far off the network is on silicon that it has not seen: scales of deviations and intervals.
+"""Errors of the network on silicon that it has not seen: scales of deviations and intervals.
 
 The scales that training finds are of targets that the network knows. Those that ship are of
 held-out targets, and intervals are widened until they cover what they say there.
@@ -123,19 +123,19 @@ def fit_published(
     if not of_target:
         return (1.0, 1.0)
     silicon = [corpus.silicon[target] for target in of_target]
-    found = []
+    factors = []
     for target, rows in of_target.items():
         known = posterior(corpus, expected, published[target], prior)
         off, deviation = errors(
             [expected[int(m.graph[row]), target] for row in rows], np.log(m.latency_ms[rows]), known
         )
         share = np.full(len(off), 1 / silicon.count(corpus.silicon[target]) / len(off))
-        found.append(np.stack([np.abs(off) / deviation, share]))
-    return _factors(np.concatenate(found, axis=1))
+        factors.append(np.stack([np.abs(off) / deviation, share]))
+    return _factors(np.concatenate(factors, axis=1))
 
 
 def posterior(corpus: Corpus, expected: Expected, rows: Rows, prior: DeviationPrior) -> Deviation:
-    """Return what is believed of a target after its measurements ``rows``."""
+    """Return the posterior of a target's deviation after its measurements ``rows``."""
     m = corpus.measurements
     return prior.measured(
         [expected[int(m.graph[row]), int(m.target[row])] for row in rows],
@@ -155,12 +155,12 @@ def standardised(
     """Return [2, n]: |error of ln(latency)| / its standard deviation, and its weight."""
     names, counts = np.unique([one.silicon for one in held], return_counts=True)
     weight = dict(zip(names.tolist(), (1 / counts).tolist(), strict=True))
-    found: list[NDArray[np.float64]] = []
+    parts: list[NDArray[np.float64]] = []
     for one in held:
         for off, deviation, _ in few_shot_errors(corpus, expected, one.rows, prior, probes, seed):
             share = np.full(len(off), weight[one.silicon] / len(off))
-            found.append(np.stack([np.abs(off) / deviation, share]))
-    return np.concatenate(found, axis=1)
+            parts.append(np.stack([np.abs(off) / deviation, share]))
+    return np.concatenate(parts, axis=1)
 
 
 def few_shot_errors(

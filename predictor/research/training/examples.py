@@ -1,4 +1,4 @@
-"""What the network learns from: one example for each graph on each target of each source."""
+"""Training examples: one for each graph on each target of each source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trained network expects of measurements, in arrays: for validation and signatures."""
+"""Expectations of a trained network as arrays, for validation and signatures."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _TARGETS = 48
 def expectations(
     network: TermNetwork, corpus: Corpus, inputs: CorpusInputs, rows: Rows
 ) -> dict[tuple[int, int], Expectation]:
-    """Return what the network expects of every (graph, target) of the measurements ``rows``."""
+    """Return the expectation for every (graph, target) of the measurements ``rows``."""
     m = corpus.measurements
     pairs = np.unique(np.stack([m.graph[rows], m.target[rows]], axis=1).astype(np.int64), axis=0)
     network.eval()
-    found: dict[tuple[int, int], Expectation] = {}
+    expected: dict[tuple[int, int], Expectation] = {}
     for graphs in _chunks(np.unique(pairs[:, 0]), _GRAPHS):
         wanted = pairs[np.isin(pairs[:, 0], graphs)]
         for targets in _chunks(np.unique(wanted[:, 1]), _TARGETS):
             chosen = wanted[np.isin(wanted[:, 1], targets)]
-            found.update(_expected(network, inputs, graphs, targets, chosen))
-    return found
+            expected.update(_expected(network, inputs, graphs, targets, chosen))
+    return expected
 
 
 def _expected(

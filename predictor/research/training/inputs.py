@@ -24,7 +24,7 @@ from predictor.research.corpus.corpus import Corpus
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statistics:
-    """What is fitted on training data before the network is.
+    """Statistics that are fitted on training data before the network is.
 
     Attributes:
         features: scaling of the scale-free node features.
@@ -59,7 +59,7 @@ class CorpusInputs:
     """Tensors of the graphs and targets of a corpus."""
 
     def __init__(self, corpus: Corpus, targets: list[Target], statistics: Statistics) -> None:
-        """Prepare what all batches share.
+        """Prepare the arrays that all batches share.
 
         Args:
             corpus: graphs and costs.

@@ -36,7 +36,7 @@ _TYPICAL_NODES: Final = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is trained; the choices were compared on held-out silicon and families.
+    """Settings of a training; they were compared on held-out silicon and families.
 
     Attributes:
         steps: blocks that are learned from.

@@ -1,4 +1,4 @@
-"""What training minimises: the likelihood of a target's measurements together, and each alone.
+"""The loss of training: likelihood of a target's measurements together, and of each alone.
 
 The measurements of a target that the network has not seen differ from what it expects, and do so
 together: ln(latency) = expectation + b + response . w + noise, with b and w normal. The likelihood

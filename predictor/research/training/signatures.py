@@ -1,4 +1,4 @@
-"""What published measurements say of the catalogue's targets, as the signatures that ship."""
+"""The signatures that ship: deviations of the catalogue's targets by published measurements."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def shipped_signatures(
         prior: of deviations.
         seed: of the draw where a target has very many graphs.
     """
-    keys, found, counts = [], [], []
+    keys, posteriors, counts = [], [], []
     for key, kept in published_rows(corpus, targets, rows, seed).items():
         keys.append(key)
         counts.append(len(kept))
-        found.append(posterior(corpus, expected, kept, prior))
-    size = found[0].mean.shape[0]
+        posteriors.append(posterior(corpus, expected, kept, prior))
+    size = posteriors[0].mean.shape[0]
     lower = np.tril_indices(size)
     return ShippedSignatures(
         tuple(keys),
-        np.stack([each.mean for each in found]).astype(np.float32),
-        np.stack([each.covariance[lower] for each in found]).astype(np.float32),
-        np.array([each.noise for each in found], np.float32),
+        np.stack([each.mean for each in posteriors]).astype(np.float32),
+        np.stack([each.covariance[lower] for each in posteriors]).astype(np.float32),
+        np.array([each.noise for each in posteriors], np.float32),
         np.array(counts, np.int32),
     )
 
 
 def published_rows(corpus: Corpus, targets: list[Target], rows: Rows, seed: int) -> dict[str, Rows]:
-    """Return which of the measurements ``rows`` make the signature of each listed target, by key.
+    """Return the measurements of ``rows`` that make the signature of each listed target, by key.
 
     Targets with fewer than two measured graphs are left out.
     """
@@ -61,12 +61,12 @@ def published_rows(corpus: Corpus, targets: list[Target], rows: Rows, seed: int)
         index = int(corpus.measurements.target[row])
         if corpus.targets[index].is_listed:
             by_key.setdefault(key_of(targets[index]), []).append(row)
-    found = {}
+    chosen = {}
     for key, members in sorted(by_key.items()):
         kept = np.array(members)
         if len(kept) >= _LEAST:
-            found[key] = rng.permutation(kept)[:_MOST] if len(kept) > _MOST else kept
-    return found
+            chosen[key] = rng.permutation(kept)[:_MOST] if len(kept) > _MOST else kept
+    return chosen
 
 
 def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
@@ -80,7 +80,7 @@ def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
 
 
 def key_of(target: Target) -> str:
-    """Return under which name the signature of a target is filed."""
+    """Return the key of a target's signature."""
     c = target.configuration
     threads = threads_in_use(target.device, c.threads)
     return signature_key(Place(target.device.id, c.runtime, str(c.precision), threads))

@@ -16,12 +16,12 @@ from predictor.research.evaluation.bound.space_comparison import ColumnCompariso
 from predictor.research.sources import SOURCES, Sample, nas, present_sources
 
 LIMIT_PERCENT = 1.0
-"""How many of the measurements may be under their bound, in percent."""
+"""Largest share of the measurements that may be under their bound, in percent."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundCheck:
-    """What the check found.
+    """Result of the check.
 
     Attributes:
         engine: name and version of the engine.

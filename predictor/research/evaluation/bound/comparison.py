@@ -25,7 +25,7 @@ _BANDWIDTH = "dram_bw_gbps"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One measurement beside what the engine says of it.
+    """One measurement beside the numbers of the engine.
 
     Attributes:
         sample: the measurement.

@@ -1,4 +1,4 @@
-"""What the reality check found as a JSON document."""
+"""The result of the reality check as a JSON document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Entry = dict[str, object]
 
 
 def document(check: BoundCheck) -> Entry:
-    """Return what the check found; what is not known is None."""
+    """Return the result as plain values; one that is not known is None."""
     by_source = _grouped(check.comparisons, lambda c: c.sample.source)
     lacking = Counter(
         (c.sample.source, c.sample.device)
@@ -89,13 +89,13 @@ def _source(group: list[Comparison]) -> Entry:
 
 
 def _spaces(columns: Iterable[ColumnComparison]) -> Iterator[Entry]:
-    found = list(columns)
-    if found:
+    every = list(columns)
+    if every:
         yield {
             "source": nas.NAME,
-            "rows": sum(len(c.latency_ms) for c in found),
-            "rows_with_graph": sum(int((~c.empty).sum()) for c in found),
-            **_figures(Ratios.joined(c.ratios for c in found)),
+            "rows": sum(len(c.latency_ms) for c in every),
+            "rows_with_graph": sum(int((~c.empty).sum()) for c in every),
+            **_figures(Ratios.joined(c.ratios for c in every)),
         }
 
 
@@ -133,7 +133,7 @@ def _offender(comparison: Comparison) -> Entry:
 
 
 def _explanation(sample: Sample) -> str:
-    """Return what the data themselves say against the measurement, as a sentence."""
+    """Return the evidence of the data themselves against the measurement, as a sentence."""
     return f"{sample.doubt[0].upper()}{sample.doubt[1:]}." if sample.doubt else UNEXPLAINED
 
 

@@ -1,4 +1,4 @@
-"""What many comparisons come to: shares, medians and errors."""
+"""Figures over many comparisons: shares, medians and errors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Ratios:
     @classmethod
     def of(cls, comparisons: Iterable[Comparison]) -> Ratios:
         """Return the ratios of single comparisons."""
-        found = list(comparisons)
+        every = list(comparisons)
         return cls(
-            np.array([c.measured_over_bound for c in found], np.float64),
+            np.array([c.measured_over_bound for c in every], np.float64),
             np.array(
                 [
                     c.measured_over_estimate
-                    for c in found
+                    for c in every
                     if c.sample.statistic.is_latency and not c.sample.doubt
                 ],
                 np.float64,

@@ -40,32 +40,32 @@ _FIGURE_KEYS = (
 )
 
 
-def page(found: Mapping[str, Any], origin: str) -> str:
+def page(document: Mapping[str, Any], origin: str) -> str:
     """Return the Markdown page of a document of :mod:`.bound_document`.
 
     Args:
-        found: the document.
+        document: the document.
         origin: one sentence: which command wrote it, when and where.
     """
     parts = [
         "# Measured latencies against bound and estimate",
         origin,
-        _INTRODUCTION.format(limit=significant(found["limit_percent"])),
-        _verdict(found),
+        _INTRODUCTION.format(limit=significant(document["limit_percent"])),
+        _verdict(document),
         "## By source",
-        _by_source(found),
-        *_absent(found),
+        _by_source(document),
+        *_absent(document),
         "## Measurements under their bound",
-        *_offenders(found["offenders"]),
+        *_offenders(document["offenders"]),
         "## By source and target",
-        _by_target(found),
+        _by_target(document),
         "## Rows without an estimate, and why",
         _table(
             ("source", "reason", "rows"),
-            ((r["source"], r["reason"], r["rows"]) for r in found["without_estimate"]),
+            ((r["source"], r["reason"], r["rows"]) for r in document["without_estimate"]),
         ),
         "## Devices that the catalogue lacks",
-        _lacking(found["not_in_catalogue"]),
+        _lacking(document["not_in_catalogue"]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -77,11 +77,11 @@ def _lacking(devices: Sequence[Mapping[str, Any]]) -> str:
     return _table(("source", "device", "rows"), rows)
 
 
-def _verdict(found: Mapping[str, Any]) -> str:
-    total = found["total"]
-    percent, limit = total["under_bound_percent"], found["limit_percent"]
+def _verdict(document: Mapping[str, Any]) -> str:
+    total = document["total"]
+    percent, limit = total["under_bound_percent"], document["limit_percent"]
     word = "within" if percent <= limit else "**over**"
-    worst = max(found["sources"], key=lambda source: source["under_bound_percent"])
+    worst = max(document["sources"], key=lambda source: source["under_bound_percent"])
     return (
         f"{total['under_bound']} of {total['bounded']} measurements are under their bound: "
         f"{significant(percent)} %, {word} the limit. "
@@ -90,26 +90,32 @@ def _verdict(found: Mapping[str, Any]) -> str:
     )
 
 
-def _by_source(found: Mapping[str, Any]) -> str:
+def _by_source(document: Mapping[str, Any]) -> str:
     lines = [
-        (s["source"], s["rows"], s["rows_with_graph"], *_figure_cells(s)) for s in found["sources"]
+        (s["source"], s["rows"], s["rows_with_graph"], *_figure_cells(s))
+        for s in document["sources"]
     ]
-    total = ("all", *(sum(s[key] for s in found["sources"]) for key in ("rows", "rows_with_graph")))
+    total = (
+        "all",
+        *(sum(s[key] for s in document["sources"]) for key in ("rows", "rows_with_graph")),
+    )
     return _table(
         ("source", "rows", "with a graph", *_FIGURES),
-        [*lines, (*total, *_figure_cells(found["total"]))],
+        [*lines, (*total, *_figure_cells(document["total"]))],
     )
 
 
-def _by_target(found: Mapping[str, Any]) -> str:
+def _by_target(document: Mapping[str, Any]) -> str:
     return _table(
         ("source", "target", *_FIGURES),
-        ((t["source"], t["target"], *_figure_cells(t)) for t in found["targets"]),
+        ((t["source"], t["target"], *_figure_cells(t)) for t in document["targets"]),
     )
 
 
-def _absent(found: Mapping[str, Any]) -> list[str]:
-    return [f"Not in the data folder: {', '.join(found['absent'])}."] if found["absent"] else []
+def _absent(document: Mapping[str, Any]) -> list[str]:
+    return (
+        [f"Not in the data folder: {', '.join(document['absent'])}."] if document["absent"] else []
+    )
 
 
 def _offenders(offenders: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -53,8 +53,8 @@ class Flat:
         if trained is None:
             return nothing, nothing, nothing, nothing, nothing
         measured = np.log(m.latency_ms[support])
-        found = trained.predict(graphs, m.graph[support].astype(np.int64), measured)
-        return np.exp(found), nothing, nothing, nothing, nothing
+        log_latency = trained.predict(graphs, m.graph[support].astype(np.int64), measured)
+        return np.exp(log_latency), nothing, nothing, nothing, nothing
 
     def of_source(self, source: int) -> TrainedFlat | None:
         """Return the network of a source, by its number; None where training has nothing of it."""

@@ -1,4 +1,4 @@
-"""What a source measured, as a matrix of graphs and targets, and the level of each target."""
+"""Measurements of a source as a matrix of graphs and targets, and the level of each target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What a source measured of G graphs on D targets.
+    """Measurements of one source: G graphs on D targets.
 
     Attributes:
         graphs: int64 [G], ascending.

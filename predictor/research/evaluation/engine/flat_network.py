@@ -102,8 +102,8 @@ class FlatNetwork(nn.Module):
         encoded = self.encoder(graphs, self.targets(targets))
         total = bounded(encoded.total, Pooling.LOG_SUM)
         beside = amounts.unsqueeze(1).expand(-1, len(targets), -1)
-        found: Tensor = self.readout(torch.cat([total, encoded.mean, beside], dim=-1))
-        return found[..., 0]
+        output: Tensor = self.readout(torch.cat([total, encoded.mean, beside], dim=-1))
+        return output[..., 0]
 
     def start_new(self, target: int) -> None:
         """Let the new target start as one of training."""

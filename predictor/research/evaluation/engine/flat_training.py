@@ -30,7 +30,7 @@ Tuning = tuple[int, float]
 
 @dataclass(frozen=True, slots=True)
 class FlatRecipe:
-    """How FLAT is trained and fine-tuned.
+    """Settings of the training and fine-tuning of FLAT.
 
     Attributes:
         steps: blocks of graphs on targets.
@@ -95,12 +95,12 @@ class TrainedFlat:
         seen = self._output(network, support)
         apart, residual = seen - seen.mean(), wanted - wanted.mean()
         slope = 1 + float(apart @ (residual - apart)) / (float(apart @ apart) + _CALIBRATION_RIDGE)
-        found = wanted.mean() + slope * (self._output(network, graphs) - seen.mean())
-        bounded: Floats = np.clip(found, -_Z_LIMIT, _Z_LIMIT)
+        predicted = wanted.mean() + slope * (self._output(network, graphs) - seen.mean())
+        bounded: Floats = np.clip(predicted, -_Z_LIMIT, _Z_LIMIT)
         return centre + spread * bounded
 
     def on_training_targets(self, graph: int) -> Floats:
-        """Return what it predicts of a graph on each target of training, ln(ms), [D]."""
+        """Return ln of the predicted latency in ms of a graph on each target of training, [D]."""
         if graph not in self.guessed:
             targets = torch.arange(len(self.measured.targets))
             with torch.inference_mode():
@@ -127,8 +127,8 @@ class TrainedFlat:
         parts = np.split(graphs, range(_CHUNK, len(graphs), _CHUNK))
         new = torch.tensor([network.new])
         with torch.inference_mode():
-            found = [network(*self.inputs.batch(part), new)[:, 0] for part in parts]
-        output: Floats = torch.cat(found).double().numpy()
+            outputs = [network(*self.inputs.batch(part), new)[:, 0] for part in parts]
+        output: Floats = torch.cat(outputs).double().numpy()
         return output
 
     def _tune(self, network: FlatNetwork, support: Rows, wanted: Floats, tuning: Tuning) -> None:
@@ -210,8 +210,8 @@ def _log_error(
     trained: TrainedFlat, graphs: Rows, column: Floats, support: Rows, judged: Rows, tuning: Tuning
 ) -> float:
     """Return the log of the mean relative error on a target that is played as a new one."""
-    found = trained.predict(graphs[judged], graphs[support], column[support], tuning)
-    return float(np.log(np.abs(np.expm1(found - column[judged])).mean() + 1e-9))
+    predicted = trained.predict(graphs[judged], graphs[support], column[support], tuning)
+    return float(np.log(np.abs(np.expm1(predicted - column[judged])).mean() + 1e-9))
 
 
 def _train(

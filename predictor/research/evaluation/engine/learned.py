@@ -1,4 +1,4 @@
-"""The learned engine on what it has not seen: its answers for the corpus's validation."""
+"""The learned engine's answers for measurements that it has not seen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """What a calibration is fitted on.
+    """Held-out measurements that a calibration is fitted on.
 
     Attributes:
         strange: measurements of silicon that was held out.
@@ -45,7 +45,7 @@ class HeldOut:
     other: Rows
 
     def of(self, corpus: Corpus, silicon: set[str]) -> HeldOut:
-        """Return what is of some silicon."""
+        """Return the part that is of some silicon."""
 
         def kept(rows: Rows) -> Rows:
             targets = corpus.measurements.target[rows].tolist()
@@ -56,7 +56,7 @@ class HeldOut:
 
 
 def calibrate(corpus: Corpus, expected: Expected, held_out: HeldOut, seed: int) -> Calibration:
-    """Calibrate on what was held out: what ships."""
+    """Calibrate on all that was held out: the calibration that ships."""
     held = held_targets(corpus, held_out.strange)
     prior = fit_prior(corpus, expected, held)
     published = fit_published(corpus, expected, held_out.published, held_out.other, prior)
@@ -78,15 +78,15 @@ def calibrate_by_half(
         keys = sorted({corpus.silicon[t] for t in np.unique(targets[rows]).tolist()})
         for place, key in enumerate(rng.permutation(keys).tolist()):
             halves[place % 2].add(key)
-    found: dict[str, Calibration] = {}
+    calibrations: dict[str, Calibration] = {}
     for own, other in (halves, halves[::-1]):
         fitted = calibrate(corpus, expected, held_out.of(corpus, other), seed)
-        found.update(dict.fromkeys(own, fitted))
-    return found
+        calibrations.update(dict.fromkeys(own, fitted))
+    return calibrations
 
 
 class LearnedEngine:
-    """Answers for graphs of a corpus, from what a network expects of them."""
+    """Answers for graphs of a corpus, from the expectations of a network."""
 
     def __init__(
         self,

@@ -122,19 +122,19 @@ class EngineMaker:
         halves = calibrate_by_half(corpus, expected, held_out, seed)
         strange = {"unseen_device": split.unseen_device, "unseen_both": split.unseen_both}
         listed = {"unseen_network": other}
-        found = [
+        validations = [
             validate(engine, corpus, parts, ks, queries=_QUERIES, progress=progress, cancel=cancel)
             for engine, parts, ks in (
                 (LearnedEngine(corpus, expected, halves, usual), strange, _KS),
                 (LearnedEngine(corpus, expected, halves, usual, published), listed, (0,)),
             )
         ]
-        together = joined(found)
+        together = joined(validations)
         self._write(together, usual, left_out)
         self._write_table2(together, split, left_out, progress, cancel)
 
     def _published(self, rows: Rows) -> dict[int, Rows]:
-        """Return which measurements a prediction for each listed target reads from the start."""
+        """Return the measurements that a prediction for each listed target reads from the start."""
         kept = published_rows(self._corpus, self._targets, rows, self._recipe.seed)
         return {
             index: kept[key]
@@ -192,14 +192,14 @@ class EngineMaker:
         ).tolist()
         return dict(zip(self._corpus.sources, counts, strict=True))
 
-    def _write(self, found: Validation, usual: Calibration, hold_out: HoldOut) -> None:
+    def _write(self, validation: Validation, usual: Calibration, hold_out: HoldOut) -> None:
         held = {"silicon": sorted(hold_out.silicon), "families": sorted(hold_out.families)}
         content = {
             **self._environment,
             "recipe": asdict(self._recipe),
             "held_out": held,
             "calibration": {"prior": asdict(usual.prior), "widths": asdict(usual.widths)},
-            "figures": found.document(),
+            "figures": validation.document(),
         }
         page = (
             "# The learned engine on what it has not seen\n\n"
@@ -207,7 +207,11 @@ class EngineMaker:
             "held out in every source. Intervals are those of a calibration on the half of the "
             "held-out silicon that the predicted target is not in. Where the device is known, its "
             "published measurements of other families are read, as in predictions for a listed "
-            "target.\n\n" + "\n".join(self._conditions(hold_out)) + "\n\n" + page_part(found) + "\n"
+            "target.\n\n"
+            + "\n".join(self._conditions(hold_out))
+            + "\n\n"
+            + page_part(validation)
+            + "\n"
         )
         (self._folder / VALIDATION).write_text(
             json.dumps(content, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8"
@@ -216,14 +220,14 @@ class EngineMaker:
 
     def _write_table2(
         self,
-        found: Validation,
+        validation: Validation,
         split: Split,
         hold_out: HoldOut,
         progress: ProgressCallback,
         cancel: CancelToken | None,
     ) -> None:
-        """Ask FLAT what the engine was asked, and write both beside each other."""
-        wanted = asked(found)
+        """Ask FLAT the same as the engine, and write both beside each other."""
+        wanted = asked(validation)
         if not any(wanted.values()):
             return  # no held-out target has networks enough
         recipe = FlatRecipe()
@@ -237,11 +241,11 @@ class EngineMaker:
             cancel=cancel,
         )
         steps = f"- steps: {self._recipe.steps} of the engine, {recipe.steps} of FLAT a source"
-        page = table2_page(found, flat, self._corpus, [*self._conditions(hold_out), steps])
+        page = table2_page(validation, flat, self._corpus, [*self._conditions(hold_out), steps])
         (self._folder / TABLE2).write_text(page, encoding="utf-8")
 
     def _conditions(self, hold_out: HoldOut) -> list[str]:
-        """Return what every page says of how its figures came about."""
+        """Return the conditions of the figures, the same on every page."""
         return [
             *(f"- {name}: {value}" for name, value in self._environment.items()),
             f"- silicon held out: {', '.join(sorted(hold_out.silicon))}",

@@ -1,4 +1,4 @@
-"""The part of a page that tells what a validation came to."""
+"""The figures of a validation as a part of a page."""
 
 from __future__ import annotations
 

@@ -55,16 +55,16 @@ class Line:
 
 
 def asked(validation: Validation) -> dict[str, tuple[int, ...]]:
-    """Return what FLAT is asked for: the values of k that each source was validated with.
+    """Return the values of k that each source was validated with: FLAT is asked for the same.
 
     All sources are named, so a validation draws the same probes for the same k.
     """
-    found: dict[str, tuple[int, ...]] = dict.fromkeys(validation.sources, ())
+    ks: dict[str, tuple[int, ...]] = dict.fromkeys(validation.sources, ())
     for answered in validation.answered:
         if answered.part == PART and answered.k in _KS:
             for source in np.unique(answered.source).tolist():
-                found[validation.sources[source]] += (answered.k,)
-    return found
+                ks[validation.sources[source]] += (answered.k,)
+    return ks
 
 
 def compared(ours: Validation, flat: Validation, corpus: Corpus) -> list[Line]:
@@ -103,7 +103,7 @@ def means(lines: Sequence[Line]) -> list[Line]:
 
 
 def findings(lines: Sequence[Line]) -> str:
-    """Return two sentences that say what the lines come to, at least one."""
+    """Return one or two sentences that sum up the lines."""
     lower = sum(line.is_better("rae_percent") for line in lines)
     larger = sum(line.is_better("acc10_percent") for line in lines)
     by_source = means(lines)
@@ -166,7 +166,7 @@ def _lines(ours: Answered, flat: Answered, corpus: Corpus) -> list[Line]:
     family = corpus.graphs.family[graphs]
     is_network = np.array([name != OPERATOR_FAMILY for name in corpus.families])[family]
     keys = np.stack([ours.source, ours.target], axis=1)
-    found = []
+    lines = []
     for source, target in np.unique(keys[is_network], axis=0).tolist():
         rows = np.flatnonzero(is_network & (keys == (source, target)).all(axis=1))
         networks = len(np.unique(graphs[rows]))
@@ -174,16 +174,16 @@ def _lines(ours: Answered, flat: Answered, corpus: Corpus) -> list[Line]:
             continue
         pair = Scores.of(flat.answers.take(rows)), Scores.of(ours.answers.take(rows))
         figures = {name: (getattr(pair[0], name), getattr(pair[1], name)) for name in _FIGURES}
-        found.append(Line(corpus.sources[source], _name(corpus, target), ours.k, networks, figures))
-    return found
+        lines.append(Line(corpus.sources[source], _name(corpus, target), ours.k, networks, figures))
+    return lines
 
 
 def _name(corpus: Corpus, target: int) -> str:
-    found = corpus.targets[target]
-    c = found.configuration
+    measured = corpus.targets[target]
+    c = measured.configuration
     runtime = (c.runtime,) if c.runtime != Configuration().runtime else ()
     threads = (plural(c.threads, "thread"),) if c.threads else ()
-    return ", ".join((found.device_id or found.device, *runtime, c.precision, *threads))
+    return ", ".join((measured.device_id or measured.device, *runtime, c.precision, *threads))
 
 
 def _mean(pairs: Sequence[Pair]) -> Pair:
@@ -202,7 +202,7 @@ def _against(line: Line) -> str:
 
 
 def _best(figure: str, pair: Pair) -> tuple[bool, bool]:
-    """Say which of the two is the better one; both where they are written alike."""
+    """Return of both whether it is the better one; two True where they are written alike."""
     sign = 1 if figure == "rae_percent" else -1
     flat, ours = (float("inf") if v is None else sign * round(v, 2) for v in pair)
     best = min(flat, ours)
@@ -220,8 +220,8 @@ _MEAN_HEADER: Final = ("source", "k", "targets")
 
 
 def _cells(line: Line) -> list[object]:
-    found: list[object] = [line.source, line.name or line.k, line.networks]
+    cells: list[object] = [line.source, line.name or line.k, line.networks]
     for name, pair in line.figures.items():
         for value, is_best in zip(pair, _best(name, pair), strict=True):
-            found.append(f"**{cell(value)}**" if is_best else cell(value))
-    return found
+            cells.append(f"**{cell(value)}**" if is_best else cell(value))
+    return cells

@@ -53,7 +53,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one source, part and k come to.
+    """Figures of one source, part and k.
 
     Attributes:
         part: name of the part.
@@ -96,14 +96,14 @@ class Validation:
     @cached_property
     def figures(self) -> list[Figures]:
         """The figures by part, source and k, and those of all sources together."""
-        found = []
+        rows = []
         for answered in self.answered:
             for source in np.unique(answered.source).tolist():
                 mine = np.flatnonzero(answered.source == source)
-                found.append(_figures(answered, mine, self.sources[source], self.floors[source]))
+                rows.append(_figures(answered, mine, self.sources[source], self.floors[source]))
             every = np.arange(len(answered.row))
-            found.append(_figures(answered, every, ALL_SOURCES, None))
-        return found
+            rows.append(_figures(answered, every, ALL_SOURCES, None))
+        return rows
 
     def document(self) -> list[dict[str, object]]:
         """Return the figures as JSON-able entries, for a model card."""
@@ -158,17 +158,17 @@ def validate(
     ]
     if not tasks:
         raise InputError("validation", "no held-out target has rows enough", "hold out more")
-    found: dict[tuple[str, int], list[Answered]] = {}
+    answered: dict[tuple[str, int], list[Answered]] = {}
     for done, task in enumerate(tasks):
         if cancel is not None:
             cancel.check()
         progress(Progress(done, len(tasks), f"{task.part}, k = {task.k}"))
-        found.setdefault((task.part, task.k), []).append(_answered(predict, corpus, task))
+        answered.setdefault((task.part, task.k), []).append(_answered(predict, corpus, task))
     floors = [floor.median_percent for floor in noise_floors(corpus)]
     return Validation(
         corpus.sources,
         tuple(None if np.isnan(floor) else floor for floor in floors),
-        [_joined(parts) for parts in found.values()],
+        [_joined(parts) for parts in answered.values()],
         seeds,
     )
 

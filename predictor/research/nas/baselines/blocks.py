@@ -1,4 +1,4 @@
-"""The graph of searchable blocks: what NAS predictors see of an architecture.
+"""The graph of searchable blocks, which NAS predictors see of an architecture.
 
 The published predictors take the search space's own graph, with one node for each choice, and not
 the operators that a framework runs. Its shape is the same for all architectures of a space.
@@ -51,12 +51,12 @@ def _chain(positions: int) -> list[tuple[int, int]]:
 def _cell() -> list[tuple[int, int]]:
     """Return edges between the choices: one choice follows another where their ends meet."""
     output = len(_CELL_EDGES) + 1
-    found = [
+    pairs = [
         (1 + first, 1 + second)
         for first, (_, end) in enumerate(_CELL_EDGES)
         for second, (start, _) in enumerate(_CELL_EDGES)
         if end == start
     ]
-    found += [(0, 1 + place) for place, (start, _) in enumerate(_CELL_EDGES) if start == 0]
-    found += [(1 + place, output) for place, (_, end) in enumerate(_CELL_EDGES) if end == 3]
-    return found
+    pairs += [(0, 1 + place) for place, (start, _) in enumerate(_CELL_EDGES) if start == 0]
+    pairs += [(1 + place, output) for place, (_, end) in enumerate(_CELL_EDGES) if end == 3]
+    return pairs

@@ -65,8 +65,8 @@ class BrpNetwork(DeviceNetwork):
         for layer in self.layers:
             nodes = torch.relu(self.mixing @ layer(nodes))
         pooled = self.fused(nodes.mean(dim=1)) + self.identifier.weight[device]
-        found: Tensor = self.output(torch.relu(pooled))[:, 0]
-        return found
+        output: Tensor = self.output(torch.relu(pooled))[:, 0]
+        return output
 
     def start_device(self, device: int, weights: Tensor) -> None:
         """See :class:`DeviceNetwork`."""

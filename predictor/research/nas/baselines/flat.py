@@ -71,10 +71,10 @@ class FlatNetwork(DeviceNetwork):
         for flow, attention in zip(self.flows, self.attentions, strict=True):
             flowing = torch.relu(flow(flowing, kinds, operations, self.adjacency))
             attending = attention(attending, kinds, operations, self.adjacency)
-        found: Tensor = self.flow_output(flowing.mean(dim=1)) + self.attention_output(
+        output: Tensor = self.flow_output(flowing.mean(dim=1)) + self.attention_output(
             attending.mean(dim=1)
         )
-        return found[:, 0]
+        return output[:, 0]
 
     def start_device(self, device: int, weights: Tensor) -> None:
         """See :class:`DeviceNetwork`."""
@@ -98,9 +98,9 @@ class DenseGraphFlow(nn.Module):
     ) -> Tensor:
         """Return [n, L, width] from nodes, kinds [n, L], operations by kind, adjacency [L, L]."""
         gate = nn.functional.embedding(kinds, torch.sigmoid(self.gate(operations)))
-        found: Tensor = gate * (adjacency @ self.flow(nodes))
+        output: Tensor = gate * (adjacency @ self.flow(nodes))
         kept: Tensor = self.keep(nodes)
-        return found + kept
+        return output + kept
 
 
 class GraphAttention(nn.Module):

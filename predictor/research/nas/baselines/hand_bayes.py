@@ -86,11 +86,11 @@ def hand_features(view: TrainView) -> NDArray[np.float64]:
     Returns:
         Float64 [A, F].
     """
-    found = view.architectures
+    architectures = view.architectures
     raw = np.column_stack(
         [
-            np.log1p(found.structure),
-            operator_counts(found.kernels),
+            np.log1p(architectures.structure),
+            operator_counts(architectures.kernels),
             additive_log_latency(view),
         ]
     )

@@ -57,8 +57,8 @@ class LadNetwork(DeviceNetwork):
 
     def forward(self, architectures: Tensor, device: int) -> Tensor:
         """See :class:`DeviceNetwork`."""
-        found: Tensor = self.outputs(self.hidden(self.codes[architectures]))[:, device]
-        return found
+        output: Tensor = self.outputs(self.hidden(self.codes[architectures]))[:, device]
+        return output
 
     def start_device(self, device: int, weights: Tensor) -> None:
         """See :class:`DeviceNetwork`."""

@@ -95,12 +95,12 @@ def kind_times(view: TrainView) -> Matrix:
     gram = seen.T @ seen / len(seen) + _RIDGE * np.eye(seen.shape[1])
     weights = np.linalg.solve(gram, seen.T @ target / len(seen))
     contributions = scaled * weights  # [A, 4 G]
-    found: Matrix = contributions.reshape(len(scaled), len(parts), -1).sum(axis=2)
-    return found
+    times: Matrix = contributions.reshape(len(scaled), len(parts), -1).sum(axis=2)
+    return times
 
 
 def _regressors(table: KernelTable) -> list[Matrix]:
-    """Return, for each kind, the sums over its kernels of what a kernel's time depends on."""
+    """Return, for each kind, the sums over its kernels of the terms of a kernel's time."""
     about = np.column_stack(
         [
             np.ones(len(table.kernels)),

@@ -41,7 +41,7 @@ class DeviceNetwork(nn.Module, ABC):
 
     @abstractmethod
     def start_device(self, device: int, weights: Tensor) -> None:
-        """Set what is known of a device to a mean of the others.
+        """Set the weights of a device to a mean of the others.
 
         Args:
             device: number of the device to start.
@@ -58,7 +58,7 @@ Build = Callable[[Architectures, int], DeviceNetwork]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is trained and fine-tuned.
+    """Settings of a network's training and fine-tuning.
 
     Attributes:
         steps: minibatches; each has one train device.
@@ -131,7 +131,7 @@ class TrainedNetwork:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptedNetwork:
-    """A fine-tuned network, and what turns its output into a latency."""
+    """A fine-tuned network, with the scale and offset that turn its output into a latency."""
 
     network: DeviceNetwork
     number: int
@@ -146,8 +146,8 @@ class AdaptedNetwork:
         mean = seen.mean()
         gain = float((seen - mean) @ (wanted - wanted.mean() - (seen - mean)))
         slope = 1 + gain / (float((seen - mean) @ (seen - mean)) + _CALIBRATION_RIDGE)
-        found = wanted.mean() + slope * (self._output(architectures) - mean)
-        return Predicted(np.exp(self.centre + self.scale * np.clip(found, -_Z_LIMIT, _Z_LIMIT)))
+        predicted = wanted.mean() + slope * (self._output(architectures) - mean)
+        return Predicted(np.exp(self.centre + self.scale * np.clip(predicted, -_Z_LIMIT, _Z_LIMIT)))
 
     def _output(self, architectures: NDArray[np.int64]) -> NDArray[np.float64]:
         self.network.eval()

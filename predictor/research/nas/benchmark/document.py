@@ -1,4 +1,4 @@
-"""What a suite came to, as a JSON document."""
+"""The results of a suite as a JSON document."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class Table:
     @classmethod
     def of(cls, finished: Iterable[Finished]) -> Table:
         """Sort the outcomes of finished units."""
-        found: dict[Key, list[Outcome]] = {}
+        by_key: dict[Key, list[Outcome]] = {}
         for done in finished:
             for outcome in done.outcomes:
                 trial = outcome.trial
                 key = (done.unit.method, done.unit.partition, trial.device, trial.k)
-                found.setdefault(key, []).append(outcome)
-        return cls({key: tuple(outcomes) for key, outcomes in found.items()})
+                by_key.setdefault(key, []).append(outcome)
+        return cls({key: tuple(outcomes) for key, outcomes in by_key.items()})
 
     def values(self, key: Key, score: str) -> list[float] | None:
         """Return one score of every training and draw; None where a method has none."""
-        found = [getattr(outcome.scores, score) for outcome in self.outcomes[key]]
-        return None if None in found else found
+        values = [getattr(outcome.scores, score) for outcome in self.outcomes[key]]
+        return None if None in values else values
 
     def difference(self, one: Key, other: Key) -> NDArray[np.float64]:
         """Return RAE of one less that of the other, float64 [n], where both have a repetition.
@@ -63,7 +63,7 @@ class Table:
 
 
 def document(suite: Suite, order: Order, finished: Sequence[Finished]) -> Entry:
-    """Return what a suite came to; what a method does not give is None."""
+    """Return the results of a suite; a score that a method does not give is None."""
     table = Table.of(finished)
     reference = reference_of(order.methods)
     return {

@@ -49,59 +49,60 @@ A method whose signature is a vector has a network for each k. It is trained in 
 that k, and its time is among the seconds of the trials."""
 
 
-def page(found: Document, plots: Mapping[str, str]) -> str:
+def page(document: Document, plots: Mapping[str, str]) -> str:
     """Return the Markdown page of a document.
 
     Args:
-        found: as :mod:`predictor.research.nas.benchmark.document` makes it, with its environment.
+        document: of the module of that name, with its environment.
         plots: file names of the plots by what they show.
     """
-    parts = [f"# {found['title']}", _origin(found), _introduction(found)]
+    parts = [f"# {document['title']}", _origin(document), _introduction(document)]
     parts += [f"![{shows}]({file})" for shows, file in plots.items()]
-    parts += _BODIES[found["suite"]](found)
-    late = [_TRAINED_LATE] if any(m["own_probes"] for m in found["methods"]) else []
-    parts += ["## Time", *late, _times(found)]
+    parts += _BODIES[document["suite"]](document)
+    late = [_TRAINED_LATE] if any(m["own_probes"] for m in document["methods"]) else []
+    parts += ["## Time", *late, _times(document)]
     return "\n\n".join(parts) + "\n"
 
 
-def _origin(found: Document) -> str:
+def _origin(document: Document) -> str:
     return (
-        f"Written by `{found['command']}` with seed {found['plan']['seed']} on {found['date']}, "
-        f"commit {found['commit']}: {found['system']}, {found['processors']} processors, "
-        f"Python {found['python']}."
+        f"Written by `{document['command']}` with seed {document['plan']['seed']} "
+        f"on {document['date']}, "
+        f"commit {document['commit']}: {document['system']}, {document['processors']} processors, "
+        f"Python {document['python']}."
     )
 
 
-def _introduction(found: Document) -> str:
-    own = found["chooser"] == "each method"
-    probes = _OWN if own else _SHARED.format(chooser=found["chooser"])
-    if not own and (names := [m["label"] for m in found["methods"] if m["own_probes"]]):
+def _introduction(document: Document) -> str:
+    own = document["chooser"] == "each method"
+    probes = _OWN if own else _SHARED.format(chooser=document["chooser"])
+    if not own and (names := [m["label"] for m in document["methods"] if m["own_probes"]]):
         probes += " " + _OWN_ALWAYS.format(names=", ".join(names))
     return _PROTOCOL.format(
-        probes=probes, trainings=_trainings(found), draws=found["plan"]["draws"]
+        probes=probes, trainings=_trainings(document), draws=document["plan"]["draws"]
     )
 
 
-def _trainings(found: Document) -> str:
-    """Return how many trainings there are, and which methods have fewer."""
-    planned = found["plan"]["trainings"]
-    once = [m["label"] for m in found["methods"] if m["trainings"] < planned]
+def _trainings(document: Document) -> str:
+    """Return the number of trainings in words, with the methods that have fewer."""
+    planned = document["plan"]["trainings"]
+    once = [m["label"] for m in document["methods"] if m["trainings"] < planned]
     if once:
         return _ONCE.format(all=planned, names=", ".join(once))
     return plural(planned, "training")
 
 
-def _table1(found: Document) -> list[str]:
-    parts = ["## Means over the cells", _means(found)]
-    brackets = [_BRACKETS] if any(c["paper_rae"] is not None for c in found["cells"]) else []
-    for k in sorted(found["plan"]["ks"], reverse=True):
-        parts += [f"## RAE in %, k = {k}", *brackets, _cells(found, k)]
-    if printed := _paper_lines(found):
+def _table1(document: Document) -> list[str]:
+    parts = ["## Means over the cells", _means(document)]
+    brackets = [_BRACKETS] if any(c["paper_rae"] is not None for c in document["cells"]) else []
+    for k in sorted(document["plan"]["ks"], reverse=True):
+        parts += [f"## RAE in %, k = {k}", *brackets, _cells(document, k)]
+    if printed := _paper_lines(document):
         parts += ["## What the paper prints, RAE in %", *printed]
-    return [*parts, "## Differences that are more than chance", *_significance(found)]
+    return [*parts, "## Differences that are more than chance", *_significance(document)]
 
 
-def _means(found: Document) -> str:
+def _means(document: Document) -> str:
     return table(
         (
             "method",
@@ -130,19 +131,19 @@ def _means(found: Document) -> str:
                 mean["width"],
                 mean["interval_score"],
             )
-            for mean in found["means"]
+            for mean in document["means"]
         ),
     )
 
 
-def _cells(found: Document, k: int, score: str = "rae") -> str:
-    methods = [method["name"] for method in found["methods"]]
-    known = {(c["method"], *_place(c)): c for c in found["cells"] if c["k"] == k}
+def _cells(document: Document, k: int, score: str = "rae") -> str:
+    methods = [method["name"] for method in document["methods"]]
+    known = {(c["method"], *_place(c)): c for c in document["cells"] if c["k"] == k}
     return table(
         ("partition", "device", *(_label(method) for method in methods)),
         (
             (*place, *(_figure(known[method, *place], score) for method in methods))
-            for place in _places(found)
+            for place in _places(document)
         ),
     )
 
@@ -151,8 +152,8 @@ def _place(entry: Mapping[str, Any]) -> tuple[str, str]:
     return entry["partition"], entry["device"]
 
 
-def _places(found: Document) -> list[tuple[str, str]]:
-    return list(dict.fromkeys(map(_place, found["cells"])))
+def _places(document: Document) -> list[tuple[str, str]]:
+    return list(dict.fromkeys(map(_place, document["cells"])))
 
 
 def _figure(entry: Mapping[str, Any], score: str) -> str:
@@ -163,8 +164,10 @@ def _figure(entry: Mapping[str, Any], score: str) -> str:
     return f"{with_spread(entry['rae'], entry['rae_std'])}{paper}"
 
 
-def _paper_lines(found: Document) -> list[str]:
-    printed = [place for place in _places(found) if all(place in line for line in TABLE1.values())]
+def _paper_lines(document: Document) -> list[str]:
+    printed = [
+        place for place in _places(document) if all(place in line for line in TABLE1.values())
+    ]
     if not printed:
         return []
     return [
@@ -175,15 +178,15 @@ def _paper_lines(found: Document) -> list[str]:
     ]
 
 
-def _significance(found: Document) -> list[str]:
-    methods = list(dict.fromkeys(c["method"] for c in found["comparisons"]))
+def _significance(document: Document) -> list[str]:
+    methods = list(dict.fromkeys(c["method"] for c in document["comparisons"]))
     if not methods:
         return ["There is nothing to compare with."]
-    reference = _label(found["reference"])
+    reference = _label(document["reference"])
     rows = []
     for method in methods:
-        for k in found["plan"]["ks"]:
-            of_both = [c for c in found["comparisons"] if (c["method"], c["k"]) == (method, k)]
+        for k in document["plan"]["ks"]:
+            of_both = [c for c in document["comparisons"] if (c["method"], c["k"]) == (method, k)]
             sure = [c for c in of_both if c["p_holm"] < _LIMIT]
             worse = [c for c in sure if c["difference"] > 0]
             names = ", ".join(f"{c['partition']} {c['device']}" for c in worse)
@@ -191,12 +194,12 @@ def _significance(found: Document) -> list[str]:
                 (_label(method), k, len(of_both), len(sure) - len(worse), len(worse), names)
             )
     header = ("against", "k", "cells", f"{reference} better", "worse", "worse in")
-    return [f"{found['significance_test']}, at {_LIMIT}.", table(header, rows)]
+    return [f"{document['significance_test']}, at {_LIMIT}.", table(header, rows)]
 
 
-def _figure3(found: Document) -> list[str]:
-    k = max(found["plan"]["ks"])
-    parts = [f"## Share of predictions within a limit, k = {k}", _shares(found, k)]
+def _figure3(document: Document) -> list[str]:
+    k = max(document["plan"]["ks"])
+    parts = [f"## Share of predictions within a limit, k = {k}", _shares(document, k)]
     printed = [
         f"The paper states one value of its Figure 3: {share} % within 15 % on {partition}, "
         f"FLAT {FIGURE3_FLAT_BEHIND} points less."
@@ -206,18 +209,18 @@ def _figure3(found: Document) -> list[str]:
         *printed,
         _OTHER_DEVICES,
         f"## Share within 15 % by device, k = {k}",
-        _cells(found, k, "within_15"),
+        _cells(document, k, "within_15"),
     ]
-    return [*parts, *_table1(found)]
+    return [*parts, *_table1(document)]
 
 
-def _shares(found: Document, k: int) -> str:
+def _shares(document: Document, k: int) -> str:
     rows = []
-    for partition in dict.fromkeys(c["partition"] for c in found["cells"]):
-        for method in found["methods"]:
+    for partition in dict.fromkeys(c["partition"] for c in document["cells"]):
+        for method in document["methods"]:
             cells = [
                 c
-                for c in found["cells"]
+                for c in document["cells"]
                 if (c["partition"], c["method"], c["k"]) == (partition, method["name"], k)
             ]
             shares = [mean_of(cells, f"within_{limit}") for limit in (5, 10, 15)]
@@ -237,7 +240,7 @@ def mean_of(cells: Sequence[Mapping[str, Any]], score: str) -> float:
     return float(sum(c[score] for c in cells) / len(cells))
 
 
-def _figure4(found: Document) -> list[str]:
+def _figure4(document: Document) -> list[str]:
     rows = [
         (
             curve["partition"],
@@ -245,19 +248,19 @@ def _figure4(found: Document) -> list[str]:
             _label(curve["method"]),
             *(curve["percent"][share] for share in (50, 80, 90, 95)),
         )
-        for curve in found["curves"]
+        for curve in document["curves"]
         if _place(curve) in FIGURE4_DEVICES
     ]
     header = ("partition", "device", "method", "half within %", "80 %", "90 %", "95 % within %")
     return [
-        f"## Errors that shares of the predictions stay within, k = {_top(found)}",
+        f"## Errors that shares of the predictions stay within, k = {_top(document)}",
         table(header, rows),
     ]
 
 
-def _table3(found: Document) -> list[str]:
-    k = _top(found)
-    known = {(c["method"], c["device"]): c for c in found["cells"] if c["k"] == k}
+def _table3(document: Document) -> list[str]:
+    k = _top(document)
+    known = {(c["method"], c["device"]): c for c in document["cells"] if c["k"] == k}
     rows: list[list[object]] = []
     for variant, names in ABLATION_METHODS.items():
         for device, printed in zip(TABLE3_DEVICES, TABLE3[variant], strict=True):
@@ -268,12 +271,12 @@ def _table3(found: Document) -> list[str]:
         f"## RAE in %, k = {k}",
         table(("variant", "device", *_ABLATION_COLUMNS), rows),
         f"## Means over the four devices, k = {k}",
-        *_ablation_means(found, k),
-        *_table1(found),
+        *_ablation_means(document, k),
+        *_table1(document),
     ]
 
 
-def _ablation_means(found: Document, k: int) -> list[str]:
+def _ablation_means(document: Document, k: int) -> list[str]:
     """Return the means of the variants, and whether their order is the paper's."""
     columns: list[dict[str, float]] = [
         {variant: sum(printed) / len(printed) for variant, printed in TABLE3.items()},
@@ -284,7 +287,7 @@ def _ablation_means(found: Document, k: int) -> list[str]:
         for column, name in zip(columns[1:], names, strict=True):
             cells = [
                 c
-                for c in found["cells"]
+                for c in document["cells"]
                 if (c["method"], c["k"]) == (name, k) and c["device"] in TABLE3_DEVICES
             ]
             if cells:
@@ -300,10 +303,10 @@ def _ablation_means(found: Document, k: int) -> list[str]:
     return [table(("variant", *_ABLATION_COLUMNS), rows), " ".join(sentences)]
 
 
-def _times(found: Document) -> str:
+def _times(document: Document) -> str:
     return table(
         ("method", "seconds a training", "seconds a trial"),
-        ((_label(s["method"]), s["training"], s["trial"]) for s in found["seconds"]),
+        ((_label(s["method"]), s["training"], s["trial"]) for s in document["seconds"]),
     )
 
 
@@ -311,8 +314,8 @@ def _label(name: str) -> str:
     return METHODS[name].label if name in METHODS else _PAPER_LABEL
 
 
-def _top(found: Document) -> int:
-    return int(max(found["plan"]["ks"]))
+def _top(document: Document) -> int:
+    return int(max(document["plan"]["ks"]))
 
 
 _BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(

@@ -17,11 +17,11 @@ _LIMITS: Final = (5, 10, 15)
 _INCHES: Final = (9.0, 3.6)
 
 
-def write_plots(found: Mapping[str, Any], folder: Path, stem: str) -> dict[str, str]:
+def write_plots(document: Mapping[str, Any], folder: Path, stem: str) -> dict[str, str]:
     """Write the plots of a document.
 
     Args:
-        found: the document.
+        document: the document.
         folder: that exists.
         stem: how file names begin.
 
@@ -33,24 +33,24 @@ def write_plots(found: Mapping[str, Any], folder: Path, stem: str) -> dict[str, 
     """
     # Without the date and with fixed ids the same figures give the same bytes.
     with rc_context({"svg.hashsalt": "closertome", "svg.fonttype": "none", "font.size": 8}):
-        if found["suite"] == "figure3":
-            return {"Share of predictions within 5, 10 and 15 %": _bars(found, folder, stem)}
-        if found["suite"] == "figure4":
-            return {"Distribution of relative errors": _curves(found, folder, stem)}
+        if document["suite"] == "figure3":
+            return {"Share of predictions within 5, 10 and 15 %": _bars(document, folder, stem)}
+        if document["suite"] == "figure4":
+            return {"Distribution of relative errors": _curves(document, folder, stem)}
     return {}
 
 
-def _bars(found: Mapping[str, Any], folder: Path, stem: str) -> str:
-    k = max(found["plan"]["ks"])
-    partitions = list(dict.fromkeys(c["partition"] for c in found["cells"]))
+def _bars(document: Mapping[str, Any], folder: Path, stem: str) -> str:
+    k = max(document["plan"]["ks"])
+    partitions = list(dict.fromkeys(c["partition"] for c in document["cells"]))
     figure = _figure()
     for place, partition in enumerate(partitions):
         axes = figure.add_subplot(1, len(partitions), place + 1)
-        width = 0.8 / len(found["methods"])
-        for number, method in enumerate(found["methods"]):
+        width = 0.8 / len(document["methods"])
+        for number, method in enumerate(document["methods"]):
             cells = [
                 c
-                for c in found["cells"]
+                for c in document["cells"]
                 if (c["partition"], c["method"], c["k"]) == (partition, method["name"], k)
             ]
             axes.bar(
@@ -67,13 +67,13 @@ def _bars(found: Mapping[str, Any], folder: Path, stem: str) -> str:
     return _saved(figure, folder, f"{stem}-coverage.svg")
 
 
-def _curves(found: Mapping[str, Any], folder: Path, stem: str) -> str:
+def _curves(document: Mapping[str, Any], folder: Path, stem: str) -> str:
     shown = [
-        (device, [c for c in found["curves"] if (c["partition"], c["device"]) == (part, device)])
+        (device, [c for c in document["curves"] if (c["partition"], c["device"]) == (part, device)])
         for part, device in FIGURE4_DEVICES
     ]
     shown = [(device, curves) for device, curves in shown if curves]
-    labels = {method["name"]: method["label"] for method in found["methods"]}
+    labels = {method["name"]: method["label"] for method in document["methods"]}
     figure = _figure()
     for place, (device, curves) in enumerate(shown):
         axes = figure.add_subplot(1, len(shown), place + 1)

@@ -19,7 +19,7 @@ CANDIDATES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How often everything is repeated.
+    """Repetitions of an evaluation.
 
     Attributes:
         trainings: how many times each method is trained on a partition.
@@ -59,7 +59,7 @@ def _seed(*path: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One adaptation to one test device: which, with how many probes, in which draw."""
+    """One adaptation to one test device: its name, number of probes, number of the draw."""
 
     device: str
     k: int
@@ -68,7 +68,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What one trial came to.
+    """Scores of one trial.
 
     Attributes:
         trial: which.

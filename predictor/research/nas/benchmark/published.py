@@ -1,4 +1,4 @@
-"""What the paper prints, to stand beside our figures.
+"""Figures that the paper prints, to stand beside ours.
 
 Source: C. Tang et al., "CloserToMe: A Unified Framework for Accurate and Transferable Latency
 Prediction Across Heterogeneous Devices", AAAI 2026: Tables 1 and 3, Figure 3. RAE in percent.
@@ -68,5 +68,5 @@ ABLATION_METHODS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 FIGURE3_KNOWN: Final = MappingProxyType({("N@3", OURS): 75.39})
 """Share of predictions within 15 %, in percent: the one bar of Figure 3 that the text states."""
 FIGURE3_FLAT_BEHIND: Final = 17.75
-"""How far FLAT is behind on N@3, in percent points."""
+"""Distance of FLAT behind on N@3, in percent points."""
 FIGURE4_DEVICES: Final = (("F@2", "fpga"), ("F@1", "2080ti_32"), ("F@2", "samsung_a50"))

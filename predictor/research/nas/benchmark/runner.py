@@ -25,7 +25,7 @@ from predictor.research.nas.spaces.space import NasSpace, load_space
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be evaluated.
+    """Methods, partitions and repetitions that are to be evaluated.
 
     Attributes:
         partitions: names.
@@ -77,21 +77,21 @@ class Runner:
             CancelledError: a stop was asked for; finished units are kept.
         """
         units = list(self._units())
-        found: dict[Unit, Finished] = {}
+        finished: dict[Unit, Finished] = {}
         for unit in units:
             if (kept := self.work.finished(self.splits[unit.partition], unit)) is not None:
-                found[unit] = kept
-        to_do = [unit for unit in units if unit not in found]
+                finished[unit] = kept
+        to_do = [unit for unit in units if unit not in finished]
         for place, unit in enumerate(to_do):
             tell = self._teller(to_do[place:], len(units))
-            found[unit] = self._evaluated(unit, tell)
-            self._seconds.setdefault(unit.method, []).append(_cost(found[unit]))
-            self.work.keep(self.splits[unit.partition], found[unit])
+            finished[unit] = self._evaluated(unit, tell)
+            self._seconds.setdefault(unit.method, []).append(_cost(finished[unit]))
+            self.work.keep(self.splits[unit.partition], finished[unit])
             following = to_do[place + 1 : place + 2]
             if not following or not _same_training(following[0], unit):
                 self._trained.clear()
         self.progress(Progress(len(units), len(units), "done"))
-        return [found[unit] for unit in units]
+        return [finished[unit] for unit in units]
 
     def _units(self) -> Iterable[Unit]:
         for partition in self.order.partitions:
@@ -106,7 +106,7 @@ class Runner:
         return method if own else self.order.chooser
 
     def _evaluated(self, unit: Unit, tell: Callable[[str], None]) -> Finished:
-        found, plan = self.splits[unit.partition], self.order.plan
+        of_partition, plan = self.splits[unit.partition], self.order.plan
         probes = self._probes(unit, tell)
         trained, train_seconds = self._training(unit, unit.method, tell)
         outcomes: list[Outcome] = []
@@ -116,7 +116,7 @@ class Runner:
             self.cancel.check()
             if (outcome := known.get((trial.device, trial.k))) is None:
                 seed = plan.draw_seed(unit.training, trial.draw)
-                outcome = run_trial(found, trained, trial, rows, seed)[1]
+                outcome = run_trial(of_partition, trained, trial, rows, seed)[1]
                 if isinstance(trained, Plans):
                     known[trial.device, trial.k] = outcome
             outcomes.append(replace(outcome, trial=trial))
@@ -125,8 +125,8 @@ class Runner:
         return Finished(unit, tuple(outcomes), train_seconds, each)
 
     def _probes(self, unit: Unit, tell: Callable[[str], None]) -> ProbeTable:
-        found, plan = self.splits[unit.partition], self.order.plan
-        kept = self.work.probes(found, unit.training, unit.chooser)
+        of_partition, plan = self.splits[unit.partition], self.order.plan
+        kept = self.work.probes(of_partition, unit.training, unit.chooser)
         if kept is not None:
             return kept
         chooser = self._training(unit, unit.chooser, tell)[0]
@@ -137,11 +137,11 @@ class Runner:
                 f"method {self.order.chooser}", "it chooses no probes", "name one that does"
             )
         chosen: ProbeTable = {}
-        for trial, rows in choose_probes(found, plan, unit.training, chooser):
+        for trial, rows in choose_probes(of_partition, plan, unit.training, chooser):
             self.cancel.check()
             chosen[trial] = rows
             tell(f"{len(chosen)} probe sets")
-        self.work.keep_probes(found, unit.training, unit.chooser, chosen)
+        self.work.keep_probes(of_partition, unit.training, unit.chooser, chosen)
         return chosen
 
     def _training(
@@ -169,7 +169,7 @@ class Runner:
         return tell
 
     def _time_left(self, to_do: Sequence[Unit]) -> str:
-        """Return what the rest may take, by what units of the same method took."""
+        """Return how long the rest may take, by the time of finished units of the same method."""
         means = {name: sum(spent) / len(spent) for name, spent in self._seconds.items()}
         if not means:
             return ""

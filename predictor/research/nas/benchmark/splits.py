@@ -1,4 +1,4 @@
-"""Who may see what: partitions of devices, test architectures, and the live test device."""
+"""Splits: partitions of devices, test architectures, and the live test device."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def load_partitions(data: Path) -> dict[str, Partition]:
     path = data / "nas" / "partitions.json"
     try:
         spaces = json.loads(path.read_text(encoding="utf-8"))
-        found = [
+        partitions = [
             _partition(path, space, name, entry)
             for space, entries in spaces.items()
             for name, entry in entries.items()
         ]
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise InputError(str(path), f"it cannot be read ({error})", _ACTION) from error
-    return {partition.name: partition for partition in found}
+    return {partition.name: partition for partition in partitions}
 
 
 def _partition(path: Path, space: str, name: str, entry: Mapping[str, Any]) -> Partition:

@@ -1,4 +1,4 @@
-"""The suites: which partitions and methods stand on which page."""
+"""The suites: partitions and methods of each page."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def methods_of(suite: Suite, named: Sequence[str]) -> tuple[str, ...]:
             )
     if len(set(named)) != len(named):
         raise InputError("methods", "one is named twice", "name each once")
-    found = tuple(named) or tuple(n for n, entry in METHODS.items() if suite.name in entry.suites)
-    if not found:
+    chosen = tuple(named) or tuple(n for n, entry in METHODS.items() if suite.name in entry.suites)
+    if not chosen:
         raise InputError(f"suite {suite.name}", "it has no method yet", "name methods")
-    return found
+    return chosen
 
 
 def chooser_of(*, own_probes: bool) -> str:

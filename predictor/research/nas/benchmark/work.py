@@ -1,4 +1,4 @@
-"""What is finished, kept in files: a run that was stopped goes on where it was."""
+"""Finished parts of a run, kept in files: one that was stopped goes on where it was."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a unit came to.
+    """Results of a unit.
 
     Attributes:
         unit: which.
@@ -76,10 +76,10 @@ class WorkFolder:
 
     def probes(self, split: Split, training: int, chooser: str) -> ProbeTable | None:
         """Return the probes of a training, None where they are not chosen yet."""
-        found = self._read(self._path(split, training, f"probes of {chooser}", chooser))
-        if found is None:
+        content = self._read(self._path(split, training, f"probes of {chooser}", chooser))
+        if content is None:
             return None
-        return {Trial(*trial): tuple(probes) for trial, probes in found["probes"]}
+        return {Trial(*trial): tuple(probes) for trial, probes in content["probes"]}
 
     def keep_probes(self, split: Split, training: int, chooser: str, probes: ProbeTable) -> None:
         """Write the probes of a training.
@@ -92,18 +92,18 @@ class WorkFolder:
         self._write(path, {"probes": listed})
 
     def finished(self, split: Split, unit: Unit) -> Finished | None:
-        """Return what a unit came to, None where it is still to do."""
-        found = self._read(self._path(split, unit.training, unit.method, unit.chooser))
-        if found is None:
+        """Return the results of a unit, None where it is still to do."""
+        content = self._read(self._path(split, unit.training, unit.method, unit.chooser))
+        if content is None:
             return None
         outcomes = tuple(
             Outcome(Trial(*trial), Scores(**scores), np.array(curve))
-            for trial, scores, curve in found["outcomes"]
+            for trial, scores, curve in content["outcomes"]
         )
-        return Finished(unit, outcomes, found["train_seconds"], found["trial_seconds"])
+        return Finished(unit, outcomes, content["train_seconds"], content["trial_seconds"])
 
     def keep(self, split: Split, done: Finished) -> None:
-        """Write what a unit came to.
+        """Write the results of a unit.
 
         Raises:
             HostError: the file cannot be written.
@@ -135,12 +135,12 @@ class WorkFolder:
         return self._folder / name.replace(" ", "-")
 
     def _read(self, path: Path) -> Mapping[str, Any] | None:
-        """Return what a file holds; one that is cut off counts as absent."""
+        """Return the content of a file; one that is cut off counts as absent."""
         try:
-            found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found
+        return content
 
     def _write(self, path: Path, content: Mapping[str, object]) -> None:
         """Write beside and rename: a reader never sees half a file."""

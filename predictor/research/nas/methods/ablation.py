@@ -51,7 +51,7 @@ Trained = TrainedPaper | TrainedWithoutSignature
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a variant is made of.
+    """Parts of a variant.
 
     Attributes:
         hcv: HCV with FiLM and HODM, else identifiers.
@@ -79,7 +79,7 @@ class AblationMethod:
     recipe: PaperRecipe = field(default_factory=lambda: RECIPE)
 
     def train(self, view: TrainView, seed: int) -> Trained | TrainedPlanned | TrainedChoosing:
-        """Train, or take over what the other column's method has trained."""
+        """Train, or take over the training of the other column's method."""
         trained = trained_once(view, seed, self.variant, self.recipe)
         if not self.posterior:
             return trained
@@ -110,7 +110,7 @@ class TrainedPlanned:
         return self.trained.plan(k)
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedPosterior:
-        """Fine-tune, then regress what is left."""
+        """Fine-tune, then regress the residuals."""
         return AdaptedPosterior(self.trained.adapt(device, probes, seed), probes)
 
 
@@ -159,8 +159,8 @@ def _features(
     centre, spread = usual.mean(axis=0), usual.std(axis=0)
     varies = spread > _LEAST_SPREAD
     scale = spread[varies] * np.sqrt(max(1, varies.sum()))
-    found = (network.features(part) for part in architectures)
-    return tuple((part[:, varies] - centre[varies]) / scale for part in found)
+    parts = (network.features(part) for part in architectures)
+    return tuple((part[:, varies] - centre[varies]) / scale for part in parts)
 
 
 _BASELINE: Final = Variant(hcv=False)

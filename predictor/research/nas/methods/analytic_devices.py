@@ -1,4 +1,4 @@
-"""Analytic devices: the roofline with random strengths, to teach a network what devices may be.
+"""Analytic devices: the roofline with random strengths, devices to practise on.
 
 A few train devices do not show what else there is: phones do not tell how a GPU is bound by
 launches. So a network also learns from devices that are drawn, not measured. Each has its own
@@ -97,7 +97,7 @@ class _Drawer:
 
 
 def _kinds(kernels: KernelTable) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the kind of each kernel, int64 [K], and which are depthwise convolutions."""
+    """Return the kind of each kernel, int64 [K], and whether it is a depthwise convolution."""
     window, groups = kernels.column("window"), kernels.column("groups")
     convolution = kernels.column("op_code") == OPERATOR_CODE["Conv"]
     depthwise = convolution & (window > 1) & (groups > 1)
@@ -115,7 +115,7 @@ def _sizes(kernels: KernelTable) -> NDArray[np.int64]:
 
 
 def _share(kernels: KernelTable, amount: Floats) -> Floats:
-    """Return amounts as shares of what the mean graph has of them."""
+    """Return amounts as shares of the mean graph's."""
     return amount / max(float(kernels.total(amount).mean()), 1e-12)
 
 

@@ -16,7 +16,7 @@ from predictor.research.paper.hcv import HcvEncoder
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceEncoder:
-    """How devices become vectors; the statistics are those of the train devices.
+    """Turns devices into vectors; the statistics are those of the train devices.
 
     Attributes:
         hcv: of metrics and batch.

@@ -40,7 +40,7 @@ _CHUNK: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How the network is trained.
+    """Settings of the training.
 
     Attributes:
         steps: episodes.
@@ -77,7 +77,7 @@ class GraphNetwork(nn.Module):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedGraphNetwork:
-    """A network after training, and what it says of every graph of the space.
+    """A network after training, and its features of every graph of the space.
 
     Attributes:
         network: whose weights stay as they are.
@@ -93,7 +93,7 @@ class TrainedGraphNetwork:
 
 
 def train_graph_network(view: TrainView, seed: int, recipe: Recipe) -> TrainedGraphNetwork:
-    """Train on what may be seen.
+    """Train on a view.
 
     Args:
         view: train devices on train architectures.
@@ -158,8 +158,10 @@ class _HeadLoss:
     ) -> Tensor:
         count = min(_HEAD_GRAPHS, len(architectures))
         rows = np.searchsorted(self._view.rows, architectures[:count])
-        found = network.network.predict(first_graphs(encoding, count), self._targets).log_latency
-        error = (found - self._log_latency[rows]) / network.network.config.log_std
+        predicted = network.network.predict(
+            first_graphs(encoding, count), self._targets
+        ).log_latency
+        error = (predicted - self._log_latency[rows]) / network.network.config.log_std
         loss: Tensor = (error**2).mean()
         return loss
 

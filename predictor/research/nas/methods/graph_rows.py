@@ -1,8 +1,8 @@
-"""The graph network as the paper has it, and what stands between it and ``closertome``.
+"""Rows of Table 1 between the graph network as the paper has it and ``closertome``.
 
-They tell what each part is worth: the head alone (zero-shot), the head fine-tuned, the posterior on
-what fine-tuning leaves, the posterior on the graph network's own features, and the posterior on
-features that belong to other architectures.
+They measure the worth of each part: the head alone (zero-shot), the head fine-tuned, the posterior
+of its residuals, the posterior on the graph network's own features, and the posterior on features
+that belong to other architectures.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _CHUNK: Final = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Networks:
-    """What the rows share: the graph network, and the networks of ``closertome``."""
+    """Networks that all rows share: the graph network, and the kernels of ``closertome``."""
 
     graph: TrainedGraphNetwork
     kernels: TrainedKernelPosterior
 
 
 Answer = Callable[[Networks, DeviceFacts, Probes], Adapted]
-"""How a row adapts the trained networks to a device with its samples."""
+"""Adapts the trained networks to a device with its samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class TrainedRow:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The posterior on features of other architectures: what it would be worth without them."""
+    """The posterior on features that belong to other architectures: the worth of none."""
 
     name: str = "closertome-shuffled"
 
@@ -117,8 +117,8 @@ class AdaptedHead:
         chunks = np.array_split(architectures, max(1, len(architectures) // _CHUNK))
         with torch.no_grad():
             parts = [self._log_latency(_encode(self.trained, tuple(chunk))) for chunk in chunks]
-        found: NDArray[np.float64] = torch.cat(parts).double().numpy()
-        return found
+        predicted: NDArray[np.float64] = torch.cat(parts).double().numpy()
+        return predicted
 
     def _log_latency(self, encoding: Encoding) -> torch.Tensor:
         if self.tuned is not None:
@@ -128,24 +128,24 @@ class AdaptedHead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptedBoth:
-    """The fine-tuned head, what regresses the rest, and the samples."""
+    """The fine-tuned head, the regression of its residuals, and the samples."""
 
     head: AdaptedHead
-    rest: TrainedKernelPosterior
+    residual: TrainedKernelPosterior
     probes: Probes
 
     def predict(self, architectures: NDArray[np.int64]) -> Predicted:
         """Return median and 80 % interval of head and posterior together."""
         seen, asked = self.probes.architectures, architectures
         missing = self.probes.log_latency() - self.head.log_latency(seen)
-        regression = self.rest.regression.of(self.probes.latency_ms)
-        features = self.rest.features
+        regression = self.residual.regression.of(self.probes.latency_ms)
+        features = self.residual.features
         posterior = regression.predict(features[seen], missing, features[asked])
-        said = np.exp(self.head.log_latency(asked))
+        predicted = np.exp(self.head.log_latency(asked))
         return Predicted(
-            said * posterior.quantile(0),
-            said * posterior.quantile(-Z80),
-            said * posterior.quantile(Z80),
+            predicted * posterior.quantile(0),
+            predicted * posterior.quantile(-Z80),
+            predicted * posterior.quantile(Z80),
         )
 
 
@@ -167,7 +167,7 @@ def tuned_head(networks: Networks, device: DeviceFacts, probes: Probes) -> Adapt
 
 
 def both(networks: Networks, device: DeviceFacts, probes: Probes) -> AdaptedBoth:
-    """Fine-tune the head; the posterior of what it leaves follows when it is asked for."""
+    """Fine-tune the head; the posterior of its residuals follows when it is asked for."""
     return AdaptedBoth(tuned_head(networks, device, probes), networks.kernels, probes)
 
 

@@ -39,7 +39,7 @@ _SIZES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KernelRecipe:
-    """How a kernel network is trained.
+    """Settings of a kernel network's training.
 
     Attributes:
         steps: episodes.
@@ -55,7 +55,7 @@ class KernelRecipe:
 
 
 class KernelNetwork(nn.Module):
-    """Learns how much of each resource a kernel needs, from what is known of it.
+    """Learns how much of each resource a kernel needs, from its kind and sizes.
 
     Args:
         table: the distinct kernels.
@@ -84,7 +84,7 @@ class KernelNetwork(nn.Module):
 
 
 def train_kernel_network(view: TrainView, seed: int, recipe: KernelRecipe) -> NDArray[np.float64]:
-    """Train on what may be seen.
+    """Train on a view.
 
     Args:
         view: train devices on train architectures.
@@ -118,13 +118,13 @@ def train_kernel_network(view: TrainView, seed: int, recipe: KernelRecipe) -> ND
 
 def centred(features: Tensor, view: TrainView) -> NDArray[np.float64]:
     """Return features [A, F] as float64, centred over the train architectures."""
-    found: NDArray[np.float64] = features.double().numpy()
-    around: NDArray[np.float64] = found - found[view.rows].mean(axis=0)
+    values: NDArray[np.float64] = features.double().numpy()
+    around: NDArray[np.float64] = values - values[view.rows].mean(axis=0)
     return around
 
 
 def kernel_inputs(table: KernelTable) -> NDArray[np.float64]:
-    """Return what is known of each kernel, float64 [K, I]: its kind, and its sizes standardised."""
+    """Return kind and standardised sizes of each kernel, float64 [K, I]."""
     operator, window = table.column("op_code"), table.column("window")
     grouped = table.column("groups") > 1
     depthwise = (operator == OPERATOR_CODE["Conv"]) & (window > 1) & grouped

@@ -43,7 +43,7 @@ class KernelPosterior:
 
 @dataclass(frozen=True, slots=True)
 class RegressionByClock:
-    """The regression on a network's features; what noise it expects follows the readings.
+    """The regression on a network's features; the noise that it expects follows the readings.
 
     Attributes:
         coarse_noise: of devices that are read in whole milliseconds, in log-latency; None where no
@@ -59,7 +59,7 @@ class RegressionByClock:
         return replace(_REGRESSION, noise=ScalePrior(_NOISES, self.coarse_noise, _COARSE_SPREAD))
 
     def noise_level(self, features: NDArray[np.float64], log_latency: NDArray[np.float64]) -> float:
-        """Return what samples say of a device's noise, in log-latency."""
+        """Return the noise of a device by its samples, in log-latency."""
         return self.of(np.exp(log_latency)).noise_level(features, log_latency)
 
 

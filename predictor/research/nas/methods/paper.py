@@ -34,7 +34,7 @@ _POOL: Final = 1000
 
 
 class References(StrEnum):
-    """How they are chosen.
+    """Policy by which the reference networks are chosen.
 
     DBSEL: with equal device weights, as for every plan that is made before anything is measured.
     HOMOGENEOUS: those of most equal latency, the paper's example of an unrepresentative choice.
@@ -87,7 +87,7 @@ class PaperMethod:
     recipe: PaperRecipe = field(default_factory=lambda: RECIPE)
 
     def train(self, view: TrainView, seed: int) -> TrainedPaper:
-        """Wait for a budget: only then is known what there is to train."""
+        """Wait for a budget: the network depends on it."""
         return TrainedPaper(view, seed, self.recipe, References.DBSEL)
 
 

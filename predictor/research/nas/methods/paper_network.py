@@ -43,7 +43,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PaperRecipe:
-    """How a network is made, trained and fine-tuned.
+    """Settings of a network, its training and its fine-tuning.
 
     Rate, loss and steps are what lowers the training error fastest. The fine-tuning was chosen on
     train devices left out that are test devices of no partition of FBNet.
@@ -69,7 +69,7 @@ class PaperRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Which parts of the paper's network are there.
+    """Parts of the paper's network that are there.
 
     Attributes:
         hcv: HCV, FiLM and HODM; else an identifier for each device.
@@ -152,8 +152,8 @@ class AdaptedPaperNetwork:
             self.tuned.log_latency(self.trained.encode(part, self.target), self.target)
             for part in _parts(architectures)
         ]
-        found: NDArray[np.float64] = self.level + torch.cat(parts).double().numpy()
-        return found
+        predicted: NDArray[np.float64] = self.level + torch.cat(parts).double().numpy()
+        return predicted
 
     def features(self, architectures: Integers) -> NDArray[np.float64]:
         """Return the pooled features that the readout reads, float64 [n, d]."""
@@ -164,14 +164,14 @@ class AdaptedPaperNetwork:
                 ).fused[:, 0]
                 for part in _parts(architectures)
             ]
-        found: NDArray[np.float64] = torch.cat(parts).double().numpy()
-        return found
+        pooled: NDArray[np.float64] = torch.cat(parts).double().numpy()
+        return pooled
 
 
 def train_paper_network(
     view: TrainView, references: Integers, design: Design, recipe: PaperRecipe, seed: int
 ) -> TrainedPaperNetwork:
-    """Train on what may be seen.
+    """Train on a view.
 
     Args:
         view: train devices on train architectures.
@@ -241,9 +241,9 @@ def _fit(
         place = rng.choice(len(view.rows), batch, replace=False)
         chosen = torch.from_numpy(rng.choice(len(view.devices), devices, replace=False))
         graphs = GraphBatch.of(view.architectures.graphs.take(view.rows[place]))
-        found = network(graphs, _some(targets, chosen)).log_latency
+        predicted = network(graphs, _some(targets, chosen)).log_latency
         wanted = relative[torch.from_numpy(place)][:, chosen]
-        error = (found - wanted) / network.config.log_std
+        error = (predicted - wanted) / network.config.log_std
         loss = nn.functional.huber_loss(error, torch.zeros_like(error), delta=_ROBUST)
         optimiser.zero_grad()
         torch.autograd.backward(loss)

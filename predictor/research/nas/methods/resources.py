@@ -1,4 +1,4 @@
-"""Additive resources: what a graph needs of each of M learned things, summed over its operators."""
+"""Additive resources: needs of a graph in M learned quantities, summed over its operators."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AdditiveResources(nn.Module):
 
 
 def resource_mix(resources: int, features: int) -> nn.Linear:
-    """Return what turns the logarithms of M resources into F features."""
+    """Return the linear layer from the logarithms of M resources to F features."""
     mix = nn.Linear(resources, features, bias=False)
     nn.init.normal_(mix.weight, std=0.3 / resources**0.5)
     return mix

@@ -70,11 +70,11 @@ def cached_graphs(
     """
     folder = user_cache_path("CloserToMe", appauthor=False) / "nas" if folder is None else folder
     path = folder / f"{builder}-{_key(builder, codes)}.npz"
-    found = _read(path)
-    if found is None or len(found.packed) != len(codes):
-        found = build_graphs(builder, codes, progress, cancel or CancelToken())
-        _write(path, found)
-    return found
+    graphs = _read(path)
+    if graphs is None or len(graphs.packed) != len(codes):
+        graphs = build_graphs(builder, codes, progress, cancel or CancelToken())
+        _write(path, graphs)
+    return graphs
 
 
 def build_graphs(
@@ -135,16 +135,16 @@ def _key(builder: str, codes: NDArray[np.int64]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _arrays(found: SpaceGraphs) -> Mapping[str, NDArray[np.generic]]:
+def _arrays(graphs: SpaceGraphs) -> Mapping[str, NDArray[np.generic]]:
     return {
         f"{name}.{field.name}": getattr(part, field.name)
-        for name, part in (("kernels", found.kernels), ("packed", found.packed))
+        for name, part in (("kernels", graphs.kernels), ("packed", graphs.packed))
         for field in fields(part)
     }
 
 
 def _read(path: Path) -> SpaceGraphs | None:
-    """Return what is stored; a file that is cut off or of another form counts as absent."""
+    """Return the stored graphs; a file that is cut off or of another form counts as absent."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             kernels = {field.name: stored[f"kernels.{field.name}"] for field in fields(KernelTable)}
@@ -154,13 +154,13 @@ def _read(path: Path) -> SpaceGraphs | None:
     return SpaceGraphs(KernelTable(**kernels), PackedGraphs(**packed))
 
 
-def _write(path: Path, found: SpaceGraphs) -> None:
+def _write(path: Path, graphs: SpaceGraphs) -> None:
     """Write beside and rename: a reader never sees half a file."""
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **_arrays(found))
+            np.savez_compressed(file, allow_pickle=False, **_arrays(graphs))
         partial.replace(path)
     except OSError as error:
         raise HostError(

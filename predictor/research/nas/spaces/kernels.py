@@ -29,7 +29,7 @@ COLUMNS = (
     "window",
     "stride",
 )
-"""What is known of a kernel. ``fused`` counts the operators in its epilogue; groups, rows (M),
+"""Columns of a kernel. ``fused`` counts the operators in its epilogue; groups, rows (M),
 columns (N) and depth (K) are those of its contraction, else 0; window and stride are heights."""
 
 Kernel = tuple[int, ...]
@@ -52,8 +52,8 @@ class KernelTable:
 
     def column(self, name: str) -> NDArray[np.int64]:
         """Int64 [K], one property of every kernel."""
-        found: NDArray[np.int64] = self.kernels[:, COLUMNS.index(name)]
-        return found
+        values: NDArray[np.int64] = self.kernels[:, COLUMNS.index(name)]
+        return values
 
     def total(self, of_each: NDArray[np.generic]) -> NDArray[np.float64]:
         """Sum a property of kernels over the launches of each graph.
@@ -69,7 +69,7 @@ class KernelTable:
 
 
 def kernels_of(graph: OperatorGraph) -> Counter[Kernel]:
-    """Count the kernels that one graph launches: views and what is fused launch none."""
+    """Count the kernels that one graph launches: views and fused operators launch none."""
     fused = np.bincount(graph.fused_into[graph.fused_into >= 0], minlength=len(graph))
     launched = (graph.fused_into < 0) & ~graph.has_flag(OperatorFlag.VIEW)
     rows = np.column_stack(

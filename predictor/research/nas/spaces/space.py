@@ -26,7 +26,7 @@ BUILDERS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """What is known of a device before anything runs on it.
+    """Facts of a device before anything runs on it.
 
     Attributes:
         name: in the source, with the batch at its end.
@@ -69,7 +69,7 @@ class Architectures:
 
     @property
     def choices(self) -> int:
-        """How many choices a position has."""
+        """Number of choices at a position."""
         return int(self.codes.max()) + 1
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ class NasSpace:
         )
 
     def facts(self, device: str) -> DeviceFacts:
-        """Return what is known of a device.
+        """Return the facts of a device.
 
         Raises:
             InputError: the space has no such device.
@@ -161,7 +161,7 @@ def load_space(
         raise InputError(
             f"search space {name}", "there is no such space", f"give one of {', '.join(BUILDERS)}"
         )
-    found = next(space for space in search_spaces(data) if space.name == name)
-    codes = found.codes["arch"]
+    source = next(space for space in search_spaces(data) if space.name == name)
+    codes = source.codes["arch"]
     graphs = cached_graphs(BUILDERS[name], codes, progress, cancel, cache)
-    return NasSpace(architectures_of(name, codes, graphs), found.columns, found.latency_ms)
+    return NasSpace(architectures_of(name, codes, graphs), source.columns, source.latency_ms)

@@ -1,4 +1,4 @@
-"""What the graph of an architecture says about its cost, in a few physical numbers."""
+"""A few physical numbers of an architecture's graph that its cost depends on."""
 
 from __future__ import annotations
 

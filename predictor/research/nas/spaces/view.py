@@ -1,4 +1,4 @@
-"""What a method may see while it trains: train devices on train architectures, nothing else."""
+"""The view of a method in training: train devices on train architectures, nothing else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TrainView:
 
     @classmethod
     def of(cls, space: NasSpace, devices: Sequence[str], rows: NDArray[np.int64]) -> TrainView:
-        """Copy what may be seen out of a space.
+        """Copy the view out of a space.
 
         Args:
             space: all latencies.
@@ -75,8 +75,8 @@ class TrainView:
                 "it is no train architecture: its latency is not to be seen",
                 "train on the rows of the view",
             )
-        found: NDArray[np.float64] = self.latency_ms[place, self._column(device)]
-        return found
+        latency_ms: NDArray[np.float64] = self.latency_ms[place, self._column(device)]
+        return latency_ms
 
     def log_latency(self) -> NDArray[np.float64]:
         """Float64 [T, D], logarithms of the latencies in ms."""
