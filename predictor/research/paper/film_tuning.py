@@ -117,9 +117,9 @@ def tune_film(
 
 def film_parameters(network: PaperNetwork) -> list[torch.nn.Parameter]:
     """Return the weights that are fitted: gamma and beta of FiLM, or else the identifiers."""
-    conversation, identifier = network.head.conversation, network.head.target.identifier
-    if conversation is not None:
-        return list(conversation.film.parameters())
+    film_hodm, identifier = network.head.film_hodm, network.head.target.identifier
+    if film_hodm is not None:
+        return list(film_hodm.film.parameters())
     return [] if identifier is None else list(identifier.parameters())
 
 

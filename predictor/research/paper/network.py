@@ -124,17 +124,17 @@ class Head(nn.Module):
         super().__init__()
         self.config = config
         self.target = TargetEncoder(config)
-        self.conversation = None if config.devices else FilmHodm(config, self.target.width)
+        self.film_hodm = None if config.devices else FilmHodm(config, self.target.width)
         self.readout = MlpReadout(config.width + self.target.width, config.width, config.dropout)
 
     def forward(self, encoding: Encoding, targets: TargetBatch) -> NetworkOutput:
         """Predict; arguments as of :meth:`PaperNetwork.predict`, which checks them."""
         description = self.target(targets)  # [T, target]
         dialogue = None
-        if self.conversation is None:
+        if self.film_hodm is None:
             fused = self._pool(encoding).expand(-1, len(targets), -1)
         else:
-            _, dialogue = self.conversation(encoding, encoding.states, description, targets)
+            _, dialogue = self.film_hodm(encoding, encoding.states, description, targets)
             fused = dialogue.fused
         described = description.unsqueeze(0).expand(fused.shape[0], -1, -1)
         joined = torch.cat([fused, described], dim=-1)  # [G, T, d + target]

@@ -100,7 +100,7 @@ def test_only_what_meets_the_target_is_changed_and_the_network_itself_is_not(con
 
     tuned = tune_film(network, samples, targets, measured, tuning=FilmTuning(10, 1e-2))
 
-    fitted = ("head.conversation.film.", "head.target.identifier.")
+    fitted = ("head.film_hodm.film.", "head.target.identifier.")
     changed = {n for n, v in tuned.network.state_dict().items() if not torch.equal(v, before[n])}
     assert changed
     assert all(name.startswith(fitted) for name in changed)

@@ -58,7 +58,7 @@ def trained() -> Networks:
 
 
 def posterior() -> TrainedKernelPosterior:
-    return trained().closertome
+    return trained().kernels
 
 
 def probes(k: int = 8) -> Probes:

@@ -84,7 +84,7 @@ def test_the_network_is_the_papers() -> None:
     baseline = train_paper_network(view, references, Design(False, False), SHORT, 0)
     assert baseline.network.config.signature_size == 0
     assert baseline.network.config.devices == len(TRAIN) + 1
-    assert baseline.network.head.conversation is None
+    assert baseline.network.head.film_hodm is None
     assert not len(baseline.references)
     identifiers = baseline.network.head.target.identifier.weight
     np.testing.assert_allclose(
