@@ -197,10 +197,12 @@ def test_a_larger_batch_is_never_faster_on_a_measured_target_either(
     before, after = (predicted(g, targets, known).latency_ms[0] for g in (graph, larger))
 
     # A part of the launches grows with the work, and by as much it may fall: that is not ruled out.
+    # What is measured weighs that part up to 1 + |ln off| times as before.
+    weight = 1 + abs(np.log(off))
     for place, target in enumerate(targets):
         one, many = (tiny_engine().explain(g, target) for g in (graph, larger))
         grown = (many.launch_ms.sum() - one.launch_ms.sum()) / one.latency_ms.sum()
-        assert after[place] >= before[place] * (1 - 1e-3 - max(grown, 0.0))
+        assert after[place] >= before[place] * (1 - 1e-3 - weight * max(grown, 0.0))
 
 
 def test_attention_is_over_the_known_metrics_and_each_row_sums_to_less_than_one() -> None:
