@@ -43,7 +43,7 @@ def measured(kept: Kept, target: Target) -> TargetMeasurements:
     """Return what was measured of random networks of the pool."""
     probe(kept, target, "random", NETWORKS, LIMIT_S)
     with closing(open_database(kept.folder / "random.db")) as database:
-        return read_own_signatures(database).of([target])[target.key]
+        return read_own_signatures(database).of([target])[target.id]
 
 
 def draws(networks: int, probes: int) -> Iterator[tuple[list[int], list[int]]]:
@@ -61,7 +61,7 @@ def errors(target: Target, known: TargetMeasurements, probes: int) -> tuple[Floa
     for seen, others in draws(len(known.graphs), probes):
         asked = [place for place in others if known.latency_ms[place] >= LEAST_MS]
         graphs = [known.graphs[place] for place in asked]
-        table = open_engine().predict(graphs, [target], {target.key: taken(known, seen)})
+        table = open_engine().predict(graphs, [target], {target.id: taken(known, seen)})
         actual = known.latency_ms[asked]
         off += np.log(table.latency_ms[:, 0] / actual).tolist()
         held += ((table.low80_ms[:, 0] <= actual) & (actual <= table.high80_ms[:, 0])).tolist()

@@ -286,7 +286,7 @@ def foretold(
     ]
     path = kept.folder / f"{selector}-beside.db"
     with closing(open_database(path)) as database:
-        known = read_own_signatures(database).of([target])[target.key]
+        known = read_own_signatures(database).of([target])[target.id]
     with open_probing(path) as probing:
         (stored,) = (s for s in probing.signatures.every() if s.signature.active)
         fits = left_out(target, *probing.signatures.measured(stored.signature.id))
@@ -294,8 +294,8 @@ def foretold(
     whole = replace(known, operators=())
     ways = {
         "zero-shot": predict(asked, [target]),
-        "whole networks": predict(asked, [target], signatures={target.key: whole}),
-        BEST: predict(asked, [target], signatures={target.key: known}),
+        "whole networks": predict(asked, [target], signatures={target.id: whole}),
+        BEST: predict(asked, [target], signatures={target.id: known}),
     }
     return Probed(selector, seconds, len(known.graphs), real, ways, fits)
 

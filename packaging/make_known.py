@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from predictor.core.records import Target
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.known import FILE, KnownLatencies, write_known
 from predictor.probing.networks.pool import load_pool
@@ -30,10 +31,16 @@ def main() -> int:
     targets = resolve_targets(load_catalogue().devices)
     table = open_engine().predict(graphs, targets, {})
     told = ~np.isnan(table.latency_ms).any(axis=0)
-    keys = tuple(target.key for target, is_told in zip(targets, told, strict=True) if is_told)
+    keys = tuple(_key(target) for target, is_told in zip(targets, told, strict=True) if is_told)
     known = KnownLatencies(table.engine, tuple(names), keys, table.latency_ms[:, told])
     write_known(folder / FILE, known)
     return 0
+
+
+def _key(target: Target) -> str:
+    """Return the text of a target in the file, which keeps the configuration as it is listed."""
+    c = target.configuration
+    return f"{target.device.id}/{c.runtime}/{c.precision}/t{c.threads}/b{c.batch}"
 
 
 if __name__ == "__main__":

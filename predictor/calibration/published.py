@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import HostError
+from predictor.core.records import TargetId
 from predictor.core.resources import resources_dir
 
 SCHEMA: Final = "ctm-published/1"
@@ -26,9 +27,6 @@ SCHEMA: Final = "ctm-published/1"
 _PREFIX_DIGITS = 16  # of the fingerprint in hex: 64 bits
 _WORDS = "words"
 _PROVENANCES = "provenances"
-
-TargetName = tuple[str, str, str, int]
-"""Device id, runtime, precision, threads: resolved, 0 where the device has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +81,19 @@ class Published:
 
     Attributes:
         columns: the numbers.
-        targets: T names.
+        targets: T of them.
         sources: names for people.
         statistics: names.
         packed_provenances: compressed JSON list, unpacked where one is asked for.
     """
 
     columns: Columns
-    targets: Sequence[TargetName]
+    targets: Sequence[TargetId]
     sources: Sequence[str]
     statistics: Sequence[str]
     packed_provenances: bytes
 
-    def find(self, fingerprint: str, target: TargetName) -> PublishedLatency | None:
+    def find(self, fingerprint: str, target: TargetId) -> PublishedLatency | None:
         """Return what was published of a graph on a target; None where nothing was."""
         number = self._numbers.get(target)
         if number is None:
@@ -107,7 +105,7 @@ class Published:
         return self._latency(int(first + at[0])) if at.size else None
 
     @cached_property
-    def _numbers(self) -> dict[TargetName, int]:
+    def _numbers(self) -> dict[TargetId, int]:
         return {target: number for number, target in enumerate(self.targets)}
 
     @cached_property
@@ -175,7 +173,7 @@ def read_published(path: Path | None = None) -> Published:
             _check_schema(words["schema"])
             columns = Columns(**{field.name: archive[field.name] for field in fields(Columns)})
             provenances = archive[_PROVENANCES].tobytes()
-        targets = [(str(d), str(r), str(p), int(t)) for d, r, p, t in words["targets"]]
+        targets = [TargetId(str(d), str(r), str(p), int(t)) for d, r, p, t in words["targets"]]
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise HostError(
             str(path), f"it cannot be read ({error})", "install the program again"

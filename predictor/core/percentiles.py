@@ -1,4 +1,4 @@
-"""What is told of samples: the one definition of a percentile, and how much they vary."""
+"""Percentiles and variation of samples, and quantiles of the standard normal distribution."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Final
 LEAST_RUNS: Final[dict[float, int]] = {0.90: 64, 0.95: 130, 0.99: 662}
 """Runs under which a percentile says nothing: the early-stopping criterion of MLPerf Inference
 (V. Reddi et al., "MLPerf Inference Benchmark", ISCA 2020; rules, appendix on early stopping)."""
+
+# Quantiles of the standard normal distribution: an 80 % interval ends at those of 10 % and 90 %.
+Z80: Final = 1.2815515655446004
+Z95: Final = 1.959963984540054
 
 
 def percentile(ordered: Sequence[int], share: float) -> int:

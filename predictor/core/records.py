@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from predictor.core.documents import Provenance
 from predictor.core.metrics import Family
@@ -66,6 +67,9 @@ def _frozen(mapping: Mapping[str, object]) -> Mapping[str, object]:
     return MappingProxyType(dict(mapping))
 
 
+_THREADED: Final = frozenset({Family.CPU, Family.MOBILE_CPU, Family.MCU})
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """One compute unit, described by its Hardware Capability Vector.
@@ -102,6 +106,65 @@ class Device:
         """Return the metric's value, or None where it is not known."""
         return self.metrics.get(name)
 
+    @property
+    def is_threaded(self) -> bool:
+        """Whether work is spread over threads; elsewhere a thread count means nothing."""
+        return self.family in _THREADED
+
+    @property
+    def core_count(self) -> int | None:
+        """Number of cores of a device that runs threads; None where it is not known."""
+        if not self.is_threaded:
+            return None
+        if self.clusters:
+            return sum(cluster.cores for cluster in self.clusters)
+        count = self.metric("core_count")
+        return None if count is None else int(count)
+
+    def threads_in_use(self, threads: int) -> int:
+        """Return the number of threads that compute: at most one a core; 0 without threads."""
+        if not self.is_threaded:
+            return 0
+        count = self.core_count
+        if count is None:
+            return threads
+        return min(threads, count) if threads else count
+
+
+class TargetId(NamedTuple):
+    """What tells a target from all others; the batch is in each graph's shapes.
+
+    Attributes:
+        device_id: id of the device.
+        runtime: name of the runtime.
+        precision: a :class:`Precision`, as text.
+        threads: resolved to a count; 0 where threads mean nothing.
+    """
+
+    device_id: str
+    runtime: str
+    precision: str
+    threads: int
+
+    @classmethod
+    def of(cls, record: Prediction | Measurement | Signature) -> TargetId:
+        """Return the target that a record is of: its threads are resolved already."""
+        c = record.configuration
+        return cls(record.device_id, c.runtime, str(c.precision), c.threads)
+
+    @classmethod
+    def parse(cls, text: str) -> TargetId:
+        """Rebuild from the text form.
+
+        Raises:
+            ValueError: the text is no target's.
+        """
+        device_id, runtime, precision, threads = text.rsplit("/", 3)
+        return cls(device_id, runtime, precision, int(threads.removeprefix("t")))
+
+    def __str__(self) -> str:
+        return f"{self.device_id}/{self.runtime}/{self.precision}/t{self.threads}"
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -111,10 +174,15 @@ class Target:
     configuration: Configuration
 
     @property
-    def key(self) -> str:
-        """Device id and configuration as one stable string."""
+    def threads(self) -> int:
+        """Number of threads that compute; 0 where threads mean nothing."""
+        return self.device.threads_in_use(self.configuration.threads)
+
+    @property
+    def id(self) -> TargetId:
+        """The target's identity, its threads resolved."""
         c = self.configuration
-        return f"{self.device.id}/{c.runtime}/{c.precision}/t{c.threads}/b{c.batch}"
+        return TargetId(self.device.id, c.runtime, str(c.precision), self.threads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.text import printable
 
@@ -18,10 +17,6 @@ class MissingMetricError(InputError):
     """
 
     metric: str
-
-
-# Families whose work is spread over threads; elsewhere a thread count means nothing.
-THREADED = frozenset({Family.CPU, Family.MOBILE_CPU, Family.MCU})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +55,6 @@ class CoreUse:
     highest_macs_per_s: float | None
 
 
-def core_count(device: Device) -> int | None:
-    """Return the number of cores of a device that runs threads; None where it is not known."""
-    if device.family not in THREADED:
-        return None
-    if device.clusters:
-        return sum(cluster.cores for cluster in device.clusters)
-    count = device.metric("core_count")
-    return None if count is None else int(count)
-
-
-def threads_in_use(device: Device, threads: int) -> int:
-    """Return how many threads compute: at most one a core; 0 where that means nothing."""
-    if device.family not in THREADED:
-        return 0
-    count = core_count(device)
-    if count is None:
-        return threads
-    return min(threads, count) if threads else count
-
-
 def core_use(device: Device, threads: int) -> CoreUse:
     """Return what ``threads`` threads (0: one a core) can use of ``device``.
 
@@ -89,7 +64,7 @@ def core_use(device: Device, threads: int) -> CoreUse:
         InputError: the share of the threads does not follow from what is known of the cores.
     """
     kinds = _kinds(device)
-    used = _used(kinds, threads_in_use(device, threads))
+    used = _used(kinds, device.threads_in_use(threads))
     return CoreUse(
         share=_share(device, kinds, used, threads),
         macs_per_s=_total([kind.macs_per_s(kind.clock_mhz) for kind in used]),
@@ -99,7 +74,7 @@ def core_use(device: Device, threads: int) -> CoreUse:
 
 def _kinds(device: Device) -> list[_Kind]:
     lanes = device.metric("fp32_au_per_core")
-    if device.clusters and device.family in THREADED:
+    if device.clusters and device.is_threaded:
         kinds = [
             _Kind(c.cores, c.clock_mhz, c.clock_mhz, c.fp32_au_per_core or lanes, c.name)
             for c in device.clusters
@@ -137,7 +112,7 @@ def _total(rates: list[float | None]) -> float | None:
 
 
 def _share(device: Device, kinds: list[_Kind], used: list[_Kind], threads: int) -> float:
-    if not threads or device.family not in THREADED:
+    if not threads or not device.is_threaded:
         return 1.0
     if not kinds:
         raise missing(device, "core_count")

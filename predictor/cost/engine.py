@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Basis, Target
+from predictor.core.records import Basis, Target, TargetId
 from predictor.cost.film import FilmTuning
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -157,14 +157,14 @@ class Engine(Protocol):
         self,
         graphs: Sequence[OperatorGraph],
         targets: Sequence[Target],
-        measured: Mapping[str, TargetMeasurements],
+        measured: Mapping[TargetId, TargetMeasurements],
     ) -> PredictionTable:
         """Predict every graph on every target in one call.
 
         Args:
             graphs: G graphs, each at the batch that is asked about.
             targets: T targets.
-            measured: what was measured on targets, by target key; engines that need none ignore it.
+            measured: what was measured on targets; engines that need none ignore it.
 
         Returns:
             A table of G x T; a cell without a number has a problem in words.

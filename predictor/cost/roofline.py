@@ -21,8 +21,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Target
+from predictor.core.records import Basis, Target, TargetId
 from predictor.cost.capability import Capability, capability
 from predictor.cost.columns import HALF, SINGLE, WIDTHS, Columns, Floats
 from predictor.cost.engine import (
@@ -31,7 +32,6 @@ from predictor.cost.engine import (
     PredictionTable,
     TargetMeasurements,
 )
-from predictor.cost.same_targets import OfTargets
 from predictor.graph.operator_graph import OperatorGraph
 
 _CHUNK_CELLS = 1 << 18  # operators x targets at a time: five temporaries of 2 MiB stay in cache
@@ -43,7 +43,8 @@ class RooflineEngine:
     """Analytic latencies from MACs, bytes and launches; needs no measurement."""
 
     def __init__(self) -> None:
-        self._rated = OfTargets(_rated)
+        # The same targets are asked about again and again, for one graph after the other.
+        self._rated: IdentityCache[_RatedTargets] = IdentityCache(1)
 
     @property
     def name(self) -> str:
@@ -54,10 +55,14 @@ class RooflineEngine:
         self,
         graphs: Sequence[OperatorGraph],
         targets: Sequence[Target],
-        measured: Mapping[str, TargetMeasurements],  # noqa: ARG002  # of the protocol, not needed
+        measured: Mapping[TargetId, TargetMeasurements],  # noqa: ARG002  # of the protocol, not needed
     ) -> PredictionTable:
         """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
-        columns, rates, problems = self._rated(targets)
+        columns, rates, problems = self._rated.get(
+            tuple(target.device for target in targets),
+            lambda: _rated(targets),
+            tuple(target.configuration for target in targets),
+        )
         shape = (len(graphs), len(targets))
         latency, bound, memory = (np.full(shape, np.nan) for _ in range(3))
         for row, graph in enumerate(graphs):
@@ -182,7 +187,10 @@ def _bound_per_code(by_name: Mapping[str, Floats]) -> Floats:
     return per_mac
 
 
-def _rated(targets: Sequence[Target]) -> tuple[list[int], _Rates, dict[int, str]]:
+_RatedTargets = tuple[list[int], _Rates, dict[int, str]]
+
+
+def _rated(targets: Sequence[Target]) -> _RatedTargets:
     """Return the places of the targets that have rates, these rates, and the others' problems."""
     known, problems = _capabilities(targets)
     rates = _Rates.of([capability for _, capability in known])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, DeviationPrior
 from predictor.core.errors import InputError
-from predictor.engine.places import Place
+from predictor.core.records import TargetId
 from predictor.graph.operators import OPERATORS
 from predictor.network.reference_rates import Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES
@@ -35,7 +35,7 @@ _AGAIN: Final = "install the program again, or predict with --engine roofline"
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """By how much intervals are widened so that they cover what they say, on held-out targets.
+    """Factors by which intervals are widened so that they cover what they say, on held-out targets.
 
     Attributes:
         zero_shot: factors of the 80 % and the 95 % interval where nothing was measured.
@@ -51,7 +51,7 @@ class Widths:
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """What the network has learned from, by which a prediction is known to be beyond it.
+    """Training data in counts and ranges: what lies outside is beyond what the network has learned.
 
     Attributes:
         operators: families of architectures that have each operator, by operator.
@@ -66,12 +66,12 @@ class Experience:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineCard:
-    """What ``engine.json`` holds.
+    """The content of ``engine.json``.
 
     Attributes:
         name: of the engine with its version, as stored with predictions.
         responses: F.
-        operators: how many of the operator vocabulary it knows.
+        operators: number of the operator vocabulary that it knows.
         choices: runtimes, precisions and families that it was trained to tell apart, in the order
             of its inputs.
         facts: scaling of the metrics of targets.
@@ -179,10 +179,10 @@ def _pair(values: object) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShippedSignatures:
-    """What published measurements say of targets, as deviations.
+    """Posteriors of targets from published measurements.
 
     Attributes:
-        keys: of the targets, as :func:`signature_key`.
+        keys: of the targets, text forms of :class:`TargetId`.
         mean: float32 [S, 1 + F].
         covariance: float32 [S, (1 + F) (2 + F) / 2], lower triangles by row.
         noise: float32 [S].
@@ -195,29 +195,19 @@ class ShippedSignatures:
     noise: NDArray[np.float32]
     graphs: NDArray[np.int32]
 
-    def deviations(self) -> dict[Place, Deviation]:
+    def deviations(self) -> dict[TargetId, Deviation]:
         """Return them by target."""
         size = self.mean.shape[1]
         rows, columns = np.tril_indices(size)
-        found: dict[Place, Deviation] = {}
+        by_target: dict[TargetId, Deviation] = {}
         for place, key in enumerate(self.keys):
             lower = np.zeros((size, size))
             lower[rows, columns] = self.covariance[place]
             whole = lower + np.tril(lower, -1).T
-            found[_place(key)] = Deviation(
+            by_target[TargetId.parse(key)] = Deviation(
                 self.mean[place].astype(np.float64), whole, float(self.noise[place])
             )
-        return found
-
-
-def signature_key(place: Place) -> str:
-    """Return the key of a target's shipped signature."""
-    return f"{place.device_id}/{place.runtime}/{place.precision}/t{place.threads}"
-
-
-def _place(key: str) -> Place:
-    device_id, runtime, precision, threads = key.rsplit("/", 3)
-    return Place(device_id, runtime, precision, int(threads.removeprefix("t")))
+        return by_target
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,7 +296,7 @@ def _checksum(path: Path) -> str:
 
 def _read_signatures(path: Path, responses: int) -> ShippedSignatures:
     with np.load(path, allow_pickle=False) as arrays:
-        found = ShippedSignatures(
+        signatures = ShippedSignatures(
             tuple(arrays["keys"].tolist()),
             arrays["mean"],
             arrays["covariance"],
@@ -314,8 +304,8 @@ def _read_signatures(path: Path, responses: int) -> ShippedSignatures:
             arrays["graphs"],
         )
     size = 1 + responses
-    shapes = (found.mean.shape, found.covariance.shape, found.noise.shape)
-    count = len(found.keys)
+    shapes = (signatures.mean.shape, signatures.covariance.shape, signatures.noise.shape)
+    count = len(signatures.keys)
     if shapes != ((count, size), (count, size * (size + 1) // 2), (count,)):
         raise ValueError("its signatures do not fit its network")
-    return found
+    return signatures

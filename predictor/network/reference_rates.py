@@ -23,7 +23,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Device, Precision, Target
 from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
 from predictor.cost.columns import CODES, WIDTHS
-from predictor.cost.cores import THREADED, core_count, core_use
+from predictor.cost.cores import core_use
 from predictor.cost.launch import launch_us
 
 Floats = NDArray[np.float64]
@@ -205,7 +205,7 @@ def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
     return (
         matrix,
         vector,
-        matrix if device.family in THREADED else known.get("int8_tops", matrix),
+        matrix if device.is_threaded else known.get("int8_tops", matrix),
         bandwidth,
         launch_us(device.family, configuration.runtime) * 1e-3,
         on_chip if is_streaming(device) else 0.0,
@@ -224,7 +224,7 @@ def _matrix(
     """Return the rate of products in a precision, or of the nearest precision that is known."""
     # Few processors state an INT8 rate, and programs come near to few of those: the FP32 rate of
     # the threads, which most state, is the reference of all.
-    int8 = None if device.family in THREADED else known.get("int8_tops")
+    int8 = None if device.is_threaded else known.get("int8_tops")
     quarter = int8 / 4 if int8 is not None and device.family in _WITHOUT_FLOAT else None
     single = fp32 or quarter
     if single is None:
@@ -235,7 +235,7 @@ def _matrix(
     if precision is Precision.FP32:
         return known.get("fp32_matrix_tflops", single)
     if precision is Precision.INT8:
-        if device.family in THREADED:
+        if device.is_threaded:
             return single
         return 2 * half if int8 is None else int8
     if precision in {Precision.BF16, Precision.AMP_BF16}:
@@ -266,14 +266,14 @@ def _share(device: Device, threads: int) -> float:
     try:
         return core_use(device, threads).share
     except InputError:
-        cores = core_count(device)
+        cores = device.core_count
         return min(threads, cores) / cores if cores and threads else 1.0
 
 
 def _cycles_per_s(device: Device, threads: int) -> float | None:
     """Return cores x clock of the whole device, None where one is not known."""
     clock = device.metric("clock_mhz") or device.metric("boost_clock_mhz")
-    cores = core_count(device) or device.metric("core_count")
+    cores = device.core_count or device.metric("core_count")
     if clock is None or cores is None:
         return None
     return clock * 1e6 * (min(threads, cores) if threads else cores)

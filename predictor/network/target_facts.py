@@ -17,7 +17,6 @@ from predictor.core.metrics import METRICS, Family
 from predictor.core.records import Precision, Target
 from predictor.core.runtimes import RUNTIMES
 from predictor.cost.columns import MATRIX, VECTOR, WIDTHS
-from predictor.cost.cores import threads_in_use
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scaling import Scaling
 
@@ -96,7 +95,7 @@ def fact_logs(
     targets: Sequence[Target], rates: ReferenceRates
 ) -> Mapping[str, NDArray[np.float64]]:
     """Return the logs of each fact over T targets by name, NaN where one is not known."""
-    threads = [threads_in_use(t.device, t.configuration.threads) for t in targets]
+    threads = [target.threads for target in targets]
     on_chip = np.where(rates.on_chip_bytes > 0, rates.on_chip_bytes, np.nan)
     in_use = (
         np.log1p(np.array(threads, np.float64)),

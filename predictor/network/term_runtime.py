@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.cost.columns import Columns
 from predictor.cost.film import FilmBiases
@@ -117,7 +118,7 @@ class TermRuntime:
         self._encoder, self._head = _session(encoder), _session(head)
         self._vocabulary = vocabulary
         self._head_file = head
-        self._tuned: dict[int, _TunedHead] = {}
+        self._tuned: IdentityCache[_TunedHead] = IdentityCache(_MOST_TUNED)
 
     def encode(self, graph: OperatorGraph) -> EncodedGraph:
         """Run the graph layers over one graph."""
@@ -197,12 +198,7 @@ class TermRuntime:
 
     def _tuned_head(self, film: FilmBiases) -> InferenceSession:
         """Return the head with its FiLM fine-tuned, loaded once as long as it is asked for."""
-        known = self._tuned.get(id(film))
-        if known is None:
-            if len(self._tuned) >= _MOST_TUNED:
-                self._tuned.pop(next(iter(self._tuned)))
-            known = self._tuned[id(film)] = _TunedHead(self._head_file, film)
-        return known.session
+        return self._tuned.get((film,), lambda: _TunedHead(self._head_file, film)).session
 
 
 class _TunedHead:
@@ -211,7 +207,6 @@ class _TunedHead:
     def __init__(self, path: Path, film: FilmBiases) -> None:
         import onnxruntime  # noqa: PLC0415  # as below
 
-        self.film = film
         biases = {FILM_GAMMA: film.gamma, FILM_BETA: film.beta}
         self._values = {
             name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(bias))

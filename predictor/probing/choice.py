@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from predictor.calibration.operators import Work
-from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
+from predictor.core.percentiles import Z80
 from predictor.core.records import Target
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.calibration.posterior import Z80
+from predictor.core.percentiles import Z80
 from predictor.cost.engine import PredictionTable
 from predictor.probing.selection.interface import Floats
 

@@ -12,12 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.published import Columns, Published, TargetName, prefix_of
+from predictor.calibration.published import Columns, Published, prefix_of
 from predictor.core.errors import InputError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.core.records import Device, Precision
+from predictor.core.records import Device, Precision, TargetId
 from predictor.core.runtimes import runtime_of
-from predictor.cost.cores import THREADED, threads_in_use
 from predictor.graph.ingest import ingest
 from predictor.research.corpus.corpus import STATISTICS, Measurements
 from predictor.research.corpus.drafts import DOUBTED, NO_GRAPH
@@ -107,7 +106,7 @@ def _reason(sample: Sample, devices: Mapping[str, Device]) -> str:
         return sample.excluded
     configuration = sample.configuration
     device = devices.get(sample.device_id)
-    is_threaded = device is not None and device.family in THREADED
+    is_threaded = device is not None and device.is_threaded
     faults = {
         DOUBTED: bool(sample.doubt),
         NO_LATENCY: not sample.statistic.is_latency,
@@ -193,14 +192,14 @@ def _published(
     )
 
 
-def _target_name(sample: Sample, devices: Mapping[str, Device]) -> TargetName:
+def _target_name(sample: Sample, devices: Mapping[str, Device]) -> TargetId:
     c = sample.configuration
     device = devices[sample.device_id]
     hides = runtime_of(c.runtime).hides_halves
     precision = _usual_float(device, c.runtime) if hides else None
     if precision is None or c.precision is not Precision.FP32:
         precision = c.precision
-    return device.id, c.runtime, str(precision), threads_in_use(device, c.threads)
+    return TargetId(device.id, c.runtime, str(precision), device.threads_in_use(c.threads))
 
 
 def _usual_float(device: Device, runtime: str) -> Precision | None:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, DeviationPrior, Expectation
-from predictor.calibration.posterior import Z80, Z95
 from predictor.core.errors import InputError
+from predictor.core.percentiles import Z80, Z95
 from predictor.engine.checkpoint import Widths
 from predictor.research.corpus.corpus import Corpus, Rows
 from predictor.research.corpus.episodes import few_shot

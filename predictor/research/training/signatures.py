@@ -6,9 +6,7 @@ import numpy as np
 
 from predictor.calibration.deviation import DeviationPrior
 from predictor.core.records import Target
-from predictor.cost.cores import threads_in_use
-from predictor.engine.checkpoint import ShippedSignatures, signature_key
-from predictor.engine.places import Place
+from predictor.engine.checkpoint import ShippedSignatures
 from predictor.research.corpus.corpus import Corpus, Rows
 from predictor.research.training.calibrate import Expected, posterior, whole_networks
 
@@ -60,7 +58,7 @@ def published_rows(corpus: Corpus, targets: list[Target], rows: Rows, seed: int)
     for row in chosen_rows(corpus, rows).tolist():
         index = int(corpus.measurements.target[row])
         if corpus.targets[index].is_listed:
-            by_key.setdefault(key_of(targets[index]), []).append(row)
+            by_key.setdefault(str(targets[index].id), []).append(row)
     chosen = {}
     for key, members in sorted(by_key.items()):
         kept = np.array(members)
@@ -77,10 +75,3 @@ def chosen_rows(corpus: Corpus, rows: Rows) -> Rows:
     _, first = np.unique(keys, axis=0, return_index=True)
     chosen: Rows = kept[first]
     return chosen
-
-
-def key_of(target: Target) -> str:
-    """Return the key of a target's signature."""
-    c = target.configuration
-    threads = threads_in_use(target.device, c.threads)
-    return signature_key(Place(target.device.id, c.runtime, str(c.precision), threads))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.records import Basis, Configuration, Measurement, Prediction
+from predictor.core.records import Basis, Configuration, Measurement, Prediction, TargetId
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 
@@ -23,7 +23,6 @@ __all__ = [
     "StoredMeasurement",
     "Surprise",
     "TargetErrors",
-    "TargetKey",
     "engine_ms",
     "errors_by_target",
     "latest_by_target",
@@ -37,7 +36,7 @@ CHANCE = 0.01
 RECENT = 20
 _OUTSIDE_80 = 0.2
 
-TargetKey = tuple[str, str, str, str, int]
+_GraphOnTarget = tuple[str, TargetId]  # fingerprint of the graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ def pairs(
         The pairs, in the order of the measurements.
     """
     of_signatures = members or {}
-    by_target: dict[TargetKey, dict[tuple[str, Basis], list[StoredPrediction]]] = {}
+    by_target: dict[_GraphOnTarget, dict[tuple[str, Basis], list[StoredPrediction]]] = {}
     for stored in sorted(predictions, key=lambda p: p.created_ns):
         prediction = stored.prediction
         if prediction.basis is not None and prediction.latency_ms:
@@ -161,7 +160,7 @@ def pairs(
 
 def latest_by_target(
     measurements: Iterable[StoredMeasurement],
-) -> dict[TargetKey, StoredMeasurement]:
+) -> dict[_GraphOnTarget, StoredMeasurement]:
     """Return the newest measurement of each graph on each target; the oldest comes first."""
     return {target_of(stored.measurement): stored for stored in measurements}
 
@@ -244,10 +243,9 @@ def _errors(
     )
 
 
-def target_of(record: Prediction | Measurement) -> TargetKey:
+def target_of(record: Prediction | Measurement) -> _GraphOnTarget:
     """Return graph and target of a latency; the graph's shapes hold the batch."""
-    c = record.configuration
-    return record.fingerprint, record.device_id, c.runtime, c.precision, c.threads
+    return record.fingerprint, TargetId.of(record)
 
 
 def _inside(low_ms: float | None, high_ms: float | None, value_ms: float) -> bool | None:

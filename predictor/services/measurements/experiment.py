@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from predictor.calibration.scores import Answers
 from predictor.core.errors import InputError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.core.records import Basis
+from predictor.core.records import Basis, TargetId
 from predictor.cost.engine import Engine, PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.measurements.analytic import Analytic, check_units
@@ -119,27 +119,27 @@ def _is_random(candidates: dict[int, Candidates], plan: Plan) -> bool:
 
 
 def _groups(table: MeasuredTable, numbers: Sequence[int]) -> list[list[int]]:
-    """Part the targets so that no two of a group have one key: an engine tells them by it."""
+    """Part the targets so that no two of a group have one id: an engine tells them by it."""
     groups: list[list[int]] = []
-    keys: list[set[str]] = []
+    ids: list[set[TargetId]] = []
     for number in numbers:
-        key = table.targets[number].target.key
-        place = next((i for i, taken in enumerate(keys) if key not in taken), len(groups))
+        target_id = table.targets[number].target.id
+        place = next((i for i, taken in enumerate(ids) if target_id not in taken), len(groups))
         if place == len(groups):
             groups.append([])
-            keys.append(set())
+            ids.append(set())
         groups[place].append(number)
-        keys[place].add(key)
+        ids[place].add(target_id)
     return groups
 
 
 def _predicted(
     table: MeasuredTable, engine: Engine, draws: dict[int, Draw], seed: int, analytic: Analytic
 ) -> Outcome:
-    """Predict the tests of targets with keys of their own in one call."""
+    """Predict the tests of targets with ids of their own in one call."""
     targets = [table.targets[number].target for number in draws]
     measured = {
-        target.key: _measurements(table, draw.probes)
+        target.id: _measurements(table, draw.probes)
         for target, draw in zip(targets, draws.values(), strict=True)
         if draw.probes.size
     }

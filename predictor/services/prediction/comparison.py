@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.posterior import Z80
+from predictor.core.percentiles import Z80
 from predictor.core.records import Basis, Device, Prediction
 from predictor.services.devices.catalogue import Catalogue
 

@@ -16,10 +16,10 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.posterior import Z80, Z95
-from predictor.calibration.published import Published, PublishedLatency, TargetName, read_published
+from predictor.calibration.published import Published, PublishedLatency, read_published
 from predictor.core.errors import HostError
-from predictor.core.records import Basis, Measurement, Prediction
+from predictor.core.percentiles import Z80, Z95
+from predictor.core.records import Basis, Measurement, Prediction, TargetId
 
 LEAST_DEVIATION: Final = 0.02
 """Of the log-latency: how far medians of one machine lie apart from one hour to the next."""
@@ -50,23 +50,18 @@ def with_measured(
         measured one, ``predicted_ms`` the engine's, and the intervals are those of another run
         like the measured ones.
     """
-    known = {(m.fingerprint, _target(m)): m for m in own}
+    known = {(m.fingerprint, TargetId.of(m)): m for m in own}
     return tuple(_replaced(prediction, known) for prediction in predictions)
 
 
-def _replaced(prediction: Prediction, own: dict[tuple[str, TargetName], Measurement]) -> Prediction:
-    target = _target(prediction)
+def _replaced(prediction: Prediction, own: dict[tuple[str, TargetId], Measurement]) -> Prediction:
+    target = TargetId.of(prediction)
     mine = own.get((prediction.fingerprint, target))
     if mine is not None:
         return _measured(prediction, _own(mine))
     published = _published()
     found = published.find(prediction.fingerprint, target) if published else None
     return prediction if found is None else _measured(prediction, _of_others(found))
-
-
-def _target(of: Prediction | Measurement) -> TargetName:
-    c = of.configuration
-    return of.device_id, c.runtime, str(c.precision), c.threads
 
 
 def _measured(prediction: Prediction, known: _Known) -> Prediction:

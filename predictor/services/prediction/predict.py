@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.posterior import Z80
+from predictor.core.percentiles import Z80
 from predictor.core.records import (
     Basis,
     Configuration,
@@ -20,8 +20,8 @@ from predictor.core.records import (
     Precision,
     Prediction,
     Target,
+    TargetId,
 )
-from predictor.cost.cores import threads_in_use
 from predictor.cost.engine import (
     AttentionMaps,
     BoundType,
@@ -48,8 +48,8 @@ _FLAG_WORDS: tuple[tuple[OperatorFlag, str], ...] = (
     (OperatorFlag.DATA_DEPENDENT, "output size depends on values, the largest is counted"),
 )
 
-KnownTargets = Mapping[str, TargetMeasurements]
-"""Measurements of targets, by target key."""
+KnownTargets = Mapping[TargetId, TargetMeasurements]
+"""Measurements of targets."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +149,7 @@ def predict(
         targets: the targets.
         engine: its name, empty for the usual one.
         own: the user's measurements, the oldest first; see :mod:`.measured`.
-        signatures: what was measured on targets, by target key.
+        signatures: what was measured on targets, by target.
 
     Returns:
         One prediction a pair, all targets of the first model first. A pair without a number has
@@ -200,7 +200,7 @@ def _predicted(
     known: KnownTargets,
 ) -> Iterator[Prediction]:
     table = engine.predict([model.graph for model in models], targets, known)
-    used = [known[target.key].signature_id if target.key in known else "" for target in targets]
+    used = [known[target.id].signature_id if target.id in known else "" for target in targets]
     for row, model in enumerate(models):
         for prediction, identity in zip(_row(table, row, model, targets), used, strict=True):
             is_used = bool(identity) and prediction.basis is Basis.PROBED
@@ -219,13 +219,13 @@ def explain(
         model: the model.
         target: the target.
         engine: its name, empty for the usual one.
-        signatures: what was measured on targets, by target key.
+        signatures: what was measured on targets, by target.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
     known = without(signatures or {}, model.graph.fingerprint)
-    explanation = open_engine(engine).explain(model.graph, target, known.get(target.key))
+    explanation = open_engine(engine).explain(model.graph, target, known.get(target.id))
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(
@@ -323,7 +323,7 @@ def _column(values: NDArray[np.float64]) -> list[float | None]:
 
 def _resolved(target: Target, batch: int) -> Configuration:
     c = target.configuration
-    return Configuration(c.runtime, c.precision, threads_in_use(target.device, c.threads), batch)
+    return Configuration(c.runtime, c.precision, target.threads, batch)
 
 
 def model_batch(model: Model) -> int:

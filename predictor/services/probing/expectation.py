@@ -72,7 +72,7 @@ def beliefs_of(
     graphs = _graphs([network.fingerprint for network in load_pool()])
     belief = None
     if measured is not None:
-        table = engine.predict(list(asked) or graphs, [target], {target.key: measured})
+        table = engine.predict(list(asked) or graphs, [target], {target.id: measured})
         belief = Belief.of(table)
     meant = list(asked) or _of_each_kind()
     return Beliefs(
@@ -105,7 +105,7 @@ def expected_interval(
     of_probes = belief.take(range(len(meant), len(meant) + len(probes)))
     shares = [_shares(engine, graph, target) for graph in probes]
     drawn = (_drawn(probes, of_probes.drawn(seed), shares) for seed in range(_DRAWS))
-    widths = [_width(engine.predict(meant, [target], {target.key: each})) for each in drawn]
+    widths = [_width(engine.predict(meant, [target], {target.id: each})) for each in drawn]
     return ExpectedInterval(_width(before, len(meant)), float(np.mean(widths)))
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.runtimes import MEASURED
-from predictor.cost.cores import threads_in_use
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, DBSEL, SELECTOR_NAMES, PlanRequest
 from predictor.probing.estimates import estimated_ms
@@ -42,7 +41,7 @@ def probe_target(device: Device, threads: int) -> Target:
         device: that is probed.
         threads: 0 for one a core.
     """
-    resolved = threads_in_use(device, threads) or threads
+    resolved = device.threads_in_use(threads) or threads
     return Target(device, Configuration(MEASURED, threads=resolved, batch=1))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from predictor.core.records import Configuration
+from predictor.core.records import TargetId
 from predictor.graph.untrusted import checked_graph
 from predictor.services.devices.user_devices import UserDevices
 from predictor.services.project.records import Project
@@ -18,8 +18,6 @@ from predictor.store.database import Database
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
-
-_Target = tuple[str, Configuration]  # the batch is in each graph's shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +38,11 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
     ]
     graphs = _graphs(database, (p.prediction.fingerprint for p in candidates))
     predictions = tuple(p for p in candidates if p.prediction.fingerprint in graphs)
-    targets = {_target(p.prediction.device_id, p.prediction.configuration) for p in predictions}
+    targets = {TargetId.of(p.prediction) for p in predictions}
     signatures = _signatures(database, predictions, targets if chosen else None)
     measurements = _measurements(database, predictions, signatures, everything=not chosen)
     graphs |= _graphs(database, (m.measurement.fingerprint for m in measurements))
-    named = {target[0] for target in targets} | {s.signature.device_id for s in signatures}
+    named = {target.device_id for target in targets} | {s.signature.device_id for s in signatures}
     devices = UserDevices(database).every()
     return Exported(
         Project(
@@ -59,7 +57,7 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
 
 
 def _signatures(
-    database: Database, predictions: Collection[StoredPrediction], targets: set[_Target] | None
+    database: Database, predictions: Collection[StoredPrediction], targets: set[TargetId] | None
 ) -> tuple[StoredSignature, ...]:
     """Return the signatures that predictions name, and those of their targets; None: of all."""
     used = {p.prediction.signature for p in predictions}
@@ -67,13 +65,7 @@ def _signatures(
         stored
         for stored in signature_records.stored(database)
         if stored.signature.id in used
-        or (
-            not stored.deleted
-            and (
-                targets is None
-                or _target(stored.signature.device_id, stored.signature.configuration) in targets
-            )
-        )
+        or (not stored.deleted and (targets is None or TargetId.of(stored.signature) in targets))
     )
 
 
@@ -109,7 +101,3 @@ def _graphs(database: Database, fingerprints: Iterable[str]) -> dict[str, bytes]
             if checked_graph(graph).fingerprint == name:
                 graphs[name] = graph
     return graphs
-
-
-def _target(device_id: str, configuration: Configuration) -> _Target:
-    return device_id, replace(configuration, batch=0)

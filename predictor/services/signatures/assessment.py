@@ -74,7 +74,7 @@ def left_out(
         token.check()
         model = Model(m.fingerprint, 0, 0, 0, {}, "", (), (), (), (), graph)
         # A prediction leaves out what was measured of its own graph.
-        predictions += predict([model], [target], signatures={target.key: measured})
+        predictions += predict([model], [target], signatures={target.id: measured})
     return tuple(
         LeftOut(m.id, m.value_ms, p.predicted_ms or p.latency_ms, p.low95_ms, p.high95_ms)
         for m, p in zip(measurements, predictions, strict=True)
@@ -114,6 +114,6 @@ def before_and_after(
     if not measured.graphs or not models:
         return ()
     before = predict(models, [target])
-    after = predict(models, [target], signatures={target.key: measured})
+    after = predict(models, [target], signatures={target.id: measured})
     pairs = [BeforeAfter(*pair) for pair in zip(before, after, strict=True)]
     return tuple(pair for pair in pairs if pair.after.latency_ms is not None)

@@ -17,8 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.core.records import Configuration, Measurement, Target
-from predictor.cost.cores import threads_in_use
+from predictor.core.records import Measurement, Target, TargetId
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.graphs import pool_graph
@@ -35,9 +34,6 @@ LEAST_NOISE: Final = 0.01
 UNTOLD_NOISE: Final = 0.03
 """Of ln(latency) where one number is all that is known."""
 
-TargetName = tuple[str, str, str, int]
-"""Device, runtime, precision, threads as a count; the batch is in each graph's shapes."""
-
 
 @dataclass(frozen=True, slots=True)
 class OwnSignatures:
@@ -48,26 +44,20 @@ class OwnSignatures:
         measured: as engines take it.
     """
 
-    ids: Mapping[TargetName, tuple[str, ...]] = field(default_factory=dict)
-    measured: Mapping[TargetName, TargetMeasurements] = field(default_factory=dict, compare=False)
+    ids: Mapping[TargetId, tuple[str, ...]] = field(default_factory=dict)
+    measured: Mapping[TargetId, TargetMeasurements] = field(default_factory=dict, compare=False)
 
-    def of(self, targets: Sequence[Target]) -> dict[str, TargetMeasurements]:
-        """Return the measurements of targets by their keys; targets without any are left out."""
-        names = {target.key: target_name(target) for target in targets}
-        return {key: self.measured[name] for key, name in names.items() if name in self.measured}
+    def of(self, targets: Sequence[Target]) -> dict[TargetId, TargetMeasurements]:
+        """Return the measurements of some targets; those without any are left out."""
+        ids = [target.id for target in targets]
+        return {each: self.measured[each] for each in ids if each in self.measured}
 
     def has_device(self, device_id: str) -> bool:
         """Return whether something was measured on a device in any configuration."""
-        return any(name[0] == device_id for name in self.measured)
+        return any(target.device_id == device_id for target in self.measured)
 
 
 NOTHING_MEASURED: Final = OwnSignatures()
-
-
-def target_name(target: Target) -> TargetName:
-    """Return the key of a target's measurements."""
-    threads = threads_in_use(target.device, target.configuration.threads)
-    return _name(target.device.id, target.configuration, threads)
 
 
 def read_own_signatures(database: Database) -> OwnSignatures:
@@ -76,17 +66,15 @@ def read_own_signatures(database: Database) -> OwnSignatures:
     Raises:
         HostError: the store cannot be read.
     """
-    ids: dict[TargetName, str] = {}
-    stored: dict[TargetName, list[Measurement]] = {}
+    ids: dict[TargetId, str] = {}
+    stored: dict[TargetId, list[Measurement]] = {}
     for signature in signature_records.every(database):
         if signature.active:
-            name = _name(signature.device_id, signature.configuration)
+            name = TargetId.of(signature)
             ids[name] = signature.id
             stored[name] = measurement_records.of_signature(database, signature.id)
     for measurement in measurement_records.of_no_signature(database):
-        stored.setdefault(_name(measurement.device_id, measurement.configuration), []).append(
-            measurement
-        )
+        stored.setdefault(TargetId.of(measurement), []).append(measurement)
     measured = {
         name: measurements
         for name, each in stored.items()
@@ -175,8 +163,3 @@ def _parsed(data: bytes) -> OperatorGraph | None:
         return OperatorGraph.from_bytes(data)
     except (ValueError, KeyError):
         return None  # of an older program
-
-
-def _name(device_id: str, configuration: Configuration, threads: int | None = None) -> TargetName:
-    c = configuration
-    return device_id, c.runtime, str(c.precision), c.threads if threads is None else threads

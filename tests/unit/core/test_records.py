@@ -16,6 +16,7 @@ from predictor.core.records import (
     Prediction,
     Signature,
     Target,
+    TargetId,
     TensorInfo,
 )
 from predictor.core.runtimes import RUNTIMES
@@ -51,18 +52,29 @@ def test_devices_with_the_same_facts_are_equal_and_can_be_replaced() -> None:
     assert dataclasses.replace(pi, name="Pi").metrics == pi.metrics
 
 
-def test_a_targets_key_names_everything_that_the_latency_depends_on() -> None:
-    assert Target(device({}), ALL_CORES).key == "rpi5/onnxruntime/amp_fp16/t0/b8"
+def test_a_targets_id_has_its_threads_resolved_and_a_text_form() -> None:
+    eight = device({"core_count": 8.0})
+    target_id = Target(eight, ALL_CORES).id
+
+    assert str(target_id) == "rpi5/onnxruntime/amp_fp16/t8"
+    assert TargetId.parse(str(target_id)) == target_id
+    assert Target(eight, dataclasses.replace(ALL_CORES, threads=8)).id == target_id
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"runtime": "ncnn"}, {"precision": Precision.FP32}, {"threads": 1}, {"batch": 1}],
+    [{"runtime": "ncnn"}, {"precision": Precision.FP32}, {"threads": 1}],
     ids=str,
 )
-def test_targets_that_differ_have_different_keys(change: dict[str, object]) -> None:
+def test_targets_that_differ_have_different_ids(change: dict[str, object]) -> None:
     other = dataclasses.replace(ALL_CORES, **change)  # type: ignore[arg-type]
-    assert Target(device({}), other).key != Target(device({}), ALL_CORES).key
+    assert Target(device({}), other).id != Target(device({}), ALL_CORES).id
+
+
+def test_a_record_has_the_id_of_its_target() -> None:
+    target = Target(device({}), dataclasses.replace(ALL_CORES, threads=4))
+    signature = Signature("s", target.device.id, target.configuration, (), active=True)
+    assert TargetId.of(signature) == target.id
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.cost.capability import capability
-from predictor.cost.cores import missing, threads_in_use
+from predictor.cost.cores import missing
 from tests.unit.cost.graphs import GPU_METRICS, make_target
 
 BIG = Cluster("Big", 4, 2000.0, 8.0)
@@ -74,15 +74,15 @@ def test_threads_mean_nothing_off_the_cpu(family: Family) -> None:
     target = make_target(family=family, threads=3)
 
     assert capability(target).matrix_macs_per_s == pytest.approx(1e12)
-    assert threads_in_use(target.device, 3) == 0
+    assert target.device.threads_in_use(3) == 0
 
 
 def test_threads_resolve_to_counts() -> None:
-    assert threads_in_use(phone(0, BIG, LITTLE).device, 0) == 8
-    assert threads_in_use(phone(0, BIG, LITTLE).device, 99) == 8
-    assert threads_in_use(phone(0, core_count=6.0).device, 0) == 6
-    assert threads_in_use(phone(0).device, 0) == 0
-    assert threads_in_use(phone(0).device, 5) == 5
+    assert phone(0, BIG, LITTLE).device.threads_in_use(0) == 8
+    assert phone(0, BIG, LITTLE).device.threads_in_use(99) == 8
+    assert phone(0, core_count=6.0).device.threads_in_use(0) == 6
+    assert phone(0).device.threads_in_use(0) == 0
+    assert phone(0).device.threads_in_use(5) == 5
 
 
 @pytest.mark.parametrize(

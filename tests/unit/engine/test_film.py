@@ -35,7 +35,7 @@ def shipped_biases() -> FilmBiases:
 def measured(film: FilmTuning | None) -> dict[str, TargetMeasurements]:
     plain = tiny_engine().predict(GRAPHS, [TARGET], {}).latency_ms[:, 0]
     latency_ms = plain * np.array([2.0, 1.0, 3.0, 1.5])
-    return {TARGET.key: TargetMeasurements("own", GRAPHS, latency_ms, np.full(4, 0.01), film)}
+    return {TARGET.id: TargetMeasurements("own", GRAPHS, latency_ms, np.full(4, 0.01), film)}
 
 
 def predicted(film: FilmTuning | None, graph: OperatorGraph = ASKED) -> PredictionTable:
@@ -73,7 +73,7 @@ def test_fine_tuning_changes_its_own_target_alone_and_makes_no_interval_narrower
     plain, tuned = predicted(None), predicted(tuning)
     assert tuned.latency_ms[0, 0] != pytest.approx(plain.latency_ms[0, 0], rel=1e-3)
     np.testing.assert_array_equal(tuned.latency_ms[0, 1:], plain.latency_ms[0, 1:])
-    explained = tiny_engine().explain(ASKED, TARGET, measured(tuning)[TARGET.key])
+    explained = tiny_engine().explain(ASKED, TARGET, measured(tuning)[TARGET.id])
     assert explained.latency_ms.sum() == pytest.approx(tuned.latency_ms[0, 0], rel=1e-5)
     before, after = (np.log(t.high80_ms / t.low80_ms)[0, 0] for t in (plain, tuned))
     assert after == pytest.approx(before, rel=0.5)
@@ -87,7 +87,7 @@ def test_another_network_does_not_take_it() -> None:
 
 
 def test_fitting_explains_more_of_the_samples_and_equal_samples_give_equal_results() -> None:
-    latency_ms = measured(None)[TARGET.key].latency_ms
+    latency_ms = measured(None)[TARGET.id].latency_ms
     none = fit(latency_ms, Steps(0)).biases()
     np.testing.assert_array_equal(none.gamma, shipped_biases().gamma)
     np.testing.assert_array_equal(none.beta, shipped_biases().beta)
@@ -104,7 +104,7 @@ def test_fitting_explains_more_of_the_samples_and_equal_samples_give_equal_resul
 
 
 def test_what_leaves_a_sample_out_knows_nothing_of_it() -> None:
-    latency_ms = measured(None)[TARGET.key].latency_ms
+    latency_ms = measured(None)[TARGET.id].latency_ms
     other_ms = latency_ms * np.array([1.0, 1.0, 10.0, 1.0])
     whole, *apart = fit(latency_ms, Steps(2)).every()
     _, *others = fit(other_ms, Steps(2)).every()

@@ -36,7 +36,7 @@ def predicted(
 def signature(target: Target, factor: float) -> dict[str, TargetMeasurements]:
     others = [make_graph([Op(macs=m, read=m // 9, written=m // 9)] * 3) for m in (10**7, 10**9)]
     plain = tiny_engine().predict(others, [target], {}).latency_ms[:, 0]
-    return {target.key: TargetMeasurements("own", others, plain * factor, np.full(2, 0.01))}
+    return {target.id: TargetMeasurements("own", others, plain * factor, np.full(2, 0.01))}
 
 
 @unhurried

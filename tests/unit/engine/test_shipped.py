@@ -26,4 +26,4 @@ def test_a_larger_batch_is_never_faster_on_what_was_measured(name: str) -> None:
 
     assert latency_ms.shape[1] > 50
     faster = np.diff(np.log(latency_ms), axis=0) < -1e-9
-    assert not faster.any(), [targets[i].key for i in np.flatnonzero(faster.any(axis=0))]
+    assert not faster.any(), [str(targets[i].id) for i in np.flatnonzero(faster.any(axis=0))]

@@ -42,7 +42,7 @@ def measured(heavy_ms: float, light_ms: float) -> dict[str, TargetMeasurements]:
     known = TargetMeasurements(
         "own", PROBES, latency_ms, np.full(len(PROBES), 0.01), operators=times
     )
-    return {TARGET.key: known}
+    return {TARGET.id: known}
 
 
 def test_each_operator_of_another_graph_takes_what_its_like_took() -> None:
@@ -50,7 +50,7 @@ def test_each_operator_of_another_graph_takes_what_its_like_took() -> None:
     asked = make_graph([HEAVY, LIGHT, LIGHT, LIGHT, LIGHT])
 
     table = tiny_engine().predict([asked], TARGETS, known)
-    explained = tiny_engine().explain(asked, TARGET, known[TARGET.key])
+    explained = tiny_engine().explain(asked, TARGET, known[TARGET.id])
 
     assert table.basis[0][0] is Basis.PROBED
     assert table.latency_ms[0, 0] == pytest.approx(162.0, rel=0.1)
@@ -84,13 +84,13 @@ def test_a_mistyped_latency_does_not_take_the_bound_away() -> None:
 
 
 def test_some_of_the_measurements_keep_their_own_operators() -> None:
-    known = measured(2.0, 40.0)[TARGET.key]
+    known = measured(2.0, 40.0)[TARGET.id]
 
     some = taken(known, [2, 0])
 
     assert [len(each.groups) for each in some.operators if each] == [3, 2]
     without = replace(known, operators=(None, known.operators[1], None))
-    found = tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.key: without})
+    found = tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.id: without})
     assert found.latency_ms[0, 0] == pytest.approx(42.0, rel=0.1)
 
 
@@ -108,16 +108,16 @@ def test_a_larger_batch_is_never_faster(graph: OperatorGraph, factor: int, heavy
 
 
 def test_fine_tuned_film_comes_before_the_operators() -> None:
-    known = measured(2.0, 40.0)[TARGET.key]
+    known = measured(2.0, 40.0)[TARGET.id]
     head = TorchGraph(tiny_engine().head).initializers
     biases = FilmBiases(head[FILM_GAMMA].numpy(), head[FILM_BETA].numpy())
     tuned = replace(known, film=FilmTuning(tiny_engine().network, biases))
 
     by_film, by_operators = (
-        tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.key: each}) for each in (tuned, known)
+        tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.id: each}) for each in (tuned, known)
     )
 
     assert (list(by_film.fine_tuned), list(by_film.by_operators)) == ([0], [])
     assert (list(by_operators.fine_tuned), list(by_operators.by_operators)) == ([], [0])
-    plain = tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.key: replace(known, operators=())})
+    plain = tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.id: replace(known, operators=())})
     np.testing.assert_allclose(by_film.latency_ms, plain.latency_ms, rtol=1e-6)

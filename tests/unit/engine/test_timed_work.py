@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
-from predictor.engine.kept import KeptByGraph
 from predictor.engine.timed_work import TimedGraph, by_resource
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.network.reference_rates import ReferenceRates
@@ -120,24 +119,5 @@ def test_activations_that_a_target_runs_apart_are_foretold_of_other_sizes() -> N
     of_gates = found.latency_ms[(types == "Sigmoid") & other.has_flag(OperatorFlag.FUSED)]
     assert len(of_gates)
     assert (of_gates > 0).all()
-    total = tiny_engine().predict([other], [target], {target.key: measured}).latency_ms[0, 0]
+    total = tiny_engine().predict([other], [target], {target.id: measured}).latency_ms[0, 0]
     assert found.latency_ms.sum() == pytest.approx(total)
-
-
-def test_what_was_worked_out_of_a_graph_is_kept_and_the_oldest_is_forgotten() -> None:
-    made: list[OperatorGraph] = []
-
-    def count(graph: OperatorGraph) -> int:
-        made.append(graph)
-        return len(graph)
-
-    kept = KeptByGraph(count)
-    graphs = [make_graph([Op(macs=1)] * 2) for _ in range(513)]
-
-    assert [kept(graphs[0]), kept(graphs[0])] == [2, 2]
-    assert len(made) == 1  # equal graphs are not the same one
-    for graph in graphs:
-        kept(graph)
-    assert len(made) == 513
-    kept(graphs[0])
-    assert len(made) == 514

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from predictor.calibration.posterior import Z80
+from predictor.core.percentiles import Z80
 from predictor.cost.engine import PredictionTable
 from predictor.probing.selection.belief import Belief
 

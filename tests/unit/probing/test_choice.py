@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from predictor.calibration.operators import Work
-from predictor.calibration.posterior import Z80
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
+from predictor.core.percentiles import Z80
 from predictor.core.records import Configuration, Device, Target
 from predictor.probing.choice import (
     ADAPTIVE,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.calibration.deviation import DeviationPrior
-from predictor.calibration.posterior import Z80, Z95
+from predictor.core.percentiles import Z80, Z95
 from predictor.engine.checkpoint import Widths
 from predictor.research.corpus import Corpus
 from predictor.research.evaluation.engine.validation import Floats, Rows

@@ -33,7 +33,6 @@ from predictor.research.training.build import experience, train_network, write_c
 from predictor.research.training.loop import Recipe
 from predictor.research.training.signatures import (
     chosen_rows,
-    key_of,
     published_rows,
     shipped_signatures,
 )
@@ -139,7 +138,7 @@ class EngineMaker:
         return {
             index: kept[key]
             for index, target in enumerate(self._targets)
-            if self._corpus.targets[index].is_listed and (key := key_of(target)) in kept
+            if self._corpus.targets[index].is_listed and (key := str(target.id)) in kept
         }
 
     def ship(

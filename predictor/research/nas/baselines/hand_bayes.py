@@ -11,10 +11,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
+from predictor.core.percentiles import Z80
 from predictor.probing.selection.information import I_OPTIMAL
 from predictor.probing.selection.interface import Measure, Pool, Selection
 from predictor.research.nas.additive import additive_log_latency
+from predictor.research.nas.bayesian_regression import BayesianRegression, ScalePrior
 from predictor.research.nas.method import Predicted, Probes
 from predictor.research.nas.spaces.space import DeviceFacts
 from predictor.research.nas.spaces.structure import operator_counts

@@ -18,8 +18,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
+from predictor.core.percentiles import Z80
 from predictor.probing.selection.interface import Measure, Selection
+from predictor.research.nas.bayesian_regression import BayesianRegression, ScalePrior
 from predictor.research.nas.method import Predicted, Probes
 from predictor.research.nas.methods.paper import (
     RECIPE,

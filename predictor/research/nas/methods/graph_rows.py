@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from predictor.calibration.posterior import Z80
+from predictor.core.percentiles import Z80
 from predictor.network.batch import GraphBatch, TargetBatch
 from predictor.network.encoder import Encoding
 from predictor.research.nas.method import Adapted, Predicted, Probes

@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.posterior import Z80, BayesianRegression, ScalePrior
+from predictor.core.percentiles import Z80
 from predictor.probing.selection.interface import Measure, Pool, Selection
 from predictor.research.nas.additive import coarse_noise, in_whole_ms
+from predictor.research.nas.bayesian_regression import BayesianRegression, ScalePrior
 from predictor.research.nas.method import Predicted, Probes
 from predictor.research.nas.methods.adaptive import AdaptiveSelector
 from predictor.research.nas.methods.kernel_network import KernelRecipe, train_kernel_network

@@ -11,7 +11,7 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Basis, Configuration, Device, Target
+from predictor.core.records import Basis, Configuration, Device, Target, TargetId
 from predictor.cost.engine import Explanation, PredictionTable, TargetMeasurements
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorGraph
@@ -74,11 +74,11 @@ class Scaled:
         self,
         graphs: Sequence[OperatorGraph],
         targets: Sequence[Target],
-        measured: Mapping[str, TargetMeasurements],
+        measured: Mapping[TargetId, TargetMeasurements],
     ) -> PredictionTable:
         self.given.append(dict(measured))
         found = RooflineEngine().predict(graphs, targets, {})
-        scale = np.array([self._scale(t, measured.get(t.key)) for t in targets])
+        scale = np.array([self._scale(t, measured.get(t.id)) for t in targets])
         p50 = found.latency_ms * scale
         return replace(
             found,
@@ -89,7 +89,7 @@ class Scaled:
             high80_ms=1.2 * p50,
             low95_ms=0.6 * p50,
             high95_ms=1.4 * p50,
-            basis=[[Basis.PROBED if t.key in measured else Basis.ZERO_SHOT for t in targets]]
+            basis=[[Basis.PROBED if t.id in measured else Basis.ZERO_SHOT for t in targets]]
             * len(graphs),
         )
 
@@ -133,7 +133,7 @@ def test_probes_are_given_and_not_predicted(graphs: list[OperatorGraph], selecto
     assert len(engine.given) == (1 if selector == "dopt" else 2)
     for seed, given in enumerate(engine.given):
         for number, measured in enumerate(table.targets):
-            probes = given[measured.target.key]
+            probes = given[measured.target.id]
             asked = outcome.row[(outcome.seed == seed) & (outcome.target == number)]
             assert len(probes.graphs) == len(set(map(id, probes.graphs))) == 6
             assert len(asked) == MODELS - 6
@@ -165,7 +165,7 @@ def test_roles_part_the_rows(graphs: list[OperatorGraph]) -> None:
     outcome, engine = run(table, seeds=4)
 
     assert [row % 3 for row in outcome.row.tolist()] == [1, 2] * 4
-    assert engine.given[0][table.targets[0].target.key].latency_ms.size == 4
+    assert engine.given[0][table.targets[0].target.id].latency_ms.size == 4
     assert outcome.seeds == 1
 
 

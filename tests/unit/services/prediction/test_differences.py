@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.calibration.posterior import Z80
+from predictor.core.percentiles import Z80
 from predictor.core.records import Basis, Configuration, Prediction
 from predictor.services.prediction.comparison import ERROR_CORRELATION, differences
 

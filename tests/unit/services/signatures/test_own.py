@@ -153,7 +153,7 @@ def test_other_threads_are_another_target(database: Database, zero_shot: list[fl
     store_signature(database, zero_shot[: len(PROBES)])
     own = read_own_signatures(database)
     alone = Target(BOARD, replace(CONFIGURATION, threads=1))
-    assert set(own.of([TARGET, alone])) == {TARGET.key}
+    assert set(own.of([TARGET, alone])) == {TARGET.id}
     assert own.has_device("board")
     assert not own.has_device("rpi5")
 

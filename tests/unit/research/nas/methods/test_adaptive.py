@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from predictor.calibration.posterior import BayesianRegression, ScalePrior
 from predictor.core.errors import InputError
 from predictor.probing.selection.information import smallest_mean_variance
 from predictor.probing.selection.interface import Pool
+from predictor.research.nas.bayesian_regression import BayesianRegression, ScalePrior
 from predictor.research.nas.methods.adaptive import AdaptiveSelector
 
 REGRESSION = BayesianRegression(

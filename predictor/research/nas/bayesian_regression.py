@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 
-Z80: Final = 1.2815515655446004  # 90 % quantile of the standard normal distribution
-Z95: Final = 1.959963984540054  # 97.5 % quantile
 _NEGLIGIBLE: Final = 1e-4  # of the largest weight of a mixture
 _HALVINGS: Final = 20
 _GRID: Final = np.linspace(-8, 8, 8001)

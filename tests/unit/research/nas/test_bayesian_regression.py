@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from predictor.calibration.posterior import (
-    Z80,
-    Z95,
+from predictor.core.errors import InputError
+from predictor.core.percentiles import Z80, Z95
+from predictor.research.nas.bayesian_regression import (
     BayesianRegression,
     Posterior,
     ScalePrior,
     normal_cdf,
 )
-from predictor.core.errors import InputError
 
 ONE = ScalePrior((1.0,))
 

@@ -1,0 +1,149 @@
+"""Targets as the engine sees them before any graph: facts, rates, and what was measured of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from predictor.calibration.deviation import Deviation
+from predictor.calibration.operators import OperatorFit
+from predictor.core.errors import InputError
+from predictor.core.records import Basis, Precision, Target, TargetId
+from predictor.core.runtimes import runtime_of
+from predictor.cost.film import FilmBiases
+from predictor.cost.support import check_supported
+from predictor.engine.checkpoint import EngineCard
+from predictor.engine.doubts import device_doubt
+from predictor.network.reference_rates import ReferenceRates, is_rated
+from predictor.network.target_facts import TargetFacts, target_facts
+
+UNRATED: Final = (
+    "nothing tells how much the device can compute: neither a rate nor clock and number of cores is"
+    " known; add one, or probe the device"
+)
+# What measurements of one configuration say of another of the same device and runtime. On held-out
+# devices of ncnn, predictions for twice or half the threads that were measured erred by 12 % in the
+# median, those without any measurement by 57 %; with four times by 20 %, with eight times by 34 %,
+# in another precision by 39 %. Beyond that nothing is taken over.
+_MOST_DOUBLINGS: Final = 3.0  # of the threads
+_PER_DOUBLING: Final = 0.20  # standard deviation of ln(latency) that each adds
+_OTHER_PRECISION: Final = 0.60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetStates:
+    """State of T targets; mappings are by index.
+
+    Attributes:
+        targets: as asked about.
+        facts: that the network reads.
+        rates: that efficiency is measured against.
+        deviations: posterior of each, from what is known of it.
+        basis: of predictions for each.
+        widths: factors of the 80 % and the 95 % interval.
+        problems: why a target has no number.
+        doubts: why predictions for a target are beyond what the network has learned from, or empty.
+        films: FiLM fine-tuned to what the user measured.
+        fits: calibration by the times of operators that the user measured.
+        bound_factors: part of the physical bound that holds, where something ran faster than it.
+    """
+
+    targets: Sequence[Target]
+    facts: TargetFacts
+    rates: ReferenceRates
+    deviations: Sequence[Deviation]
+    basis: Sequence[Basis]
+    widths: Sequence[tuple[float, float]]
+    problems: Mapping[int, str]
+    doubts: Sequence[str]
+    films: Mapping[int, FilmBiases] = field(default_factory=dict)
+    fits: Mapping[int, OperatorFit] = field(default_factory=dict)
+    bound_factors: Mapping[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, targets: Sequence[Target], card: EngineCard, shipped: Mapping[TargetId, Deviation]
+    ) -> TargetStates:
+        """Look targets up, the user's own measurements apart.
+
+        Args:
+            targets: T targets.
+            card: of the engine.
+            shipped: posteriors from published measurements.
+        """
+        published = [published_form(target) for target in targets]
+        rates = ReferenceRates.of(published, card.typical)
+        unmeasured = card.prior.unmeasured(card.responses)
+        known = [shipped.get(target.id) for target in published]
+        return cls(
+            targets,
+            target_facts(published, rates, card.facts, card.choices),
+            rates,
+            [
+                deviation or from_nearest(target.id, shipped) or unmeasured
+                for deviation, target in zip(known, published, strict=True)
+            ],
+            [Basis.PROBED if deviation else Basis.ZERO_SHOT for deviation in known],
+            [card.widths.published if deviation else card.widths.zero_shot for deviation in known],
+            {
+                index: problem
+                for index, target in enumerate(targets)
+                if (problem := _problem(target, is_measured=known[index] is not None))
+            },
+            [
+                "" if deviation else device_doubt(target, card.experience)
+                for deviation, target in zip(known, published, strict=True)
+            ],
+        )
+
+
+def _problem(target: Target, *, is_measured: bool) -> str:
+    try:
+        check_supported(target.device, target.configuration)
+    except InputError as error:
+        return f"{error.reason}; {error.action}"
+    return "" if is_measured or is_rated(target.device) else UNRATED
+
+
+def published_form(target: Target) -> Target:
+    """Return a target as the published measurements name it.
+
+    ncnn stores and computes in FP16 where it can, and its published latencies do not say where it
+    did: a float network on ncnn is one and the same configuration here.
+    """
+    c = target.configuration
+    if runtime_of(c.runtime).hides_halves and c.precision is Precision.FP16:
+        return Target(target.device, replace(c, precision=Precision.FP32))
+    return target
+
+
+def from_nearest(target: TargetId, known: Mapping[TargetId, Deviation]) -> Deviation | None:
+    """Return the posterior of the nearest configuration of the same device and runtime.
+
+    It is less certain than that of the measured configuration; None where none is near.
+    """
+    apart = {
+        other: distance
+        for other in known
+        if other.device_id == target.device_id
+        and other.runtime == target.runtime
+        and (distance := _distance(target, other)) is not None
+    }
+    if not apart:
+        return None
+    nearest = min(apart, key=lambda other: (apart[other], other))
+    deviation = known[nearest]
+    covariance = deviation.covariance.copy()
+    covariance[0, 0] += apart[nearest] ** 2
+    return replace(deviation, covariance=covariance)
+
+
+def _distance(target: TargetId, other: TargetId) -> float | None:
+    """Return the standard deviation that the way between two configurations adds."""
+    doublings = abs(math.log2(max(1, target.threads) / max(1, other.threads)))
+    if doublings > _MOST_DOUBLINGS:
+        return None
+    precision = 0.0 if target.precision == other.precision else _OTHER_PRECISION
+    return math.hypot(_PER_DOUBLING * doublings, precision)
