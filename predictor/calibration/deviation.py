@@ -1,4 +1,4 @@
-"""How a target deviates from what the network expects, told by its own measurements.
+"""Deviation of a target from the network's expectations, inferred from its own measurements.
 
 The network expects times of a graph's operators in arithmetic, traffic and launches. A target
 deviates by a factor exp(b) of everything, and by exp(tilt) of a graph, where the tilt is the mean
@@ -38,7 +38,7 @@ _APART: Final = 4.0  # of the tilt of a part from the median of its graph's
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expectation:
-    """What the network expects of one graph on one target.
+    """The network's expectation for one graph on one target.
 
     Attributes:
         parts_ms: float64 [R, 3], of each running operator: arithmetic, traffic, launches.
@@ -74,7 +74,7 @@ class Expectation:
 
     @property
     def response(self) -> Vector:
-        """How ln(latency) changes with b and w, [1 + F]."""
+        """Derivative of ln(latency) by b and w, [1 + F]."""
         slope = np.tensordot(self.parts_ms, self.responses, axes=2) / self.expected_ms
         return np.concatenate([[1.0], slope])
 
@@ -127,7 +127,7 @@ def tilted_ms(parts_ms: Vector, run_ms: Vector, tilts: Vector) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
-    """What is believed of a target's deviation.
+    """Posterior of a target's deviation: normal.
 
     Attributes:
         mean: float64 [1 + F], of b and w.
@@ -164,7 +164,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class DeviationPrior:
-    """What is believed before anything is measured; the scales are those of held-out targets.
+    """Prior of a target's deviation; the scales are those of held-out targets.
 
     Attributes:
         shift: standard deviation of b.
@@ -177,7 +177,7 @@ class DeviationPrior:
     noise: float
 
     def unmeasured(self, responses: int) -> Deviation:
-        """Return what is believed of a target without a measurement, F = ``responses``."""
+        """Return the prior as a deviation, F = ``responses``."""
         variances = np.full(1 + responses, self.scale**2)
         variances[0] = self.shift**2
         return Deviation(np.zeros(1 + responses), np.diag(variances), self.noise)
@@ -185,7 +185,7 @@ class DeviationPrior:
     def measured(
         self, expected: Sequence[Expectation], log_latency: Vector, noise: Vector | None = None
     ) -> Deviation:
-        """Return what is believed after k measurements.
+        """Return the posterior after k measurements.
 
         Args:
             expected: of the k graphs on the target.
@@ -206,20 +206,20 @@ class DeviationPrior:
             )
         rows = np.stack([each.response for each in expected])
         base = np.log([each.expected_ms for each in expected])
-        found = self._regression(rows, log_latency - base, known)
-        shift = self._shift(expected, log_latency, known, found)
-        return replace(found, mean=np.concatenate([[shift], found.weights]))
+        regression = self._regression(rows, log_latency - base, known)
+        shift = self._shift(expected, log_latency, known, regression)
+        return replace(regression, mean=np.concatenate([[shift], regression.weights]))
 
     def _shift(
         self,
         expected: Sequence[Expectation],
         log_latency: Vector,
         known: Vector,
-        found: Deviation,
+        regression: Deviation,
     ) -> float:
         """Return the mean of b once the tilts are bounded."""
-        off = log_latency - np.log([each.latency_ms(found.weights) for each in expected])
-        precision = 1 / (found.noise**2 + known**2)
+        off = log_latency - np.log([each.latency_ms(regression.weights) for each in expected])
+        precision = 1 / (regression.noise**2 + known**2)
         return float(precision @ off / (precision.sum() + 1 / self.shift**2))
 
     def _regression(self, rows: Vector, off: Vector, known: Vector) -> Deviation:

@@ -1,4 +1,4 @@
-"""Calibration by operators: what a profile of a few networks says of all operators of a target.
+"""Calibration by operators: from profiles of a few networks to all operators of a target.
 
 A whole network's latency is one number; a profiled pass tells how long each of its operators took.
 An operator takes the time of its arithmetic, its traffic and its launch at the target's rates, what
@@ -45,7 +45,7 @@ _MOST_OPERATORS: Final = 500  # that differ
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """What R operators of one graph have to do on one target.
+    """Work of the R operators of one graph on one target.
 
     Attributes:
         parts_ms: float64 [R, P], parts of their times at the target's rates; one is above 0.
@@ -67,7 +67,7 @@ class Work:
         return Work(self.parts_ms[rows], self.traits[rows], self.kind[rows], self.code[rows])
 
     def distinct(self) -> tuple[Integers, Integers]:
-        """Return rows of operators that differ, [U], and which of these each operator is, [R]."""
+        """Return rows of operators that differ, [U], and the place of each operator there, [R]."""
         sizes = np.log(np.maximum(self.parts_ms, _LEAST_MS))
         columns = [self.traits, sizes, self.kind[:, None], self.code[:, None]]
         table = np.concatenate(columns, axis=1).round(_DIGITS)
@@ -86,7 +86,7 @@ def _joined(works: Sequence[Work]) -> Work:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timed:
-    """What was timed of one graph on one target.
+    """Times of one graph on one target: of the whole, and of groups of its operators.
 
     Attributes:
         work: of the graph.
@@ -104,7 +104,7 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorPrior:
+class FactorPrior:
     """Standard deviations, each of the logarithm of a time.
 
     Attributes:
@@ -117,7 +117,7 @@ class OperatorPrior:
         entry: of the time of one entry of a profile.
         network: of the latency of a whole network beside its operators.
         state: of what all times of one network have in common.
-        misfit: of the latency of a network that is foretold, beside what the process says.
+        misfit: of the latency of a network that was not measured, beside what the process says.
     """
 
     shift: float = 1.5
@@ -141,13 +141,14 @@ class OperatorPrior:
         like = self.near**2 * np.exp(-np.maximum(apart, 0.0) / (2 * self.length**2))
         same_kind = one.kind[:, None] == other.kind[None]
         same_code = one.code[:, None] == other.code[None]
-        found: Floats = self.part**2 + self.kind**2 * same_kind + same_code * (self.code**2 + like)
-        return found
+        common = self.part**2 + self.kind**2 * same_kind
+        covariance: Floats = common + same_code * (self.code**2 + like)
+        return covariance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Foretold:
-    """What is believed of a graph on a target.
+class GraphTimes:
+    """Posterior of the times of a graph's operators on a target.
 
     Attributes:
         parts_ms: float64 [R, P], times of its operators by their parts; they sum to the latency.
@@ -169,15 +170,15 @@ class _Observed:
 
 
 class OperatorFit:
-    """What is believed of a target's operators after some networks were timed on it.
+    """Posterior of the factors of a target's operators, after some networks were timed on it.
 
     Of very many networks the last are kept, of very many operators those that the networks spend
     most of their time in: a graph's other operators take as much longer than they do here.
     """
 
-    def __init__(self, timed: Sequence[Timed], prior: OperatorPrior | None = None) -> None:
+    def __init__(self, timed: Sequence[Timed], prior: FactorPrior | None = None) -> None:
         """Condition on what was timed of at least one network."""
-        self._prior = prior or OperatorPrior()
+        self._prior = prior or FactorPrior()
         last = timed[-_MOST_NETWORKS:]
         works = [each.work for each in last]
         self._work, places = largest_operators(works, _MOST_OPERATORS)
@@ -188,7 +189,7 @@ class OperatorFit:
         between = prior.covariance(self._work, self._work)
         plain = np.log(np.maximum(observed.members @ parts.sum(axis=1), _LEAST_MS))
         usual = shift = float(np.median(observed.log_ms - plain))
-        own, told = np.zeros(parts.shape), np.zeros(parts.shape)
+        own, weights = np.zeros(parts.shape), np.zeros(parts.shape)
         common = prior.shift**2 + prior.state**2 * (
             observed.network[:, None] == observed.network[None]
         )
@@ -202,16 +203,16 @@ class OperatorFit:
             off = observed.log_ms - np.log(total) + (shift - usual)
             off += (shares * own).sum(axis=(1, 2))
             root = np.linalg.cholesky(covariance)
-            found = np.linalg.solve(root.T, np.linalg.solve(root, off))
+            solved = np.linalg.solve(root.T, np.linalg.solve(root, off))
             before = own + shift
-            shift += _STEP * (usual + prior.shift**2 * float(found.sum()) - shift)
-            told += _STEP * (np.einsum("nup,n->up", shares, found) - told)
-            own = np.clip(between @ told, -_FARTHEST, _FARTHEST)
+            shift += _STEP * (usual + prior.shift**2 * float(solved.sum()) - shift)
+            weights += _STEP * (np.einsum("nup,n->up", shares, solved) - weights)
+            own = np.clip(between @ weights, -_FARTHEST, _FARTHEST)
             if np.abs(own + shift - before).max() < _SETTLED:
                 break
-        self._shift, self._root, self._shares, self._told = shift, root, shares, told
+        self._shift, self._root, self._shares, self._weights = shift, root, shares, weights
 
-    def predict(self, work: Work) -> Foretold:
+    def predict(self, work: Work) -> GraphTimes:
         """Return what follows for a graph; it has an operator at least."""
         first, which = work.distinct()
         one = work.take(first)
@@ -222,12 +223,13 @@ class OperatorFit:
             ]
         )
         often = np.bincount(which, minlength=len(one))
-        return Foretold(parts_ms[which], self._deviation(one, parts_ms * often[:, None]))
+        return GraphTimes(parts_ms[which], self._deviation(one, parts_ms * often[:, None]))
 
     def _parts_ms(self, work: Work) -> Floats:
-        own = self._prior.covariance(work, self._work) @ self._told
-        found: Floats = work.parts_ms * np.exp(np.clip(own, -_FARTHEST, _FARTHEST) + self._shift)
-        return found
+        own = self._prior.covariance(work, self._work) @ self._weights
+        factors = np.exp(np.clip(own, -_FARTHEST, _FARTHEST) + self._shift)
+        times: Floats = work.parts_ms * factors
+        return times
 
     def _deviation(self, work: Work, times_ms: Floats) -> float:
         """Return the deviation of a graph whose distinct operators take so long, [U, P]."""
@@ -247,7 +249,7 @@ class OperatorFit:
 
 
 def largest_operators(works: Sequence[Work], most: int) -> tuple[Work, list[Integers]]:
-    """Return distinct operators that graphs spend most time in, and which each operator is, or -1.
+    """Return distinct operators that graphs spend most time in, and the index of each, or -1.
 
     The time is that at the target's rates, as parts of each graph's.
 
@@ -267,7 +269,7 @@ def largest_operators(works: Sequence[Work], most: int) -> tuple[Work, list[Inte
 
 
 def _observed(
-    timed: Sequence[Timed], places: Sequence[Integers], work: Work, prior: OperatorPrior
+    timed: Sequence[Timed], places: Sequence[Integers], work: Work, prior: FactorPrior
 ) -> _Observed:
     """Return what was timed: all networks, and the entries of profiles that took longest."""
     size = work.parts_ms.sum(axis=1)
@@ -291,7 +293,7 @@ def _observed(
 
 
 def _entries(timed: Timed, where: Integers) -> Iterator[tuple[list[int], float, float]]:
-    """Yield groups of the same operators: which, how long one takes usually, and how long all."""
+    """Yield groups of the same operators: rows, usual time of one, and time of all."""
     logs: dict[tuple[int, ...], list[float]] = {}
     for group, time_ms in zip(timed.groups, timed.group_ms.tolist(), strict=True):
         key = tuple(sorted(where[list(group)].tolist()))

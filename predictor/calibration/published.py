@@ -110,8 +110,8 @@ class Published:
 
     @cached_property
     def _provenances(self) -> list[str]:
-        found: list[str] = json.loads(zlib.decompress(self.packed_provenances))
-        return found
+        provenances: list[str] = json.loads(zlib.decompress(self.packed_provenances))
+        return provenances
 
     def _latency(self, row: int) -> PublishedLatency:
         columns = self.columns
@@ -131,7 +131,7 @@ def prefix_of(fingerprint: str) -> int:
 
 
 def published_path() -> Path:
-    """Return where the shipped file is."""
+    """Return the path of the shipped file."""
     return resources_dir() / "measured" / "published.npz"
 
 

@@ -1,4 +1,4 @@
-"""How good latencies with intervals are: errors, shares within limits, coverage, width, score."""
+"""Scores of latencies with intervals: errors, shares within limits, coverage, width, score."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def bootstrap(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """What each answer adds to each figure.
+    """The contribution of each answer to each figure.
 
     Attributes:
         means: values of which a figure is the mean, NaN where the answer tells none.
@@ -171,11 +171,11 @@ class _Table:
             times: [R, G], how often each of G groups counts.
             member: [N], the group of each answer.
         """
-        found = {name: _means(values, times, member) for name, values in self.means.items()}
+        figures = {name: _means(values, times, member) for name, values in self.means.items()}
         for name, (values, order) in self.medians.items():
             known = order[: len(order) - int(np.isnan(values).sum())]  # NaN stands last
-            found[name] = _medians(values[known], times, member[known])
-        return found
+            figures[name] = _medians(values[known], times, member[known])
+        return figures
 
 
 def _interval(answers: Answers, level: int) -> tuple[Floats, Floats]:
@@ -189,16 +189,16 @@ def _means(values: Floats, times: NDArray[np.integer], member: NDArray[np.intege
     groups = times.shape[1]
     sums = times @ np.bincount(member[known], values[known], groups)
     counts = times @ np.bincount(member[known], minlength=groups)
-    found: Floats = np.full(len(times), np.nan)
-    np.divide(100 * sums, counts, out=found, where=counts > 0)
-    return found
+    means: Floats = np.full(len(times), np.nan)
+    np.divide(100 * sums, counts, out=means, where=counts > 0)
+    return means
 
 
 def _medians(ordered: Floats, times: NDArray[np.integer], member: NDArray[np.integer]) -> Floats:
     """Return R medians in percent of ascending values, each counted as often as its group."""
-    found = np.full(len(times), np.nan)
+    medians = np.full(len(times), np.nan)
     if not len(ordered):
-        return found
+        return medians
     step = max(1, _CELLS_AT_A_TIME // len(ordered))
     for start in range(0, len(times), step):
         reached = np.cumsum(times[start : start + step, member], axis=1, dtype=np.int32)
@@ -206,5 +206,5 @@ def _medians(ordered: Floats, times: NDArray[np.integer], member: NDArray[np.int
         lower = (2 * reached >= total).argmax(axis=1)
         upper = (2 * reached > total).argmax(axis=1)
         middle = 50 * (ordered[lower] + ordered[upper])
-        found[start : start + step] = np.where(total[:, 0] > 0, middle, np.nan)
-    return found
+        medians[start : start + step] = np.where(total[:, 0] > 0, middle, np.nan)
+    return medians

@@ -9,8 +9,12 @@ import onnx
 from predictor.core.errors import InputError
 from predictor.core.records import DynamicDimension
 from predictor.core.text import shortened
-from predictor.graph.binding_defaults import default_value, is_batch_name
-from predictor.graph.dimension_expressions import evaluate, is_expression
+from predictor.graph.open_dimensions import (
+    default_value,
+    evaluate,
+    is_batch_name,
+    is_expression,
+)
 
 Declared = tuple[int | str, ...]
 _LARGEST_DIM = 2**40

@@ -7,8 +7,7 @@ its NHWC transformer: the weights keep their layout, output channels first.
 from __future__ import annotations
 
 from predictor.graph.network import Network, Node, TensorType
-from predictor.graph.rule_basics import Outputs, Rule, input_type
-from predictor.graph.values import ValueTable
+from predictor.graph.shape_rule import Outputs, Rule, of_known
 
 
 def is_channels_last(node: Node) -> bool:
@@ -17,11 +16,11 @@ def is_channels_last(node: Node) -> bool:
 
 
 def _convolution_at(weights_at: int, zero_point_at: int | None = None) -> Rule:
-    def rule(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-        data, weights = input_type(network, node, 0), input_type(network, node, weights_at)
-        if not (data.known and weights.known and is_channels_last(node)):
+    @of_known(0, weights_at)
+    def rule(network: Network, node: Node, data: TensorType, weights: TensorType) -> Outputs | None:
+        if not is_channels_last(node):
             return None
-        result = data if zero_point_at is None else input_type(network, node, zero_point_at)
+        result = data if zero_point_at is None else network.input_type(node, zero_point_at)
         kernel = node.attributes.integers("kernel_shape") or weights.dims[2:]
         spatial = _windows(node, data.dims[1:-1], kernel)
         return [TensorType(result.dtype, (data.dims[0], *spatial, weights.dims[0]))]
@@ -29,9 +28,9 @@ def _convolution_at(weights_at: int, zero_point_at: int | None = None) -> Rule:
     return rule
 
 
-def _pooling(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
-    if not (data.known and is_channels_last(node)):
+@of_known(0)
+def _pooling(_: Network, node: Node, data: TensorType) -> Outputs | None:
+    if not is_channels_last(node):
         return None
     spatial = _windows(node, data.dims[1:-1], node.attributes.integers("kernel_shape"))
     return [TensorType(data.dtype, (data.dims[0], *spatial, data.dims[-1]))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from predictor.graph.network import Network, Node
-from predictor.graph.validation import consumed_names
 
 
 def clean_up(network: Network) -> None:
@@ -17,7 +16,7 @@ def consumers_of(network: Network) -> dict[str, list[Node]]:
     """Return the nodes that read each value."""
     consumers: dict[str, list[Node]] = {}
     for node in network.nodes:
-        for name in set(consumed_names(node)):
+        for name in set(node.consumed):
             consumers.setdefault(name, []).append(node)
     return consumers
 
@@ -45,13 +44,13 @@ def drop_dead_nodes(network: Network) -> None:
     for node in reversed(network.nodes):
         if any(name in needed for name in node.outputs if name):
             kept.append(node)
-            needed.update(consumed_names(node))
+            needed.update(node.consumed)
     network.nodes = kept[::-1]
 
 
 def _drop_no_ops(network: Network) -> None:
     alias: dict[str, str] = {}
-    used = {name for node in network.nodes for name in consumed_names(node)} | set(network.outputs)
+    used = {name for node in network.nodes for name in node.consumed} | set(network.outputs)
     kept: list[Node] = []
     for node in network.nodes:
         if _is_no_op(network, node, used):

@@ -20,7 +20,7 @@ from predictor.graph.channels_last import is_channels_last
 from predictor.graph.einsum import einsum_work
 from predictor.graph.misfits import MISFIT, misfit
 from predictor.graph.network import Network, Node
-from predictor.graph.work import NO_WORK, Work, batch_first, dims_of, product_work
+from predictor.graph.work import NO_WORK, Work, batch_first, product_work
 
 _MOST_MACS = 2**60
 _LARGEST_WINDOW = 2**31
@@ -60,7 +60,7 @@ def _groups(node: Node) -> int:
 
 def _convolution_at(weights_at: int) -> Counter:
     def count(network: Network, node: Node) -> Work:
-        weights, out = dims_of(network, node, weights_at), dims_of(network, node, -1)
+        weights, out = network.dims_of(node, weights_at), network.dims_of(node, -1)
         if len(weights) < 3 or len(out) < 3:
             return NO_WORK
         channels = out[-1] if is_channels_last(node) else out[1]
@@ -87,7 +87,7 @@ def _quantised_transposed_convolution(network: Network, node: Node) -> Work:
 
 
 def _transposed(network: Network, node: Node, weights_at: int) -> Work:
-    data, weights = dims_of(network, node, 0), dims_of(network, node, weights_at)
+    data, weights = network.dims_of(node, 0), network.dims_of(node, weights_at)
     if len(weights) < 3 or len(data) < 3:
         return NO_WORK
     groups = _groups(node)
@@ -106,7 +106,7 @@ def _pooling(_: Network, node: Node) -> Work:
 
 def _matmul_at(a: int, b: int) -> Counter:
     def count(network: Network, node: Node) -> Work:
-        left, right = dims_of(network, node, a), dims_of(network, node, b)
+        left, right = network.dims_of(node, a), network.dims_of(node, b)
         trans_a = bool(node.attributes.integer("transA"))
         trans_b = bool(node.attributes.integer("transB"))
         left = batch_first(left, bool(node.attributes.integer("transBatchA")))
@@ -138,15 +138,15 @@ def _broadcast_count(a: tuple[int, ...], b: tuple[int, ...]) -> int:
 
 
 def _matmul_nbits(network: Network, node: Node) -> Work:
-    data = dims_of(network, node, 0)
+    data = network.dims_of(node, 0)
     inner, columns = node.attributes.integer("K"), node.attributes.integer("N")
     return product_work(1, math.prod(data[:-1]), columns, inner)
 
 
 def _recurrent(gates: int) -> Counter:
     def count(network: Network, node: Node) -> Work:
-        data, weights = dims_of(network, node, 0), dims_of(network, node, 1)
-        recurrence = dims_of(network, node, 2)
+        data, weights = network.dims_of(node, 0), network.dims_of(node, 1)
+        recurrence = network.dims_of(node, 2)
         if len(data) < 3 or len(weights) < 3 or len(recurrence) < 3:
             return NO_WORK
         hidden = node.attributes.integer("hidden_size") or recurrence[2]
@@ -159,7 +159,7 @@ def _recurrent(gates: int) -> Counter:
 
 def _fft(network: Network, node: Node) -> Work:
     """A fast Fourier transform of n points takes about 2 n log2(n) real MACs."""
-    data, out = dims_of(network, node, 0), dims_of(network, node, -1)
+    data, out = network.dims_of(node, 0), network.dims_of(node, -1)
     if len(out) < 3:
         return NO_WORK
     if node.op == "DFT":
@@ -173,7 +173,7 @@ def _fft(network: Network, node: Node) -> Work:
 
 def _causal_convolution(network: Network, node: Node) -> Work:
     """Depthwise: each output meets one window."""
-    weights, out = dims_of(network, node, 1), dims_of(network, node, -1)
+    weights, out = network.dims_of(node, 1), network.dims_of(node, -1)
     if len(out) < 3 or not weights:
         return NO_WORK
     return product_work(out[1], math.prod(out) // max(out[1], 1), 1, weights[-1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from predictor.graph.channels_last import CHANNELS_LAST_RULES, is_channels_last
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operators import DTYPE_CODE
-from predictor.graph.rule_basics import Outputs, Rule, input_type
+from predictor.graph.shape_rule import Outputs, Rule, of_known
 from predictor.graph.values import ValueTable
 from predictor.graph.work import batch_first
 
@@ -17,25 +17,15 @@ _INT32 = DTYPE_CODE["int32"]
 
 
 def _same_as_first(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    return [input_type(network, node, 0)]
+    return [network.input_type(node, 0)]
 
 
-def _broadcast(network: Network, node: Node, a: int, b: int) -> Outputs | None:
-    left, right = input_type(network, node, a), input_type(network, node, b)
-    if not (left.known and right.known):
-        return None
+@of_known(0, 3)
+def _broadcast_quantised(_: Network, __: Node, left: TensorType, right: TensorType) -> Outputs:
     rank = max(len(left.dims), len(right.dims))
     x = (1,) * (rank - len(left.dims)) + left.dims
     y = (1,) * (rank - len(right.dims)) + right.dims
     return [TensorType(left.dtype, tuple(q if p == 1 else p for p, q in zip(x, y, strict=True)))]
-
-
-def _broadcast_pair(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    return _broadcast(network, node, 0, 1)
-
-
-def _broadcast_quantised(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    return _broadcast(network, node, 0, 3)
 
 
 def _matmul_dims(
@@ -50,9 +40,9 @@ def _matmul_dims(
 
 
 def _matmul_at(a: int, b: int, dtype: int | None = None) -> Rule:
-    def rule(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-        left, right = input_type(network, node, a), input_type(network, node, b)
-        if not (left.known and right.known and len(left.dims) > 1 and len(right.dims) > 1):
+    @of_known(a, b)
+    def rule(_: Network, node: Node, left: TensorType, right: TensorType) -> Outputs | None:
+        if len(left.dims) < 2 or len(right.dims) < 2:
             return None
         flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
         moved = [bool(node.attributes.integer(f"transBatch{s}")) for s in "AB"]
@@ -63,26 +53,26 @@ def _matmul_at(a: int, b: int, dtype: int | None = None) -> Rule:
     return rule
 
 
-def _matmul_nbits(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
+@of_known(0)
+def _matmul_nbits(_: Network, node: Node, data: TensorType) -> Outputs | None:
     columns = node.attributes.integer("N")
-    if not data.known or columns <= 0:
-        return None
-    return [TensorType(data.dtype, (*data.dims[:-1], columns))]
+    return [TensorType(data.dtype, (*data.dims[:-1], columns))] if columns > 0 else None
 
 
-def _attention(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+@of_known(0, 1)
+def _attention(
+    network: Network, node: Node, data: TensorType, weights: TensorType
+) -> Outputs | None:
     """Types of com.microsoft Attention and QAttention: [B, S, hidden], [2, B, N, T, H]."""
-    data, weights = input_type(network, node, 0), input_type(network, node, 1)
-    if not (data.known and weights.known and len(data.dims) == 3):
+    if len(data.dims) != 3:
         return None
     batch, length, _unused = data.dims
     sizes = node.attributes.integers("qkv_hidden_sizes")
     hidden = sizes[2] if len(sizes) == 3 else weights.dims[-1] // 3
     heads = max(node.attributes.integer("num_heads", 1), 1)
-    past = input_type(network, node, 4 if node.op == "Attention" else 8)
+    past = network.input_type(node, 4 if node.op == "Attention" else 8)
     total = length + (past.dims[-2] if past.known and len(past.dims) == 5 else 0)
-    dtype = data.dtype if node.op == "Attention" else input_type(network, node, 3).dtype
+    dtype = data.dtype if node.op == "Attention" else network.input_type(node, 3).dtype
     present = TensorType(dtype, (2, batch, heads, total, hidden // heads))
     return [TensorType(dtype, (batch, length, hidden)), present]
 
@@ -93,80 +83,70 @@ def _standard_or_contrib_attention(
     return _attention(network, node, values) if node.domain == "com.microsoft" else None
 
 
-def _multi_head_attention(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    query, value = input_type(network, node, 0), input_type(network, node, 2)
-    if not query.known:
-        return None
+@of_known(0)
+def _multi_head_attention(network: Network, node: Node, query: TensorType) -> Outputs:
     batch, length = query.dims[:2]
     if len(query.dims) == 5:  # packed [B, S, N, 3, H]
         return [TensorType(query.dtype, (batch, length, query.dims[2] * query.dims[4]))]
     heads = max(node.attributes.integer("num_heads", 1), 1)
-    key = input_type(network, node, 1)
+    key, value = network.input_type(node, 1), network.input_type(node, 2)
     hidden, total = query.dims[2], key.dims[1] if key.known else length
     if value.known:
         hidden = value.dims[2] if len(value.dims) == 3 else value.dims[1] * value.dims[3]
         total = value.dims[1] if len(value.dims) == 3 else value.dims[2]
-    past = input_type(network, node, 6)
+    past = network.input_type(node, 6)
     total += past.dims[2] if past.known and len(past.dims) == 4 else 0
     present = TensorType(query.dtype, (batch, heads, total, hidden // heads))
     return [TensorType(query.dtype, (batch, length, hidden)), present, present]
 
 
-def _group_query_attention(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    query = input_type(network, node, 0)
-    if not query.known:
-        return None
+@of_known(0)
+def _group_query_attention(network: Network, node: Node, query: TensorType) -> Outputs:
     batch, length, width = query.dims
     heads = max(node.attributes.integer("num_heads", 1), 1)
     kv_heads = max(node.attributes.integer("kv_num_heads", heads), 1)
     packed = len(node.inputs) < 2 or not node.inputs[1]
     head_size = width // (heads + 2 * kv_heads) if packed else width // heads
-    past = input_type(network, node, 3)
+    past = network.input_type(node, 3)
     cached = past.dims[2] if past.known and len(past.dims) == 4 else 0
     present = TensorType(query.dtype, (batch, kv_heads, max(cached, 0) + length, head_size))
     return [TensorType(query.dtype, (batch, length, heads * head_size)), present, present]
 
 
-def _skip_normalization(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
-    if not data.known:
-        return None
+@of_known(0)
+def _skip_normalization(_: Network, __: Node, data: TensorType) -> Outputs:
     mean = TensorType(_FLOAT32, (*data.dims[:-1], 1))
     return [data, mean, mean, data]
 
 
-def _embed_normalization(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    ids, table = input_type(network, node, 0), input_type(network, node, 2)
-    if not (ids.known and table.known):
-        return None
+@of_known(0, 2)
+def _embed_normalization(_: Network, __: Node, ids: TensorType, table: TensorType) -> Outputs:
     embedded = TensorType(table.dtype, (*ids.dims, table.dims[-1]))
-    return [embedded, TensorType(DTYPE_CODE["int32"], ids.dims[:1]), embedded]
+    return [embedded, TensorType(_INT32, ids.dims[:1]), embedded]
 
 
-def _global_pool(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
-    if not data.known:
-        return None
+@of_known(0)
+def _global_pool(_: Network, node: Node, data: TensorType) -> Outputs:
     ones = (1,) * (len(data.dims) - 2)
     last = is_channels_last(node)
     batch, channels = data.dims[0], data.dims[-1 if last else 1]
     return [TensorType(data.dtype, (batch, *ones, channels) if last else (batch, channels, *ones))]
 
 
-def _quantised_embedding(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    table, ids = input_type(network, node, 0), input_type(network, node, 1)
-    if not (table.known and ids.known):
-        return None
+@of_known(0, 1)
+def _quantised_embedding(
+    network: Network, node: Node, table: TensorType, ids: TensorType
+) -> Outputs:
     axis = node.attributes.integer("gather_axis")
     dims = (*table.dims[:axis], *ids.dims, *table.dims[axis + 1 :])
-    return [TensorType(input_type(network, node, 2).dtype, dims)]
+    return [TensorType(network.input_type(node, 2).dtype, dims)]
 
 
-def _reorder_output(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+@of_known(0)
+def _reorder_output(_: Network, node: Node, data: TensorType) -> Outputs | None:
     """Back from channels in blocks: the padding of the last block goes."""
-    data = input_type(network, node, 0)
     channels = node.attributes.integer("channels")
-    if not data.known or channels <= 0:
+    if channels <= 0:
         return None
     batch, _padded, *spatial = data.dims
     last = bool(node.attributes.integer("channels_last"))
@@ -175,17 +155,17 @@ def _reorder_output(network: Network, node: Node, _: ValueTable) -> Outputs | No
 
 
 def _reorder_input(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
+    data = network.input_type(node, 0)
     if not data.known or not node.attributes.integer("channels_last"):
         return [data]
     batch, *spatial, channels = data.dims
     return [TensorType(data.dtype, (batch, channels, *spatial))]
 
 
-def _dynamic_lstm(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data, weights = input_type(network, node, 0), input_type(network, node, 1)
+@of_known(0, 1)
+def _dynamic_lstm(_: Network, node: Node, data: TensorType, weights: TensorType) -> Outputs | None:
     hidden = node.attributes.integer("hidden_size")
-    if not (data.known and weights.known and hidden):
+    if not hidden:
         return None
     length, batch, _width = data.dims
     state = TensorType(data.dtype, (weights.dims[0], batch, hidden))
@@ -203,37 +183,22 @@ def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | 
     return [TensorType(pieces[0].dtype, tuple(dims))]
 
 
-def _quantised_gemm(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    a, b = input_type(network, node, 0), input_type(network, node, 3)
-    if not (a.known and b.known):
-        return None
+@of_known(0, 3)
+def _quantised_gemm(_: Network, node: Node, a: TensorType, b: TensorType) -> Outputs:
     flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
     has_output_scale = len(node.inputs) > 7 and bool(node.inputs[7])
     dtype = a.dtype if has_output_scale else _FLOAT32
     return [TensorType(dtype, _matmul_dims(a.dims, b.dims, *flags))]
 
 
-_SAME = [
-    "BiasAdd",
-    "BiasDropout",
-    "BiasGelu",
-    "BiasSoftmax",
-    "BitmaskDropout",
-    "ComplexMul",
-    "ComplexMulConj",
-    "FastGelu",
-    "QuickGelu",
-    "GroupNorm",
-    "QLinearLeakyRelu",
-    "QLinearSigmoid",
-    "QLinearSoftmax",
-    "NGramRepeatBlock",
-    "RotaryEmbedding",
-    "SimplifiedLayerNormalization",
-]
+_SAME = """
+    BiasAdd BiasDropout BiasGelu BiasSoftmax BitmaskDropout ComplexMul ComplexMulConj FastGelu
+    GroupNorm NGramRepeatBlock QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuickGelu
+    RotaryEmbedding SimplifiedLayerNormalization
+"""
 
 CONTRIB_RULES: dict[str, Rule] = {
-    **dict.fromkeys(_SAME, _same_as_first),
+    **dict.fromkeys(_SAME.split(), _same_as_first),
     **CHANNELS_LAST_RULES,
     "Attention": _standard_or_contrib_attention,
     "DynamicQuantizeLSTM": _dynamic_lstm,

@@ -10,22 +10,20 @@ import onnx.inliner
 
 from predictor.core.errors import InputError
 from predictor.core.records import TensorInfo
-from predictor.graph.arity import check_arity
 from predictor.graph.assembly import assemble
 from predictor.graph.batch_check import batch_change, check_reshapes
 from predictor.graph.binding import InputBinding
 from predictor.graph.cleanup import clean_up, drop_dead_nodes
 from predictor.graph.constants import fold_constants
 from predictor.graph.control_flow import mark_body_nodes, take_branches
-from predictor.graph.epilogues import mark_epilogues, mark_views
 from predictor.graph.flatten import StoredTypes, flatten
+from predictor.graph.fusion import mark_epilogues, mark_quantised, mark_views
 from predictor.graph.model import Model
 from predictor.graph.network import Network, TensorType
 from predictor.graph.operators import DTYPES
-from predictor.graph.quantisation import mark_quantised
 from predictor.graph.reader import ReadModel, read_model
 from predictor.graph.shapes import complete_types, infer_whole_graph
-from predictor.graph.validation import validate
+from predictor.graph.validation import check_arity, validate
 from predictor.graph.values import ValueTable
 
 

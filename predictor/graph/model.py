@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
 
 from predictor.core.records import DynamicDimension, TensorInfo
 
@@ -41,3 +42,37 @@ class Model:
     dynamic: tuple[DynamicDimension, ...]
     notes: tuple[str, ...]
     graph: OperatorGraph
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return plain JSON values: a model crosses the ingestion worker's pipe in this form."""
+        return {
+            **{field.name: getattr(self, field.name) for field in fields(self)},
+            "inputs": [asdict(tensor) for tensor in self.inputs],
+            "outputs": [asdict(tensor) for tensor in self.outputs],
+            "dynamic": [asdict(dimension) for dimension in self.dynamic],
+            "graph": base64.b64encode(self.graph.to_bytes()).decode("ascii"),
+        }
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> Self:
+        """Rebuild from :meth:`to_payload`.
+
+        Raises:
+            KeyError, TypeError, ValueError: the payload is not from this version of the program.
+        """
+        from predictor.graph.operator_graph import OperatorGraph  # noqa: PLC0415  # as above
+
+        return cls(
+            **{
+                **payload,
+                "inputs": tuple(_tensor(**tensor) for tensor in payload["inputs"]),
+                "outputs": tuple(_tensor(**tensor) for tensor in payload["outputs"]),
+                "dynamic": tuple(DynamicDimension(**each) for each in payload["dynamic"]),
+                "notes": tuple(payload["notes"]),
+                "graph": OperatorGraph.from_bytes(base64.b64decode(payload["graph"])),
+            }
+        )
+
+
+def _tensor(name: str, dtype: str, declared: list[int | str], shape: list[int]) -> TensorInfo:
+    return TensorInfo(name, dtype, tuple(declared), tuple(shape))

@@ -144,6 +144,14 @@ class Node:
         self.fused_into: Node | None = None
 
     @property
+    def consumed(self) -> list[str]:
+        """The values that the node needs: its inputs and its bodies' results."""
+        return [
+            *filter(None, self.inputs),
+            *(name for body in self.bodies for name in body.outputs),
+        ]
+
+    @property
     def repeats(self) -> int:
         """How often the node runs in one run of the model."""
         count, scope = 1, self.scope
@@ -195,6 +203,16 @@ class Network:
     def type_of(self, name: str) -> TensorType:
         """Return the type of a value, unknown for an absent one."""
         return self.types.get(name, UNKNOWN_TYPE)
+
+    def input_type(self, node: Node, position: int) -> TensorType:
+        """Return the type of one input, unknown where it is absent."""
+        return self.type_of(node.inputs[position]) if position < len(node.inputs) else UNKNOWN_TYPE
+
+    def dims_of(self, node: Node, position: int) -> tuple[int, ...]:
+        """Return the dims of input ``position``, of the first output for -1; () where absent."""
+        if position >= 0:
+            return self.input_type(node, position).dims
+        return self.type_of(node.outputs[0]).dims if node.outputs else ()
 
     def note(self, sentence: str) -> None:
         """Add a remark once."""

@@ -54,74 +54,29 @@ _CONTRIB = """
 OPERATORS: Final[tuple[str, ...]] = ("Unknown", *_STANDARD.split(), *_CONTRIB.split())
 OPERATOR_CODE: Final[dict[str, int]] = {name: code for code, name in enumerate(OPERATORS)}
 
-DTYPES: Final[tuple[str, ...]] = (
-    "float32",
-    "float16",
-    "bfloat16",
-    "float64",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "bool",
-    "string",
-    "float8",
-    "int4",
-    "uint4",
-    "complex64",
-    "complex128",
-    "float4",
-    "int2",
-    "uint2",
-    "unknown",
-)
-DTYPE_CODE: Final[dict[str, int]] = {name: code for code, name in enumerate(DTYPES)}
-
-# A string is counted as its 16-byte handle; a value that is no tensor has no known size.
+_DTYPES = """
+    float32 float16 bfloat16 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool string
+    float8 int4 uint4 complex64 complex128 float4 int2 uint2 unknown
+"""
+DTYPES: Final[tuple[str, ...]] = tuple(_DTYPES.split())
+# Of one element. A string is counted as its 16-byte handle; a value that is no tensor has no known
+# size.
 DTYPE_BITS: Final[tuple[int, ...]] = (
     *(32, 16, 16, 64, 8, 8, 16, 16, 32, 32, 64, 64, 8, 128, 8, 4, 4, 64, 128, 4, 2, 2, 0),
 )
+DTYPE_CODE: Final[dict[str, int]] = {name: code for code, name in enumerate(DTYPES)}
 
-# onnx.TensorProto.DataType -> index into DTYPES; 0 is "undefined".
+# Our names of onnx.TensorProto.DataType, from 0, which is "undefined".
+_ONNX_DTYPES: Final = """
+    unknown float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64
+    complex64 complex128 bfloat16 float8 float8 float8 float8 uint4 int4 float4 float8 uint2 int2
+"""
 DTYPE_OF_ONNX: Final[dict[int, int]] = {
-    onnx_type: DTYPE_CODE[name]
-    for onnx_type, name in {
-        0: "unknown",
-        1: "float32",
-        2: "uint8",
-        3: "int8",
-        4: "uint16",
-        5: "int16",
-        6: "int32",
-        7: "int64",
-        8: "string",
-        9: "bool",
-        10: "float16",
-        11: "float64",
-        12: "uint32",
-        13: "uint64",
-        14: "complex64",
-        15: "complex128",
-        16: "bfloat16",
-        17: "float8",
-        18: "float8",
-        19: "float8",
-        20: "float8",
-        21: "uint4",
-        22: "int4",
-        23: "float4",
-        24: "float8",
-        25: "uint2",
-        26: "int2",
-    }.items()
+    onnx_type: DTYPE_CODE[name] for onnx_type, name in enumerate(_ONNX_DTYPES.split())
 }
 # The other way, one ONNX type for each of ours; float8 stands for E4M3FN.
 ONNX_OF_DTYPE: Final[dict[int, int]] = {
-    **{code: onnx_type for onnx_type, code in reversed(DTYPE_OF_ONNX.items())},
+    code: onnx_type for onnx_type, code in reversed(DTYPE_OF_ONNX.items())
 }
 
 # onnxruntime's saved graphs: standard operators on channels in blocks, dims as in NCHW.
@@ -160,21 +115,7 @@ PARAMETER_INPUTS: Final[dict[str, tuple[int, ...]]] = {
     "Trilu": (1,),
     "Unsqueeze": (1,),
     "Upsample": (1,),
-    **{
-        f"Reduce{kind}": (1,)
-        for kind in [
-            "L1",
-            "L2",
-            "LogSum",
-            "LogSumExp",
-            "Max",
-            "Mean",
-            "Min",
-            "Prod",
-            "Sum",
-            "SumSquare",
-        ]
-    },
+    **{name: (1,) for name in OPERATORS if name.startswith("Reduce")},
 }
 
 # Inputs that choose elements: traffic, but no weights.
@@ -184,65 +125,23 @@ INDEX_INPUTS: Final[dict[str, tuple[int, ...]]] = {
 }
 
 # Epilogues that runtimes run inside the contraction that feeds them.
-ACTIVATIONS: Final[frozenset[str]] = frozenset(
-    [
-        "Relu",
-        "Clip",
-        "LeakyRelu",
-        "HardSwish",
-        "Sigmoid",
-        "HardSigmoid",
-        "PRelu",
-        "Gelu",
-        "FastGelu",
-        "QuickGelu",
-        "Tanh",
-        "Elu",
-        "Selu",
-        "Celu",
-        "Mish",
-        "Softplus",
-        "Softsign",
-        "Swish",
-        "ThresholdedRelu",
-    ]
-)
+_ACTIVATIONS = """
+    Celu Clip Elu FastGelu Gelu HardSigmoid HardSwish LeakyRelu Mish PRelu QuickGelu Relu Selu
+    Sigmoid Softplus Softsign Swish Tanh ThresholdedRelu
+"""
+ACTIVATIONS: Final[frozenset[str]] = frozenset(_ACTIVATIONS.split())
 VIEWS: Final[frozenset[str]] = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze"})
 RANDOM: Final[frozenset[str]] = frozenset(
-    [
-        "Bernoulli",
-        "Multinomial",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-    ]
+    name for name in OPERATORS if name.startswith(("Bernoulli", "Multinomial", "Random"))
 )
 CONTROL: Final[frozenset[str]] = frozenset({"If", "Loop", "Scan"})
 # Known by name, but their work is not counted: they are flagged like unknown operators.
-UNCOUNTED: Final[frozenset[str]] = frozenset(
-    [
-        "AttnLSTM",
-        "BeamSearch",
-        "DecoderAttention",
-        "EPContext",
-        "GreedySearch",
-        "ImageDecoder",
-        "LinearAttention",
-        "LongformerAttention",
-        "MoE",
-        "QMoE",
-        "QOrderedAttention",
-        "QOrderedLongformerAttention",
-        "QOrderedMatMul",
-        "Sampling",
-        "SequenceMap",
-        "SparseAttention",
-        "SparseToDenseMatMul",
-        "WhisperBeamSearch",
-        "WordConvEmbedding",
-    ]
-)
+_UNCOUNTED = """
+    AttnLSTM BeamSearch DecoderAttention EPContext GreedySearch ImageDecoder LinearAttention
+    LongformerAttention MoE QMoE QOrderedAttention QOrderedLongformerAttention QOrderedMatMul
+    Sampling SequenceMap SparseAttention SparseToDenseMatMul WhisperBeamSearch WordConvEmbedding
+"""
+UNCOUNTED: Final[frozenset[str]] = frozenset(_UNCOUNTED.split())
 
 
 def canonical_operator(domain: str, op_type: str) -> str:

@@ -12,18 +12,15 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.graph.file_kinds import HEAD_BYTES, refuse_other_formats, refuse_text
 from predictor.graph.model_checks import check_contents, check_versions
-from predictor.graph.tensor_data import TensorCheck, small_value
+from predictor.graph.tensor_data import TensorCheck
 from predictor.graph.wire_format import (
     LimitError,
     Source,
@@ -43,7 +40,7 @@ _OUT_OF_MEMORY = "alloc"  # protobuf: "Arena alloc failed"
 _AGAIN = "export or download the model again"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ReadModel:
     """A model file that was read and checked.
 
@@ -60,12 +57,6 @@ class ReadModel:
     path: str
     size_bytes: int
     modified_ns: int
-
-    @cached_property
-    def small_values(self) -> dict[str, NDArray[np.generic]]:
-        """Values of the main graph's initializers up to 64 KiB by name, text apart."""
-        values = ((tensor.name, small_value(tensor)) for tensor in self.proto.graph.initializer)
-        return {name: value for name, value in values if value is not None}
 
 
 def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> ReadModel:

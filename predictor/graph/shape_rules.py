@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from predictor.graph.contrib_rules import CONTRIB_RULES
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPE_CODE
-from predictor.graph.rule_basics import Outputs, Rule, input_type
+from predictor.graph.shape_rule import Outputs, Rule, of_known
 from predictor.graph.values import ValueTable
 
 _INT64 = DTYPE_CODE["int64"]
@@ -23,7 +21,7 @@ def _bounded(network: Network, node: Node, outputs: Outputs) -> Outputs:
 
 
 def _non_zero(network: Network, node: Node, values: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
+    data = network.input_type(node, 0)
     if not data.known:
         return None
     value = values.get(node.outputs[0])
@@ -33,7 +31,7 @@ def _non_zero(network: Network, node: Node, values: ValueTable) -> Outputs | Non
 
 
 def _non_max_suppression(network: Network, node: Node, values: ValueTable) -> Outputs | None:
-    boxes, scores = input_type(network, node, 0), input_type(network, node, 1)
+    boxes, scores = network.input_type(node, 0), network.input_type(node, 1)
     if not (boxes.known and scores.known):
         return None
     per_class = boxes.dims[1]
@@ -44,10 +42,8 @@ def _non_max_suppression(network: Network, node: Node, values: ValueTable) -> Ou
     return _bounded(network, node, [TensorType(_INT64, (batches * classes * per_class, 3))])
 
 
-def _unique(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
-    if not data.known:
-        return None
+@of_known(0)
+def _unique(network: Network, node: Node, data: TensorType) -> Outputs:
     axis = node.attributes.integer("axis", -(2**31))
     count = data.elements if axis == -(2**31) else data.dims[axis]
     first = (count,) if axis == -(2**31) else data.dims
@@ -55,23 +51,21 @@ def _unique(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     return _bounded(network, node, [TensorType(data.dtype, first), indices, indices, indices])
 
 
-def _compress(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
-    if not data.known:
-        return None
+@of_known(0)
+def _compress(network: Network, node: Node, data: TensorType) -> Outputs:
     shape = data.dims if "axis" in node.attributes else (data.elements,)
     return _bounded(network, node, [TensorType(data.dtype, shape)])
 
 
 def _top_k(network: Network, node: Node, values: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
+    data = network.input_type(node, 0)
     if not data.known or len(node.inputs) < 2 or values.get(node.inputs[1]) is not None:
         return None
     return _bounded(network, node, [data, TensorType(_INT64, data.dims)])
 
 
 def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
-    data = input_type(network, node, 0)
+    data = network.input_type(node, 0)
     if node.proto is None:  # what a Scan hands to its body: its input without the first axis
         return [TensorType(data.dtype, data.shape[1:] if data.shape else data.shape)]
     if not data.known or len(node.inputs) < 3:
@@ -115,7 +109,7 @@ def _stacked(types: Outputs, trips: int) -> Outputs:
 
 def _split_to_sequence(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     """A sequence has the type of its largest piece."""
-    data = input_type(network, node, 0)
+    data = network.input_type(node, 0)
     if not data.known:
         return None
     axis = node.attributes.integer("axis")
@@ -128,7 +122,7 @@ def _split_to_sequence(network: Network, node: Node, values: ValueTable) -> Outp
 
 
 def _concat_from_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    piece = input_type(network, node, 0)
+    piece = network.input_type(node, 0)
     maker = next((n for n in network.nodes if node.inputs[0] in n.outputs), None)
     if not piece.known or maker is None or maker.op != "SequenceConstruct":
         return None
@@ -143,7 +137,7 @@ def _concat_from_sequence(network: Network, node: Node, _: ValueTable) -> Output
 def _first_of_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     known = [network.type_of(name) for name in node.inputs if name]
     known = [t for t in known if t.known]
-    return [max(known, key=lambda t: math.prod(t.dims))] if known else None
+    return [max(known, key=lambda t: t.elements)] if known else None
 
 
 RULES: dict[str, Rule] = {

@@ -12,7 +12,7 @@ from predictor.graph.network import UNKNOWN_DTYPE, UNKNOWN_TYPE, Network, Node, 
 from predictor.graph.node_inference import infer_by_schema
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import UNCOUNTED
-from predictor.graph.rule_basics import Outputs
+from predictor.graph.shape_rule import Outputs
 from predictor.graph.shape_rules import RULES
 from predictor.graph.values import LARGEST_VALUE, ValueTable, stored_value
 

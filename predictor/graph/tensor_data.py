@@ -1,12 +1,9 @@
-"""Constant tensors: do their dims agree with their data, and what are the values of small ones."""
+"""Constant tensors: dims that agree with their data, and small external ones read in."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-import onnx
-from numpy.typing import NDArray
 from onnx import TensorProto
 
 from predictor.core.errors import InputError
@@ -188,18 +185,3 @@ def _leave_out(tensor: TensorProto) -> None:
     for name in ("raw_data", "external_data", "data_location", *_TYPED_FIELDS):
         tensor.ClearField(name)
     tensor.doc_string = LEFT_OUT
-
-
-def small_value(tensor: TensorProto) -> NDArray[np.generic] | None:
-    """Return the values of a tensor that the reader gave; None for text, and where left out.
-
-    Args:
-        tensor: from a model that ``read_model`` returned.
-
-    Returns:
-        An array of the tensor's dims and type.
-    """
-    if tensor.doc_string == LEFT_OUT or tensor.data_type == TensorProto.STRING:
-        return None
-    value: NDArray[np.generic] = onnx.numpy_helper.to_array(tensor)
-    return value

@@ -1,13 +1,20 @@
-"""Checks on the nodes of a network: names, unique outputs, producers, order."""
+"""Checks on the nodes of a network: names, unique outputs, producers, order, inputs given."""
 
 from __future__ import annotations
 
 import heapq
+from functools import lru_cache
+from typing import NamedTuple
+
+import onnx
 
 from predictor.core.errors import InputError
 from predictor.graph.network import Network, Node
+from predictor.graph.operators import BLOCKED_DOMAIN
 
 _EXPORT = "export the model again or mend the file"
+_STANDARD_DOMAINS = frozenset({"", "ai.onnx", BLOCKED_DOMAIN})
+_SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
 
 
 def validate(network: Network) -> None:
@@ -20,14 +27,6 @@ def validate(network: Network) -> None:
     producer = _producers(network)
     if not _is_sorted(network, producer):
         network.nodes = _sorted_nodes(network, producer)
-
-
-def consumed_names(node: Node) -> list[str]:
-    """Return the values that a node needs: its inputs and its bodies' results."""
-    names = [name for name in node.inputs if name]
-    for body in node.bodies:
-        names += body.outputs
-    return names
 
 
 def _check_names(network: Network) -> None:
@@ -71,7 +70,7 @@ def _is_sorted(network: Network, producer: dict[str, int]) -> bool:
     in_order = True
     given = {*network.inputs, *network.constants, *network.formals}
     for index, node in enumerate(network.nodes):
-        for name in consumed_names(node):
+        for name in node.consumed:
             made = producer.get(name)
             if made is not None:
                 in_order = in_order and made < index
@@ -89,7 +88,7 @@ def _sorted_nodes(network: Network, producer: dict[str, int]) -> list[Node]:
     waiting = [0] * len(nodes)
     consumers: list[list[int]] = [[] for _ in nodes]
     for index, node in enumerate(nodes):
-        needed = {producer[name] for name in consumed_names(node) if name in producer}
+        needed = {producer[name] for name in node.consumed if name in producer}
         waiting[index] = len(needed)
         for made in needed:
             consumers[made].append(index)
@@ -116,7 +115,50 @@ def _on_cycle(nodes: list[Node], waiting: list[int], producer: dict[str, int]) -
         met.add(current)
         current = next(
             producer[name]
-            for name in consumed_names(nodes[current])
+            for name in nodes[current].consumed
             if name in producer and waiting[producer[name]]
         )
     return current
+
+
+class _Arity(NamedTuple):
+    required: tuple[int, ...]
+    outputs: int
+
+
+def check_arity(network: Network) -> None:
+    """Check that no required input or output is left out.
+
+    Raises:
+        InputError: one is; the node is named.
+    """
+    for node in network.nodes:
+        if node.op == "Unknown" or node.proto is None:
+            continue
+        arity = _arity_of(network, node)
+        for position in arity.required:
+            if position >= len(node.inputs) or not node.inputs[position]:
+                raise _incomplete(node, f"its required input {position} is left out")
+        if len(node.outputs) < arity.outputs:
+            raise _incomplete(node, "it has no output")
+
+
+def _incomplete(node: Node, reason: str) -> InputError:
+    return InputError(f"node {node.name}", f"{node.op_type}: {reason}", _EXPORT)
+
+
+def _arity_of(network: Network, node: Node) -> _Arity:
+    version = network.opsets.get("", network.opsets.get("ai.onnx", 1))
+    if node.domain not in _STANDARD_DOMAINS:
+        return _Arity((0,), 1)
+    return _standard_arity(node.op, version)
+
+
+@lru_cache(maxsize=1024)
+def _standard_arity(op: str, version: int) -> _Arity:
+    try:
+        schema = onnx.defs.get_schema(op, version)
+    except onnx.defs.SchemaError:
+        return _Arity((0,), 1)  # written by a runtime in an opset that does not have it yet
+    required = [i for i, formal in enumerate(schema.inputs) if formal.option == _SINGLE]
+    return _Arity(tuple(required), min(schema.min_output, 1))

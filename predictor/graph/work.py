@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from predictor.graph.network import Network, Node
-
 
 class Work(NamedTuple):
     """Arithmetic of one run of an operator.
@@ -37,12 +35,3 @@ def product_work(groups: int, rows: int, columns: int, inner: int) -> Work:
 def batch_first(dims: tuple[int, ...], moved: bool) -> tuple[int, ...]:
     """Return [M, batch..., K] as [batch..., M, K] where FusedMatMul's transBatch says so."""
     return (*dims[1:-1], dims[0], dims[-1]) if moved and len(dims) > 2 else dims
-
-
-def dims_of(network: Network, node: Node, position: int) -> tuple[int, ...]:
-    """Return the dims of input ``position``, of the first output for -1; () where absent."""
-    if position < 0:
-        return network.type_of(node.outputs[0]).dims if node.outputs else ()
-    if position >= len(node.inputs):
-        return ()
-    return network.type_of(node.inputs[position]).dims

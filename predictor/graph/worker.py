@@ -62,13 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answer(answers: _Answers, request: dict[str, Any], memory_bytes: int) -> None:
     """Answer one request with a result or an error."""
     from predictor.graph.ingest import ingest  # noqa: PLC0415  # imports onnx: after the limit
-    from predictor.graph.wire import model_to_payload  # noqa: PLC0415
 
     number, path = request["id"], request["path"]
     try:
         shapes = {name: tuple(dims) for name, dims in request["shapes"].items()}
         model = ingest(path, request["bindings"], request["batch"], shapes)
-        answers.send(number, "result", model_to_payload(model))
+        answers.send(number, "result", model.to_payload())
     except CtmError as error:
         answers.send(number, "error", error.to_dict())
     except MemoryError:

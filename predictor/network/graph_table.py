@@ -1,15 +1,12 @@
 """Many operator graphs packed side by side, so that minibatches are drawn without a loop.
 
-No torch: the runtime of the shipped network uses this file too.
+No torch.
 """
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, BinaryIO
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,58 +107,6 @@ class GraphTable:
         all operators have none. With them a factor of two would be a tenth of a deviation.
         """
         return Scaling.fit(FEATURE_NAMES, np.where(self.features > 0, self.features, np.nan))
-
-    def save(self, path: Path) -> None:
-        """Write the table as an npz file.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        with path.open("wb") as file:
-            np.savez(
-                file,
-                feature_names=np.array(FEATURE_NAMES),
-                **{field.name: getattr(self, field.name) for field in fields(self)},
-            )
-
-    @classmethod
-    def load(cls, path: Path) -> GraphTable:
-        """Read a table that :meth:`save` wrote.
-
-        Raises:
-            InputError: the file is no graph table of this version.
-            OSError: the file cannot be read.
-        """
-        try:
-            with path.open("rb") as file:
-                names, table = cls._read(file)
-        except (KeyError, ValueError, TypeError, zipfile.BadZipFile, EOFError) as error:
-            raise InputError(
-                str(path), f"it is no graph table ({error})", "build the table again"
-            ) from error
-        if names != FEATURE_NAMES:
-            raise InputError(
-                str(path),
-                f"its {len(names)} features are not the {len(FEATURE_NAMES)} of this version",
-                "build the table again",
-            )
-        return table
-
-    @classmethod
-    def _read(cls, file: BinaryIO) -> tuple[tuple[str, ...], GraphTable]:
-        with zipfile.ZipFile(file) as archive:
-            arrays = {name: _array(archive, name) for name in ("feature_names", *cls.__slots__)}
-        names = tuple(arrays.pop("feature_names").tolist())
-        table = cls(**arrays)
-        ends = (table.node_offsets[-1], table.edge_offsets[-1])
-        if ends != (len(table.op_code), table.edges.shape[1]) or len(table.features) != ends[0]:
-            raise ValueError("its parts have different lengths")
-        return names, table
-
-
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    with archive.open(f"{name}.npy") as member:
-        return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def _offsets(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

@@ -108,8 +108,8 @@ class TermRuntime:
         """Load the files.
 
         Args:
-            encoder: as :func:`predictor.network.term_export.export_terms` writes it.
-            head: likewise.
+            encoder: half of the exported network that reads the graph.
+            head: the half that reads targets.
             vocabulary: operators that the network knows; a later code counts as unknown.
 
         Raises:

@@ -1,7 +1,7 @@
 """Probes whose profiles say most about the operators of other networks.
 
 A probe that is profiled tells how long each of its operators took, and not only their sum. With
-:class:`OperatorPrior`, linearised at the target's own rates, the logarithms of operators' factors
+:class:`FactorPrior`, linearised at the target's own rates, the logarithms of operators' factors
 are Gaussian, and the logarithm of a network's latency is their sum weighed by the operators' shares
 of it. What a probe tells depends on its operators and not on the times that are measured, so a plan
 can be made before anything is measured. Greedy I-optimal design: each probe leaves the smallest
@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operators import Integers, OperatorPrior, Work, largest_operators
+from predictor.calibration.operators import FactorPrior, Integers, Work, largest_operators
 from predictor.probing.selection.interface import Floats
 
 MOST_OPERATORS: Final = 1500  # that differ
@@ -33,7 +33,7 @@ class OperatorDesign:
         self,
         networks: Sequence[Work],
         asked: Sequence[Work] = (),
-        prior: OperatorPrior | None = None,
+        prior: FactorPrior | None = None,
     ) -> None:
         """Linearise the prior.
 
@@ -42,7 +42,7 @@ class OperatorDesign:
             asked: what is to be predicted there; none for the networks.
             prior: of operators.
         """
-        self._prior = prior or OperatorPrior()
+        self._prior = prior or FactorPrior()
         work, places = largest_operators([*networks, *asked], MOST_OPERATORS)
         size = work.parts_ms.sum(axis=1)
         often = np.stack([np.bincount(where[where >= 0], minlength=len(work)) for where in places])

@@ -24,12 +24,12 @@ from predictor.engine.checkpoint import (
 )
 from predictor.graph.operators import OPERATORS
 from predictor.network.target_facts import CHOICES
-from predictor.network.term_export import export_terms
 from predictor.network.term_network import TermNetwork
 from predictor.research.corpus.corpus import Corpus, Rows
 from predictor.research.training.calibrate import Expected
 from predictor.research.training.examples import Examples
 from predictor.research.training.expectations import expectations
+from predictor.research.training.export import export_terms
 from predictor.research.training.inputs import CorpusInputs, Statistics
 from predictor.research.training.loop import Recipe, Trainer
 

@@ -24,7 +24,6 @@ from predictor.core.errors import (
 )
 from predictor.core.progress import CancelToken
 from predictor.graph.model import Model
-from predictor.graph.wire import model_from_payload
 from predictor.graph.worker import main as worker_main
 from predictor.graph.worker import out_of_memory
 
@@ -145,7 +144,7 @@ class IngestionWorker:
                 raise
         if answer["kind"] == "error":
             raise _naming_file(error_from_dict(answer["payload"]), absolute, given)
-        return model_from_payload(answer["payload"])
+        return Model.from_payload(answer["payload"])
 
     @contextmanager
     def _own_turn(self, cancel: CancelToken | None) -> Iterator[None]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.calibration.operators import OperatorFit, OperatorPrior, Timed, Work
+from predictor.calibration.operators import FactorPrior, OperatorFit, Timed, Work
 
 CONVOLUTION, PRODUCT, NORM = range(3)
 
@@ -80,7 +80,7 @@ def test_intervals_are_wider_for_kinds_and_sizes_that_were_not_timed() -> None:
     same = fit.predict(work((2.0, 0.5, CONVOLUTION))).deviation
     larger = fit.predict(work((2.0, 0.5, CONVOLUTION), traits=4.0)).deviation
     other = fit.predict(work((2.0, 0.5, PRODUCT))).deviation
-    assert OperatorPrior().state < same < larger < other
+    assert FactorPrior().state < same < larger < other
 
 
 def test_a_sum_over_many_alike_is_as_sure_as_one_of_them() -> None:

@@ -31,8 +31,8 @@ from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, OF_KIND, fit_facts
-from predictor.network.term_export import export_terms
 from predictor.network.term_network import TermNetwork
+from predictor.research.training.export import export_terms
 from tests.unit.cost.graphs import Op, make_graph, make_target
 from tests.unit.network.samples import randomise
 

@@ -15,7 +15,8 @@ from onnx import TensorProto, helper
 
 from predictor.core.errors import InputError
 from predictor.graph.reader import WALK_BYTES, read_model
-from predictor.graph.tensor_data import LEFT_OUT, small_value
+from predictor.graph.tensor_data import LEFT_OUT
+from predictor.graph.values import stored_value
 from predictor.graph.wire_format import LARGE_BYTES, Source, Walk, WalkLimits
 from tests.unit.graph.model_files import (
     external,
@@ -51,6 +52,11 @@ def stripped(model):
     return expected
 
 
+def stored_values(read):
+    tensors = read.proto.graph.initializer
+    return {t.name: value for t in tensors if (value := stored_value(t)) is not None}
+
+
 def model_with_everything():
     body = helper.make_graph(
         [helper.make_node("Identity", ["inner"], ["c"])],
@@ -74,10 +80,10 @@ def test_data_of_large_tensors_alone_is_left_out(tmp_path, walk_bytes):
     assert read.proto == stripped(model)
     w, at_limit, small = read.proto.graph.initializer
     assert (w.name, list(w.dims), w.data_type) == ("w", list(LARGE), TensorProto.FLOAT)
-    assert small_value(w) is None
-    assert small_value(at_limit).shape == LIMIT
-    np.testing.assert_array_equal(small_value(small), [[0, 1], [2, 3]])
-    assert set(read.small_values) == {"at_limit", "s"}
+    assert stored_value(w) is None
+    assert stored_value(at_limit).shape == LIMIT
+    np.testing.assert_array_equal(stored_value(small), [[0, 1], [2, 3]])
+    assert set(stored_values(read)) == {"at_limit", "s"}
 
 
 def test_facts_of_the_file(tmp_path, monkeypatch):
@@ -101,7 +107,7 @@ def test_empty_tensors_and_scalars_are_legal(tmp_path, walk_bytes):
     empty = TensorProto(name="roi", data_type=TensorProto.FLOAT, dims=[0])
     scalar = tensor("scalar", ())
     path = saved(tmp_path / "m.onnx", model_of([relu_node()], [empty, scalar]))
-    values = read_model(path, walk_bytes).small_values
+    values = stored_values(read_model(path, walk_bytes))
     assert values["roi"].shape == (0,)
     assert values["scalar"].shape == ()
 
@@ -128,7 +134,7 @@ def test_every_way_to_store_data(tmp_path, dtype, count, raw):
     proto = helper.make_tensor("w", dtype, [count], [1] * count)
     if raw:
         proto = onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(proto), "w")
-    value = read_model(with_tensor(tmp_path / "m.onnx", proto)).small_values["w"]
+    value = stored_values(read_model(with_tensor(tmp_path / "m.onnx", proto)))["w"]
     assert value.shape == (count,)
     assert all(complex(element) == 1 for element in value)
 
@@ -138,7 +144,7 @@ def test_large_typed_data_is_left_out(tmp_path, dtype, count):
     proto = helper.make_tensor("w", dtype, [count * 40_000], [1] * (count * 40_000))
     read = read_model(with_tensor(tmp_path / "m.onnx", proto), WALKED)
     (kept,) = read.proto.graph.initializer
-    assert small_value(kept) is None or dtype in {TensorProto.INT4, TensorProto.UINT4}
+    assert stored_value(kept) is None or dtype in {TensorProto.INT4, TensorProto.UINT4}
     assert list(kept.dims) == [count * 40_000]
 
 
@@ -146,7 +152,7 @@ def test_text_tensors(tmp_path):
     proto = helper.make_tensor("w", TensorProto.STRING, [2], [b"a", b"\xff"])
     read = read_model(with_tensor(tmp_path / "m.onnx", proto))
     assert list(read.proto.graph.initializer[0].string_data) == [b"a", b"\xff"]
-    assert read.small_values == {}
+    assert stored_values(read) == {}
     large = helper.make_tensor("w", TensorProto.STRING, [2], [b"a" * 50_000, b"b" * 50_000])
     for walk_bytes in (WALKED, PLAIN):
         read = read_model(with_tensor(tmp_path / "m.onnx", large), walk_bytes)
@@ -273,7 +279,7 @@ def read_or_refuse(path, data, walk_bytes):
         return
     assert read.proto.graph.node
     for proto in read.proto.graph.initializer:
-        value = small_value(proto)
+        value = stored_value(proto)
         assert value is None or value.shape == tuple(proto.dims)
 
 

@@ -9,7 +9,8 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.graph.reader import read_model
-from predictor.graph.tensor_data import TensorCheck, small_value
+from predictor.graph.tensor_data import TensorCheck
+from predictor.graph.values import stored_value
 from tests.unit.graph.model_files import external, with_tensor
 
 LARGE = 20_000  # float32 elements: 80 000 bytes
@@ -25,7 +26,8 @@ def reason_of(path):
 
 
 def values_of(path):
-    return read_model(path).small_values["w"].tolist()
+    (w,) = (t for t in read_model(path).proto.graph.initializer if t.name == "w")
+    return stored_value(w).tolist()
 
 
 def floats(*values):
@@ -52,7 +54,7 @@ def test_a_large_tensor_is_not_read(tmp_path):
     (tmp_path / "w.bin").chmod(0o000)
     path = with_tensor(tmp_path / "m.onnx", external("w", [LARGE], "w.bin", 0, LARGE * 4))
     (proto,) = read_model(path).proto.graph.initializer
-    assert small_value(proto) is None
+    assert stored_value(proto) is None
     assert list(proto.dims) == [LARGE]
 
 

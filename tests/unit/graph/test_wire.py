@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from predictor.core.records import DynamicDimension, TensorInfo
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import ARRAYS
-from predictor.graph.wire import model_from_payload, model_to_payload
 from tests.unit.cost.graphs import Op, make_graph
 
 GRAPH = make_graph([Op(macs=8, read=4, weights=2, written=4), Op(read=4, written=4, fused_into=0)])
@@ -44,10 +43,10 @@ models = st.builds(
 @settings(max_examples=60, deadline=None)
 @given(models)
 def test_a_model_survives(model):
-    line = json.dumps(model_to_payload(model))
+    line = json.dumps(model.to_payload())
     assert "\n" not in line
     assert line.isascii()
-    back = model_from_payload(json.loads(line))
+    back = Model.from_payload(json.loads(line))
     for name in (f.name for f in dataclasses.fields(Model)):
         if name != "graph":
             assert getattr(back, name) == getattr(model, name)
@@ -55,7 +54,7 @@ def test_a_model_survives(model):
 
 def test_the_operator_graph_survives():
     model = Model("p", 1, 2, 8, {"": 17}, "", (), (), (), (), GRAPH)
-    back = model_from_payload(json.loads(json.dumps(model_to_payload(model)))).graph
+    back = Model.from_payload(json.loads(json.dumps(model.to_payload()))).graph
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(back, name), getattr(GRAPH, name))
     assert (back.names, back.fingerprint) == (GRAPH.names, GRAPH.fingerprint)
@@ -63,4 +62,4 @@ def test_the_operator_graph_survives():
 
 def test_a_payload_of_another_version_is_an_error():
     with pytest.raises(KeyError):
-        model_from_payload({"path": "p"})
+        Model.from_payload({"path": "p"})

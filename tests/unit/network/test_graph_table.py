@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,42 +98,6 @@ def test_take_equals_taking_one_by_one(indices: list[int]) -> None:
         np.testing.assert_array_equal(taken.edges[:, there], table.edges[:, one])
         first = taken.node_offsets[place]
         np.testing.assert_array_equal(taken.flat_edges[:, there], table.edges[:, one] + first)
-
-
-def test_a_table_survives_its_file(tmp_path: Path) -> None:
-    table = random_table([3, 1, 6])
-    path = tmp_path / "graphs.npz"
-    table.save(path)
-    loaded = GraphTable.load(path)
-    for name in GraphTable.__slots__:
-        before, after = getattr(table, name), getattr(loaded, name)
-        assert before.dtype == after.dtype
-        np.testing.assert_array_equal(before, after)
-
-
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
-def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "graphs.npz"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="it is no graph table"):
-        GraphTable.load(path)
-
-
-def test_a_table_with_a_part_cut_off_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "graphs.npz"
-    table = random_table([2, 3])
-    replace(table, op_code=table.op_code[:-1]).save(path)
-    with pytest.raises(InputError, match="its parts have different lengths"):
-        GraphTable.load(path)
-
-
-def test_a_table_of_another_version_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "graphs.npz"
-    table = random_table([2])
-    arrays = {name: getattr(table, name) for name in GraphTable.__slots__}
-    np.savez(path, feature_names=np.array(["one"]), **arrays)
-    with pytest.raises(InputError, match="its 1 features are not the"):
-        GraphTable.load(path)
 
 
 def test_the_statistics_are_those_of_the_graphs_given() -> None:

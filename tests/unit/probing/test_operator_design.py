@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from predictor.calibration.operators import OperatorPrior, Work
+from predictor.calibration.operators import FactorPrior, Work
 from predictor.probing.selection.operator_design import OperatorDesign
 
 CONVOLUTION, PRODUCT, NORM = range(3)
-PRIOR = OperatorPrior()
+PRIOR = FactorPrior()
 
 
 def work(*operators: tuple[float, int]) -> Work:

@@ -1,13 +1,16 @@
-"""The JSON Schema of a device file, made from the registry so that the two cannot differ.
+"""Makes the JSON Schema of a device file from the registry, so that the two cannot differ.
+
+    python packaging/make_schema.py [FILE]
 
 Editors use it to complete and check a file while it is written; the program's own validation
-(``schema``) says more, in sentences. ``python -m predictor.devices.json_schema`` prints it.
+(``predictor.devices.schema``) says more, in sentences.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 from predictor.core.metrics import METRIC_BY_NAME, METRICS, Family, Metric
 from predictor.core.records import Precision
@@ -22,6 +25,8 @@ from predictor.devices.schema import (
     REQUIRED_FIELDS,
     SCHEMA,
 )
+
+FILE = Path(__file__).resolve().parent.parent / "resources" / "schema" / "device.schema.json"
 
 Json = dict[str, object]
 
@@ -107,4 +112,5 @@ def _text(limit: int) -> Json:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json_schema_text())
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
+    path.write_text(json_schema_text(), encoding="utf-8")

@@ -1,20 +1,26 @@
-"""Writes the shipped network as two ONNX files: graph to states, states and targets to times."""
+"""Export of the shipped network as two ONNX files, with every axis that varies dynamic.
+
+One half reads a graph and gives states, the other reads states and targets and gives times.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import torch
 from torch import Tensor, nn
+from torch.export import Dim
 
 from predictor.network.batch import GraphBatch
-from predictor.network.export import export_module
 from predictor.network.term_network import RunningOperators, TargetInput, TermNetwork
 from predictor.network.work_terms import TERMS
 
-ENCODER_INPUTS = ("op_code", "features", "edges", "running")
+OPSET: Final = 18  # the first whose ScatterElements takes a maximum
+
 ENCODER_OUTPUTS = ("states", "responses")
-HEAD_INPUTS = ("states", "values", "available", "choices", "terms_ms")
 HEAD_OUTPUTS = ("parts_ms", "run_ms", "operator_to_metric", "metric_to_operator")
 
 # The sizes of the example only tell the exporter which axes are alike.
@@ -81,7 +87,7 @@ def export_terms(network: TermNetwork, encoder: Path, head: Path) -> None:
     """
     config = network.config
     was_training = network.training
-    export_module(
+    _export_module(
         TermEncoder(network),
         {
             "op_code": (torch.zeros(_NODES, dtype=torch.int64), {0: "nodes"}),
@@ -93,7 +99,7 @@ def export_terms(network: TermNetwork, encoder: Path, head: Path) -> None:
         encoder,
     )
     metrics = len(config.metrics)
-    export_module(
+    _export_module(
         TermHead(network),
         {
             "states": (torch.zeros(_RUNNING, config.width), {0: "running"}),
@@ -109,3 +115,34 @@ def export_terms(network: TermNetwork, encoder: Path, head: Path) -> None:
         head,
     )
     network.train(was_training)
+
+
+def _export_module(
+    module: nn.Module,
+    inputs: Mapping[str, tuple[Tensor, dict[int, str]]],
+    outputs: tuple[str, ...] | list[str],
+    path: Path,
+) -> None:
+    """Export ``module``; each input is an example and the names of its dynamic axes."""
+    axes = {axis for _, dynamic in inputs.values() for axis in dynamic.values()}
+    dims = {axis: Dim(axis, min=1) for axis in axes}
+    with warnings.catch_warnings():
+        # Of the exporter's own code; and that axes of one name are alike, which is meant.
+        warnings.filterwarnings("ignore", "`isinstance.treespec, LeafSpec.`", FutureWarning)
+        warnings.filterwarnings("ignore", "# The axis name: .* will not be used", UserWarning)
+        program = torch.onnx.export(
+            module.eval(),
+            kwargs={name: example for name, (example, _) in inputs.items()},
+            dynamic_shapes={
+                name: {axis: dims[label] for axis, label in dynamic.items()}
+                for name, (_, dynamic) in inputs.items()
+            },
+            input_names=list(inputs),
+            output_names=list(outputs),
+            opset_version=OPSET,
+            dynamo=True,
+            verbose=False,
+        )
+    if program is None:
+        raise RuntimeError("the exporter returned nothing")
+    program.save(path)
