@@ -16,8 +16,8 @@ from predictor.core.text import plural
 from predictor.core.wording import NOTHING, percent, shown
 from predictor.services.prediction.attention import (
     AttentionMaps,
-    Gaze,
-    gaze,
+    AttentionPeak,
+    attention_peak,
     token_label,
     token_text,
 )
@@ -111,7 +111,7 @@ def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
     return sums
 
 
-def looked_at(found: Gaze, row: int, labels: Sequence[str]) -> str:
+def looked_at(found: AttentionPeak, row: int, labels: Sequence[str]) -> str:
     """Return what a row looks at most, where it looks at anything more than at the rest."""
     if not found.share[row]:
         return NOTHING
@@ -163,13 +163,13 @@ class AttentionSummary:
 
     def pairs(self, rows: AttentionRows) -> str:
         """Say what the rows with most of the time look mostly at, the slowest first."""
-        seen = gaze(rows.to_metrics)
+        seen = attention_peak(rows.to_metrics)
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
         if slowest.size > 1 and (seen.share[slowest] < _EVEN / len(self.labels)).all():
             return f"{self._pair(rows, int(slowest[0]), seen)}; so do the next slowest"
         return "; ".join(self._pair(rows, row, seen) for row in slowest.tolist())
 
-    def _pair(self, rows: AttentionRows, row: int, seen: Gaze) -> str:
+    def _pair(self, rows: AttentionRows, row: int, seen: AttentionPeak) -> str:
         """Write ``Conv conv1 looks mostly at DRAM bandwidth (41 %)``."""
         looks = "look" if rows.is_plural(row) else "looks"
         share, count = float(seen.share[row]), len(self.labels)

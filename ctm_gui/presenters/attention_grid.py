@@ -11,7 +11,7 @@ from ctm_gui.presenters.grid import Column, Grid
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
 from predictor.core.text import printable
 from predictor.core.wording import percent, plain_number, shown
-from predictor.services.prediction.attention import Gaze, gaze
+from predictor.services.prediction.attention import AttentionPeak, attention_peak
 
 LATENCY = "latency"
 
@@ -31,7 +31,7 @@ class AttentionGrid(Grid):
 
     def _shown(self) -> list[Column]:
         rows, labels = self.rows, self.summary.labels
-        looks, seen = gaze(rows.to_metrics), gaze(rows.from_metrics)
+        looks, seen = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
         by_type = not any(rows.types)
         second = Column(
             "count",
@@ -77,7 +77,7 @@ def _text(key: str, title: str, texts: Sequence[str]) -> Column:
     )
 
 
-def _metric(key: str, title: str, found: Gaze, labels: Sequence[str]) -> Column:
+def _metric(key: str, title: str, found: AttentionPeak, labels: Sequence[str]) -> Column:
     ranks = text_ranks(labels)
     return Column(
         key,

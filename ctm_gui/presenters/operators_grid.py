@@ -17,7 +17,7 @@ from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import NOTHING, number, percent, plain_number, shown
-from predictor.services.prediction.attention import operators_gaze, token_label
+from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.predict import OperatorTable
 
 SHARE = "share"
@@ -95,15 +95,15 @@ class OperatorsGrid(Grid):
         ]
 
     def _looks(self) -> list[Column]:
-        table, gaze = self.table, operators_gaze(self.table.attention)
-        if gaze is None or table.attention is None or self._device is None:
+        table, peak = self.table, operators_peak(self.table.attention)
+        if peak is None or table.attention is None or self._device is None:
             return []
         labels = [token_label(name, self._device) for name in table.attention.metrics]
         ranks = text_ranks(labels)
 
         def text(row: int) -> str:
-            at = looked_at(gaze, row, labels)
-            return at if gaze.even[row] else f"{at} ({percent(float(gaze.share[row]))})"
+            at = looked_at(peak, row, labels)
+            return at if peak.even[row] else f"{at} ({percent(float(peak.share[row]))})"
 
         return [
             Column(
@@ -112,7 +112,7 @@ class OperatorsGrid(Grid):
                 numeric=False,
                 text=text,
                 # Metric by metric, the strongest first.
-                sort_keys=lambda: ranks[gaze.at] - gaze.share / 2,
+                sort_keys=lambda: ranks[peak.at] - peak.share / 2,
                 help="The metric of the device that the operator attends to most.",
             )
         ]

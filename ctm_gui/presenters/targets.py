@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Signal
 
 from predictor.core.records import Configuration, Device
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.prediction.comparison import default_devices
 
 
 class TargetSelection(QObject):
@@ -37,7 +36,7 @@ class TargetSelection(QObject):
     ) -> None:
         super().__init__(parent)
         self.catalogue = catalogue
-        wanted = selected if selected is not None else [d.id for d in default_devices(catalogue)]
+        wanted = selected if selected is not None else [d.id for d in catalogue.cross_section]
         self._selected = set(wanted)
         self._favourites: set[str] = set()
         self._configurations: dict[str, Configuration] = {}

@@ -16,7 +16,6 @@ from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History, open_history
 from predictor.services.models.inspection import Model
-from predictor.services.prediction.comparison import default_devices
 from predictor.services.prediction.predict import KnownTargets, resolve_targets
 
 _T = TypeVar("_T")
@@ -34,7 +33,7 @@ def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[T
     if options.all:
         devices += catalogue.devices
     if not devices:
-        devices += default_devices(catalogue)
+        devices += catalogue.cross_section
     return resolve_targets(
         list({device.id: device for device in devices}.values()),
         runtime=options.runtime,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, Expectation
-from predictor.calibration.operators import Work
+from predictor.calibration.operator_fit import Work
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80, Z95

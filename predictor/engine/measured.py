@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, DeviationPrior, Expectation
-from predictor.calibration.operators import OperatorFit, Timed, Work
+from predictor.calibration.operator_fit import OperatorFit, Timed, Work
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.cost.film import FilmBiases
 from predictor.engine.timed_work import TimedGraph

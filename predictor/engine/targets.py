@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from predictor.calibration.deviation import Deviation
-from predictor.calibration.operators import OperatorFit
+from predictor.calibration.operator_fit import OperatorFit
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Precision, Target, TargetId
 from predictor.core.runtimes import runtime_of

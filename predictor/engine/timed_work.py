@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.operators import Work
+from predictor.calibration.operator_fit import Work
 from predictor.core.records import Device
 from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph

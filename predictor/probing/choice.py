@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operators import Work
+from predictor.calibration.operator_fit import Work
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Target

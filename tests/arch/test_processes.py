@@ -57,7 +57,7 @@ def modules_after(code: str) -> set[str]:
         "prediction.predict",
         "devices.catalogue",
         "history.history",
-        "prediction.comparison",
+        "prediction.variants",
     ],
 )
 def test_services_load_no_torch_no_onnx_and_no_window(service: str) -> None:

@@ -20,8 +20,7 @@ from ctm_gui.views.target_menu import target_menu
 from ctm_gui.views.targets_panel import TargetsPanel
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
-from predictor.services.devices.catalogue import Catalogue
-from predictor.services.prediction.comparison import DEFAULT_DEVICE_IDS
+from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS, Catalogue
 from predictor.services.prediction.predict import resolve_targets
 
 CHECK = Qt.ItemDataRole.CheckStateRole

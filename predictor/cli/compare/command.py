@@ -30,7 +30,6 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
-from predictor.services.prediction.comparison import ERROR_CORRELATION
 from predictor.services.prediction.fastest import fastest_sentence, fastest_within
 from predictor.services.prediction.operator_difference import (
     Change,
@@ -40,7 +39,7 @@ from predictor.services.prediction.operator_difference import (
     times_moved_on,
 )
 from predictor.services.prediction.predict import KnownTargets, predict
-from predictor.services.prediction.variants import Variants, compare_variants
+from predictor.services.prediction.variants import ERROR_CORRELATION, Variants, compare_variants
 from predictor.services.report.request import labelled
 
 _SCHEMA = "ctm-comparison/1"  # scripts depend on it

@@ -20,8 +20,8 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.measurements.document import document
 from predictor.services.measurements.draws import Plan
 from predictor.services.measurements.experiment import run_experiment
+from predictor.services.measurements.measured_table import open_measured_table
 from predictor.services.measurements.page import page
-from predictor.services.measurements.reading import open_measured_table
 from predictor.services.prediction.engines import open_engine
 
 _SELECTORS = ("random", "dbsel", "dopt")

@@ -11,7 +11,7 @@ from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.records import Prediction, Target
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
-from predictor.services.prediction.attention import operators_gaze
+from predictor.services.prediction.attention import operators_peak
 from predictor.services.prediction.predict import (
     KnownTargets,
     OperatorTable,
@@ -99,9 +99,9 @@ def _operators(table: OperatorTable) -> list[dict[str, object]]:
 
 def _top_metrics(table: OperatorTable) -> dict[str, Sequence[object]]:
     """Return the metric that each operator attended to most; null without attention."""
-    gaze = operators_gaze(table.attention)
-    if gaze is None or table.attention is None:
+    peak = operators_peak(table.attention)
+    if peak is None or table.attention is None:
         nothing = [None] * len(table.names)
         return {"top_metric": nothing, "top_metric_share": nothing}
-    names = [table.attention.metrics[at] for at in gaze.at.tolist()]
-    return {"top_metric": names, "top_metric_share": gaze.share.tolist()}
+    names = [table.attention.metrics[at] for at in peak.at.tolist()]
+    return {"top_metric": names, "top_metric_share": peak.share.tolist()}

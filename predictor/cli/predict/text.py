@@ -16,7 +16,7 @@ from predictor.core.units import LatencyUnit, format_bytes, format_count, signif
 from predictor.core.wording import adaptation_name, percent
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
-from predictor.services.prediction.attention import operators_gaze, token_label
+from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.fastest import fastest_sentence
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
 
@@ -205,11 +205,11 @@ def _operator_table(table: OperatorTable, device: Device) -> str:
 
 def _looks(table: OperatorTable, device: Device) -> list[str]:
     """Return what each operator looks mostly at in words; empty without attention."""
-    gaze = operators_gaze(table.attention)
-    if gaze is None or table.attention is None:
+    peak = operators_peak(table.attention)
+    if peak is None or table.attention is None:
         return []
     labels = [token_label(name, device) for name in table.attention.metrics]
     return [
         f"{labels[at]} ({percent(share)})"
-        for at, share in zip(gaze.at.tolist(), gaze.share.tolist(), strict=True)
+        for at, share in zip(peak.at.tolist(), peak.share.tolist(), strict=True)
     ]

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operators import FactorPrior, Integers, Work, largest_operators
+from predictor.calibration.operator_fit import FactorPrior, Integers, Work, largest_operators
 from predictor.probing.selection.interface import Floats
 
 MOST_OPERATORS: Final = 1500  # that differ

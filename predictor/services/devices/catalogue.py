@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device
@@ -13,6 +14,18 @@ from predictor.devices.catalogue import load_device_files
 from predictor.devices.detection import THIS_ID, THIS_MACHINE_ID, detect_this_machine
 from predictor.devices.schema import read_device
 from predictor.services.devices.user_devices import with_unused_ids
+
+# A cross-section from a board to a server card, one that many engineers can relate to per class.
+DEFAULT_DEVICE_IDS: Final = (
+    "rpi4",
+    "rpi5",
+    "jetson-orin-nano-gpu",
+    "snapdragon-8-gen-3",
+    "core-i7-1165g7",
+    "rtx3060",
+    "rtx4090",
+    "a100-pcie-40gb",
+)
 
 _LISTED = 8
 _SUGGESTED = 3
@@ -43,6 +56,11 @@ class Catalogue:
             f"{d.id} {d.name} {d.vendor} {d.family.value} {d.system}".casefold()
             for d in self.devices
         )
+
+    @property
+    def cross_section(self) -> tuple[Device, ...]:
+        """The devices where nobody names any, as far as they are here."""
+        return tuple(self.by_id[name] for name in DEFAULT_DEVICE_IDS if name in self.by_id)
 
     def find(self, text: str) -> Device:
         """Return the one device that ``text`` means.
@@ -106,16 +124,16 @@ class Catalogue:
             raise InputError(text or "device", "names no device", _CHOOSE)
         pairs = tuple(zip(self.devices, self._keys, strict=True))
         # From the strictest to the loosest meaning; the plus of a "Model B+" counts in the first.
-        found = (
+        fitting = (
             [device for device in self.devices if device.name.casefold() == text.casefold()]
             or [device for device, keys in pairs if wanted in keys]
             or [device for device, keys in pairs if any(wanted in key for key in keys)]
             or list(self.search(text))
         )
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise InputError(text, f"fits {len(found)} devices: {_listed(found)}", _CHOOSE)
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise InputError(text, f"fits {len(fitting)} devices: {_listed(fitting)}", _CHOOSE)
         nearest = self._nearest(wanted)
         hint = f"did you mean {' or '.join(nearest)}? {_CHOOSE}" if nearest else _CHOOSE
         raise InputError(text, "is no device of the catalogue", hint)

@@ -1,13 +1,15 @@
-"""Estimates and bounds of a table: what units and references are held against."""
+"""Estimates and bounds of a table, for references and for the check of units."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.caching import IdentityCache
 from predictor.core.units import significant
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorGraph
@@ -42,23 +44,23 @@ class Analytic:
     def __init__(self, table: MeasuredTable) -> None:
         self._engine = RooflineEngine()
         self._known = table.known
-        self._known_ms: dict[int, Floats] = {}
+        self._known_ms: IdentityCache[Floats] = IdentityCache(len(table.graphs))
         self.estimate_ms = np.full(len(table.rows), np.nan)
         self.bound_ms = np.full(len(table.rows), np.nan)
         for measured in table.targets:
             graphs = [table.graphs[row] for row in measured.rows.tolist()]
-            found = self._engine.predict(graphs, [measured.target], {})
-            self.estimate_ms[measured.rows] = found.latency_ms[:, 0]
-            self.bound_ms[measured.rows] = found.bound_ms[:, 0]
+            prediction = self._engine.predict(graphs, [measured.target], {})
+            self.estimate_ms[measured.rows] = prediction.latency_ms[:, 0]
+            self.bound_ms[measured.rows] = prediction.bound_ms[:, 0]
 
     def known_ms(self, graphs: Sequence[OperatorGraph]) -> Floats:
         """Return the estimates on the known targets that have one, float64 [N, T]."""
-        for graph in graphs:
-            if id(graph) not in self._known_ms:
-                found = self._engine.predict([graph], self._known, {})
-                self._known_ms[id(graph)] = found.latency_ms[0]
-        table = np.stack([self._known_ms[id(graph)] for graph in graphs])
+        table = np.stack([self._known_ms.get((g,), partial(self._estimates, g)) for g in graphs])
         return table[:, np.isfinite(table).all(axis=0)]
+
+    def _estimates(self, graph: OperatorGraph) -> Floats:
+        estimates: Floats = self._engine.predict([graph], self._known, {}).latency_ms[0]
+        return estimates
 
     def reference_ms(self, draw: Draw, latency_ms: Floats) -> Floats:
         """Return the estimates of the tests, scaled by the median ratio of the probes."""
@@ -82,7 +84,7 @@ def check_units(table: MeasuredTable, analytic: Analytic) -> None:
             f"latency_ms is {significant(latency_ms[row])}, and no run can take less than "
             f"{significant(analytic.bound_ms[row])} ms",
         )
-    told = {line for line, _ in problems.found}
+    noted = {line for line, _ in problems.lines}
     ratio = np.log(latency_ms / analytic.estimate_ms)
     for measured in table.targets:
         mine = ratio[measured.rows]
@@ -90,11 +92,11 @@ def check_units(table: MeasuredTable, analytic: Analytic) -> None:
             continue
         apart = np.exp(np.abs(mine - np.nanmedian(mine)))
         for row, factor in zip(measured.rows.tolist(), apart.tolist(), strict=True):
-            if factor > APART and table.rows[row].line not in told:
+            if factor > APART and table.rows[row].line not in noted:
                 problems.add(
                     table.rows[row].line,
                     f"latency_ms is {significant(latency_ms[row])}, {significant(factor)} times "
                     f"off what the other rows of {measured.label} lead to expect",
                 )
-    problems.found.sort(key=lambda found: found[0])
+    problems.lines.sort(key=lambda problem: problem[0])
     problems.check("give every latency in ms, and check the facts of the device")

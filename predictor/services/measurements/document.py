@@ -1,4 +1,4 @@
-"""What a table came to, as a JSON document."""
+"""The outcome of a table as a JSON document."""
 
 from __future__ import annotations
 

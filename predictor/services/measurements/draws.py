@@ -1,4 +1,4 @@
-"""Which rows of a target are probes and which are predicted, for each seed."""
+"""Draws of probes among the rows of a target; the others are predicted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a table is parted into probes and rows to predict.
+    """Parting of a table into probes and rows to predict.
 
     Attributes:
         probes: k of each target; None for all rows of the role probe, or for none without roles.
@@ -46,7 +46,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """The rows of a target: which may be probes, how many will be, which else are predicted.
+    """The rows of a target that may be probes, how many will be, and those that are predicted.
 
     Attributes:
         may_probe: numbers of rows.
@@ -73,22 +73,22 @@ class Candidates:
         """
         roles = [rows[number].role for number in numbers.tolist()]
         if roles[0] is None:
-            found = cls(numbers, numbers, probes or 0)
-            left = len(numbers) - found.count
+            candidates = cls(numbers, numbers, probes or 0)
+            left = len(numbers) - candidates.count
         else:
             is_probe = np.array([role is Role.PROBE for role in roles])
             probe_rows = numbers[is_probe]
             wanted = len(probe_rows) if probes is None else probes
-            found = cls(probe_rows, numbers[~is_probe], wanted)
-            left = len(found.tests)
-        if found.count > len(found.may_probe) or left <= 0:
+            candidates = cls(probe_rows, numbers[~is_probe], wanted)
+            left = len(candidates.tests)
+        if candidates.count > len(candidates.may_probe) or left <= 0:
             raise InputError(
                 rows[int(numbers[0])].target,
-                f"{found.count} probes of {len(found.may_probe)} rows leave "
+                f"{candidates.count} probes of {len(candidates.may_probe)} rows leave "
                 f"{max(left, 0) or 'none'} to predict",
                 "give more rows or fewer probes",
             )
-        return found
+        return candidates
 
     @property
     def has_choice(self) -> bool:

@@ -101,17 +101,17 @@ def run_experiment(
 
 
 def _candidates(table: MeasuredTable, plan: Plan) -> tuple[dict[int, Candidates], dict[str, str]]:
-    found: dict[int, Candidates] = {}
+    candidates: dict[int, Candidates] = {}
     left_out: dict[str, str] = {}
     for number, measured in enumerate(table.targets):
         try:
-            found[number] = Candidates.of(table.rows, measured.rows, plan.probes)
+            candidates[number] = Candidates.of(table.rows, measured.rows, plan.probes)
         except InputError as error:
             left_out[measured.label] = error.reason
-    if not found:
+    if not candidates:
         label, reason = next(iter(left_out.items()))
         raise InputError(label, reason, "give more rows or fewer probes")
-    return found, left_out
+    return candidates, left_out
 
 
 def _is_random(candidates: dict[int, Candidates], plan: Plan) -> bool:
@@ -146,7 +146,7 @@ def _predicted(
     row = np.concatenate([draw.tests for draw in draws.values()])
     column = np.repeat(np.arange(len(draws)), [draw.tests.size for draw in draws.values()])
     graphs, place = _distinct([table.graphs[number] for number in row.tolist()])
-    found = engine.predict(graphs, targets, measured)
+    prediction = engine.predict(graphs, targets, measured)
     cells = list(zip(place.tolist(), column.tolist(), strict=True))
     latency_ms = table.latency_ms
     return Outcome(
@@ -156,14 +156,14 @@ def _predicted(
         target=np.array(list(draws), np.int64)[column],
         seed=np.full(len(row), seed, np.int64),
         probes=np.array([draw.probes.size for draw in draws.values()], np.int64)[column],
-        answers=_answers(found, latency_ms[row], place, column),
-        bound_ms=found.bound_ms[place, column],
+        answers=_answers(prediction, latency_ms[row], place, column),
+        bound_ms=prediction.bound_ms[place, column],
         reference_ms=np.concatenate(
             [analytic.reference_ms(draw, latency_ms) for draw in draws.values()]
         ),
-        basis=[found.basis[g][t] for g, t in cells],
-        problems=[found.problems.get(cell, "") for cell in cells],
-        out_of_distribution=[found.out_of_distribution.get(cell, "") for cell in cells],
+        basis=[prediction.basis[g][t] for g, t in cells],
+        problems=[prediction.problems.get(cell, "") for cell in cells],
+        out_of_distribution=[prediction.out_of_distribution.get(cell, "") for cell in cells],
         left_out={},
     )
 
@@ -187,13 +187,13 @@ def _distinct(graphs: Sequence[OperatorGraph]) -> tuple[list[OperatorGraph], Row
 
 
 def _answers(
-    found: PredictionTable, measured_ms: Floats, row: Rows, column: NDArray[np.integer]
+    prediction: PredictionTable, measured_ms: Floats, row: Rows, column: NDArray[np.integer]
 ) -> Answers:
     return Answers(
         measured_ms,
-        found.predicted_ms[row, column],
-        found.low80_ms[row, column],
-        found.high80_ms[row, column],
-        found.low95_ms[row, column],
-        found.high95_ms[row, column],
+        prediction.predicted_ms[row, column],
+        prediction.low80_ms[row, column],
+        prediction.high80_ms[row, column],
+        prediction.low95_ms[row, column],
+        prediction.high95_ms[row, column],
     )

@@ -12,29 +12,29 @@ _FIGURES = ("rae_percent", "acc5_percent", "acc10_percent", "acc15_percent")
 _HEADER = ("RAE %", "within 5 %", "10 %", "15 %")
 
 
-def page(found: Mapping[str, Any], origin: str) -> str:
+def page(document: Mapping[str, Any], origin: str) -> str:
     """Return the page of a document.
 
     Args:
-        found: see :func:`predictor.services.measurements.document.document`.
+        document: see :mod:`predictor.services.measurements.document`.
         origin: what wrote it, where and when.
     """
     parts = [
-        f"# {printable(found['engine'])} on measured latencies",
+        f"# {printable(document['engine'])} on measured latencies",
         origin,
-        _method(found),
+        _method(document),
         "## Errors",
-        _errors(found),
+        _errors(document),
         "## Intervals",
-        _intervals(found),
-        *_left_out(found),
+        _intervals(document),
+        *_left_out(document),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _method(found: Mapping[str, Any]) -> str:
-    plan, whole = found["plan"], found["summary"]["all"]
-    probes = sorted({entry["probes"] for entry in found["summary"]["targets"]})
+def _method(document: Mapping[str, Any]) -> str:
+    plan, whole = document["plan"], document["summary"]["all"]
+    probes = sorted({entry["probes"] for entry in document["summary"]["targets"]})
     counts = f"{probes[0]}" if len(probes) == 1 else f"{probes[0]} to {probes[-1]}"
     if probes == [0]:
         how = "No latency of a target was read before it was predicted."
@@ -48,12 +48,13 @@ def _method(found: Mapping[str, Any]) -> str:
     return (
         f"{how}{draws} {whole['rows']} predictions on {whole['targets']} targets.\n\n"
         "RAE is the mean of |predicted - measured| / measured. The reference is "
-        f"{found['reference']}. FLAT, which the paper compares with, reads the codes of one search "
-        "space and no other network, so it cannot stand here: see the pages of `ctm evaluate nas`."
+        f"{document['reference']}. FLAT, which the paper compares with, reads the codes of one "
+        "search space and no other network, so it cannot stand here: see the pages of "
+        "`ctm evaluate nas`."
     )
 
 
-def _errors(found: Mapping[str, Any]) -> str:
+def _errors(document: Mapping[str, Any]) -> str:
     header = (
         "target",
         "probes",
@@ -62,8 +63,8 @@ def _errors(found: Mapping[str, Any]) -> str:
         "median %",
         *(f"reference {name}" for name in _HEADER),
     )
-    rows = [_error_row(entry["label"], entry) for entry in found["summary"]["targets"]]
-    whole = found["summary"]["all"]
+    rows = [_error_row(entry["label"], entry) for entry in document["summary"]["targets"]]
+    whole = document["summary"]["all"]
     rows.append(_error_row("all", {"probes": None, **whole}))
     rows.append(_spread_row(whole))
     return table(header, rows)
@@ -96,8 +97,8 @@ def _count(entry: Mapping[str, Any]) -> str:
     return f"{entry['rows']}" + (f", {lacking} without a number" if lacking else "")
 
 
-def _intervals(found: Mapping[str, Any]) -> str:
-    whole = found["summary"]["all"]
+def _intervals(document: Mapping[str, Any]) -> str:
+    whole = document["summary"]["all"]
     if whole["coverage80_percent"] is None:
         return "The engine gives no intervals."
     rows = [
@@ -116,8 +117,8 @@ def _intervals(found: Mapping[str, Any]) -> str:
     )
 
 
-def _left_out(found: Mapping[str, Any]) -> list[str]:
-    if not found["left_out"]:
+def _left_out(document: Mapping[str, Any]) -> list[str]:
+    if not document["left_out"]:
         return []
-    rows = [(printable(entry["target"]), entry["reason"]) for entry in found["left_out"]]
+    rows = [(printable(entry["target"]), entry["reason"]) for entry in document["left_out"]]
     return ["## Left out", table(("target", "why"), rows)]

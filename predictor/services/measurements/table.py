@@ -20,12 +20,12 @@ REQUIRED: Final = ("target", "model", "latency_ms")
 OPTIONAL: Final = ("runtime", "precision", "threads", "batch", "role")
 ACTION: Final = "correct the table"
 
-_TOLD = 5  # lines that one sentence names
+_NAMED = 5  # lines that one sentence names
 _UNIT = re.compile(r"\s*[-+.\de]*\d\s*(?P<unit>[a-zµμ]+)\s*", re.IGNORECASE)
 
 
 class Role(StrEnum):
-    """What a row is for where the table says it."""
+    """Purpose of a row, where the table states it."""
 
     PROBE = "probe"
     TEST = "test"
@@ -65,29 +65,29 @@ class MeasuredRow:
 
 @dataclass(slots=True)
 class Problems:
-    """What is wrong with a table, line by line."""
+    """Problems of a table, line by line."""
 
     path: Path
-    found: list[tuple[int, str]] = field(default_factory=list)
+    lines: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, line: int, reason: str) -> None:
         """Note what is wrong with a line."""
-        self.found.append((line, reason))
+        self.lines.append((line, reason))
 
     def check(self, action: str = ACTION) -> None:
-        """Raise what was found, all lines in one sentence.
+        """Raise all that was noted in one sentence.
 
         Raises:
-            InputError: something was found.
+            InputError: something was noted.
         """
-        if not self.found:
+        if not self.lines:
             return
-        (line, reason), *rest = self.found
-        told = [reason, *(f"line {number}: {text}" for number, text in rest[: _TOLD - 1])]
-        more = len(self.found) - _TOLD
+        (line, reason), *rest = self.lines
+        sentence = [reason, *(f"line {number}: {text}" for number, text in rest[: _NAMED - 1])]
+        more = len(self.lines) - _NAMED
         if more > 0:
-            told.append(f"and {plural(more, 'more line')}")
-        raise InputError(f"{self.path}, line {line}", "; ".join(told), action)
+            sentence.append(f"and {plural(more, 'more line')}")
+        raise InputError(f"{self.path}, line {line}", "; ".join(sentence), action)
 
 
 def read_table(path: Path) -> list[MeasuredRow]:
@@ -114,7 +114,7 @@ def read_table(path: Path) -> list[MeasuredRow]:
         problems.add(1, "no row follows the header")
     _check_roles(header, rows, problems)
     _check_duplicates(rows, problems)
-    problems.found.sort(key=lambda found: found[0])
+    problems.lines.sort(key=lambda problem: problem[0])
     problems.check()
     return rows
 

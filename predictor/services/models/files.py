@@ -42,22 +42,22 @@ def find_model_files(
     Raises:
         CancelledError: the token was set.
     """
-    found: list[str] = []
+    named: list[str] = []
     problems: list[CtmError] = []
     for path in paths:
         if Path(path).is_dir():
-            found += _in_folder(path, MAX_MODELS - len(found), token, problems)
+            named += _in_folder(path, MAX_MODELS - len(named), token, problems)
         elif glob.has_magic(path) and not Path(path).exists():
-            found += _matching(path, problems)
+            named += _matching(path, problems)
         elif any_name or path.lower().endswith(MODEL_SUFFIX) or not Path(path).exists():
             # A path that is not there is passed on: reading it gives the row its error.
-            found.append(path)
+            named.append(path)
         else:
             problems.append(
                 InputError(path, "it is not an .onnx file", "export the model to ONNX first")
             )
     once: dict[str, str] = {}
-    for path in found:
+    for path in named:
         once.setdefault(absolute(path), path)
     return FoundFiles(tuple(once.values()), tuple(problems))
 
@@ -69,19 +69,19 @@ def absolute(path: str) -> str:
 
 def _matching(pattern: str, problems: list[CtmError]) -> list[str]:
     matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - Path.glob takes no ".."
-    found = [path for path in matches if path.lower().endswith(MODEL_SUFFIX)]
-    if not found:
+    models = [path for path in matches if path.lower().endswith(MODEL_SUFFIX)]
+    if not models:
         problems.append(
             InputError(pattern, "no .onnx file matches this pattern", "check its spelling")
         )
-    return found
+    return models
 
 
 def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmError]) -> list[str]:
-    found: list[str] = []
+    models: list[str] = []
     known = len(problems)
     for path in _walk(folder, token, problems):
-        if len(found) >= limit:
+        if len(models) >= limit:
             problems.append(
                 InputError(
                     folder,
@@ -90,10 +90,10 @@ def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmEr
                 )
             )
             break
-        found.append(path)
-    if not found and len(problems) == known:
+        models.append(path)
+    if not models and len(problems) == known:
         problems.append(InputError(folder, "the folder has no .onnx file", "choose another folder"))
-    return found
+    return models
 
 
 def _walk(folder: str, token: CancelToken, problems: list[CtmError]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a number assumes about a model that its file does not say."""
+"""Assumptions of a prediction about a model that its file does not state."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _PARTLY_QUANTISED = (
 
 
 def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
-    """Return what one number of a model takes for granted, in whole sentences."""
+    """Return the assumptions of one prediction, in whole sentences."""
     return assumptions_of_each(model, [prediction])[0]
 
 
 def assumptions_of_each(model: Model, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-    """Return what each number of a model takes for granted."""
+    """Return the assumptions of each prediction of a model."""
     if not any(map(_assumes, predictions)):
         return [()] * len(predictions)
     notes = _notes(quantised_share(model))
@@ -50,7 +50,7 @@ def _notes(share: float | None) -> tuple[str, ...]:
 
 
 def quantised_share(model: Model) -> float | None:
-    """Return which part of the multiplications the file has in integers; None without any."""
+    """Return the part of the multiplications that are integer ones; None without any."""
     graph = model.graph
     total = int(graph.macs.sum())
     if not total:

@@ -1,4 +1,4 @@
-"""What operators and hardware metrics looked at, summed up from the maps of attention."""
+"""Peaks of attention: what operators and hardware metrics attended to most."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from predictor.core.records import Device
 from predictor.core.wording import NOTHING
 from predictor.cost.engine import AttentionMaps
 
-__all__ = ["AttentionMaps", "Gaze", "gaze", "operators_gaze", "token_label", "token_text"]
-
+__all__ = [
+    "AttentionMaps",
+    "AttentionPeak",
+    "attention_peak",
+    "operators_peak",
+    "token_label",
+    "token_text",
+]
 
 _SAME = 1e-4
-# What a configuration can use of its device, beside the metrics of the device itself.
+# Usable by a configuration, beside the metrics of the device itself.
 _OF_CONFIGURATION = {
     "matrix_rate": "Usable matrix rate",
     "vector_rate": "Usable vector rate",
@@ -28,8 +34,8 @@ _OF_CONFIGURATION = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gaze:
-    """What each of L lookers attended to most.
+class AttentionPeak:
+    """What each of L rows of a map of attention attended to most.
 
     Attributes:
         at: intp [L], index of what it attended to most, the first of equals.
@@ -42,22 +48,22 @@ class Gaze:
     even: NDArray[np.bool_]
 
 
-def operators_gaze(attention: AttentionMaps | None) -> Gaze | None:
+def operators_peak(attention: AttentionMaps | None) -> AttentionPeak | None:
     """Return the metric that each operator attended to most; None without attention."""
     if attention is None or not attention.metrics:
         return None
-    return gaze(attention.operator_to_metric)
+    return attention_peak(attention.operator_to_metric)
 
 
-def gaze(shares: NDArray[np.floating]) -> Gaze:
+def attention_peak(shares: NDArray[np.floating]) -> AttentionPeak:
     """Return where each row of ``shares`` [L, K], K > 0, is largest."""
     at = shares.argmax(axis=1)
     share = np.take_along_axis(shares, at[:, None], axis=1)[:, 0].astype(np.float64)
-    return Gaze(at, share, np.isclose(shares.min(axis=1), share, rtol=_SAME, atol=0.0))
+    return AttentionPeak(at, share, np.isclose(shares.min(axis=1), share, rtol=_SAME, atol=0.0))
 
 
 def token_label(name: str, device: Device) -> str:
-    """Return what a metric that HODM attends to is called on a device.
+    """Return the label of a metric that HODM attends to on a device.
 
     Beside the metrics of the registry the network may read facts of the configuration.
     """

@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _MeasuredLatency:
     """A measured latency, the standard deviation of its logarithm, and who measured it."""
 
     latency_ms: float
@@ -50,34 +50,34 @@ def with_measured(
         measured one, ``predicted_ms`` the engine's, and the intervals are those of another run
         like the measured ones.
     """
-    known = {(m.fingerprint, TargetId.of(m)): m for m in own}
-    return tuple(_replaced(prediction, known) for prediction in predictions)
+    newest = {(m.fingerprint, TargetId.of(m)): m for m in own}
+    return tuple(_replaced(prediction, newest) for prediction in predictions)
 
 
 def _replaced(prediction: Prediction, own: dict[tuple[str, TargetId], Measurement]) -> Prediction:
     target = TargetId.of(prediction)
     mine = own.get((prediction.fingerprint, target))
     if mine is not None:
-        return _measured(prediction, _own(mine))
+        return _measured(prediction, _of_user(mine))
     published = _published()
-    found = published.find(prediction.fingerprint, target) if published else None
-    return prediction if found is None else _measured(prediction, _of_others(found))
+    others = published.find(prediction.fingerprint, target) if published else None
+    return prediction if others is None else _measured(prediction, _of_others(others))
 
 
-def _measured(prediction: Prediction, known: _Known) -> Prediction:
+def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:
     def at(z: float) -> float:
-        return known.latency_ms * math.exp(z * known.deviation)
+        return measured.latency_ms * math.exp(z * measured.deviation)
 
     return replace(
         prediction,
         basis=Basis.MEASURED,
-        latency_ms=known.latency_ms,
+        latency_ms=measured.latency_ms,
         low80_ms=at(-Z80),
         high80_ms=at(Z80),
         low95_ms=at(-Z95),
         high95_ms=at(Z95),
         predicted_ms=_engines_own(prediction),
-        provenance=known.provenance,
+        provenance=measured.provenance,
         problem="",
         out_of_distribution="",
     )
@@ -88,23 +88,23 @@ def _engines_own(prediction: Prediction) -> float | None:
     return prediction.predicted_ms if is_measured else prediction.latency_ms
 
 
-def _own(measurement: Measurement) -> _Known:
+def _of_user(measurement: Measurement) -> _MeasuredLatency:
     samples = np.array(measurement.samples_ns, np.float64)
     spread = float(np.log(samples).std()) if samples.size > 1 and samples.min() > 0 else 0.0
     runs = f" of {samples.size} runs" if samples.size else ""
-    return _Known(
+    return _MeasuredLatency(
         measurement.value_ms,
         max(LEAST_DEVIATION, spread),
         f"your own measurement, {measurement.statistic}{runs}, {measurement.protocol}",
     )
 
 
-def _of_others(found: PublishedLatency) -> _Known:
-    more = f", median of {found.count} published values" if found.count > 1 else ""
-    return _Known(
-        found.latency_ms,
-        max(LEAST_DEVIATION, found.deviation),
-        f"{found.provenance}: {found.statistic}{more}. {found.source}.",
+def _of_others(latency: PublishedLatency) -> _MeasuredLatency:
+    more = f", median of {latency.count} published values" if latency.count > 1 else ""
+    return _MeasuredLatency(
+        latency.latency_ms,
+        max(LEAST_DEVIATION, latency.deviation),
+        f"{latency.provenance}: {latency.statistic}{more}. {latency.source}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What two models' operators differ in, and where the time between them goes on a target."""
+"""Differences between two models' operators, and where the time between them goes on a target."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NONE = -1
 
 
 class Change(StrEnum):
-    """What became of an operator from the first model to the second."""
+    """Fate of an operator from the first model to the second."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -62,7 +62,7 @@ class OperatorDifference:
 
     def rows_of(self, change: Change) -> Indices:
         """Return the rows of one kind of change, intp [K]."""
-        return np.flatnonzero(np.array([found is change for found in self.change], dtype=np.bool_))
+        return np.flatnonzero(np.array([each is change for each in self.change], dtype=np.bool_))
 
     def times_moved(self, before_ms: Floats, after_ms: Floats) -> TimesMoved:
         """Return where the time between the models goes on one target.
@@ -90,13 +90,13 @@ class TimesMoved:
 
     @property
     def moved_ms(self) -> Floats:
-        """How much longer each takes in the second model, float64 [R]."""
+        """Time that each takes longer in the second model, float64 [R]."""
         moved: Floats = self.after_ms - self.before_ms
         return moved
 
     def moved_by(self, change: Change) -> float:
-        """Return how much longer all rows of one kind of change take in the second model, in ms."""
-        return float(self.moved_ms[[found is change for found in self.change]].sum())
+        """Return how much longer, in ms, all rows of a kind take in the second model."""
+        return float(self.moved_ms[[each is change for each in self.change]].sum())
 
 
 def operator_difference(first: Model, second: Model) -> OperatorDifference:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import groupby, pairwise
 
@@ -54,7 +54,7 @@ KnownTargets = Mapping[TargetId, TargetMeasurements]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperatorFacts:
-    """What a model's N operators are and cost, without a target.
+    """Facts and costs of a model's N operators, without a target.
 
     Attributes:
         names: node names as in the file (never trusted: show through ``printable``).
@@ -161,11 +161,11 @@ def predict(
     known = {} if signatures is None else signatures
     seen = {graph.fingerprint for each in known.values() for graph in each.graphs}
     predicted: list[Prediction] = []
-    # What is to be predicted must not be told before: such a graph is predicted apart.
+    # A graph that was measured is predicted apart, from all measurements but its own.
     for is_seen, run in groupby(models, lambda model: model.graph.fingerprint in seen):
         for some in [[model] for model in run] if is_seen else [list(run)]:
-            told = without(known, some[0].graph.fingerprint) if is_seen else known
-            predicted += _predicted(open_engine(engine), some, targets, told)
+            others = without(known, some[0].graph.fingerprint) if is_seen else known
+            predicted += _predicted(open_engine(engine), some, targets, others)
     return with_measured(predicted, own)
 
 
@@ -229,14 +229,7 @@ def explain(
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(
-        names=facts.names,
-        op_types=facts.op_types,
-        output_shapes=facts.output_shapes,
-        macs=facts.macs,
-        bytes_moved=facts.bytes_moved,
-        weight_bytes=facts.weight_bytes,
-        flags=facts.flags,
-        edges=facts.edges,
+        **{field.name: getattr(facts, field.name) for field in fields(facts)},
         latency_ms=explanation.latency_ms,
         share=explanation.latency_ms / total if total > 0 else explanation.latency_ms,
         compute_ms=explanation.compute_ms,
@@ -248,7 +241,7 @@ def explain(
 
 
 def operator_facts(model: Model) -> OperatorFacts:
-    """Return what a model's operators are and cost, without a target."""
+    """Return facts and costs of a model's operators."""
     graph = model.graph
     return OperatorFacts(
         names=graph.names,
@@ -263,7 +256,7 @@ def operator_facts(model: Model) -> OperatorFacts:
 
 
 def budget_probability(prediction: Prediction, budget_ms: float) -> float | None:
-    """Return how likely the latency is within ``budget_ms``; None without an interval.
+    """Return the probability of a latency within ``budget_ms``; None without an interval.
 
     The latency is taken as log-normal around P50, its 80 % interval telling the width to the
     side of the budget.

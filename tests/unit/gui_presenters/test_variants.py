@@ -35,7 +35,7 @@ def test_a_cell_says_latency_and_difference(matrix) -> None:
     assert cell_lines(matrix, 2, 1, LatencyUnit.MS) == ["4 ms", "0 % · 0 ms"]
 
 
-def test_differences_stay_times_where_rates_are_shown(matrix) -> None:
+def test_variants_stay_times_where_rates_are_shown(matrix) -> None:
     assert cell_lines(matrix, 1, 0, LatencyUnit.FPS) == ["200 FPS", "−50 % · −5 ms"]
     assert cell_lines(matrix, 1, 0, LatencyUnit.US)[1] == "−50 % · −5000 µs"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from predictor.calibration.operators import Work
+from predictor.calibration.operator_fit import Work
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.percentiles import Z80

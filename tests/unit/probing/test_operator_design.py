@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from predictor.calibration.operators import FactorPrior, Work
+from predictor.calibration.operator_fit import FactorPrior, Work
 from predictor.probing.selection.operator_design import OperatorDesign
 
 CONVOLUTION, PRODUCT, NORM = range(3)

@@ -7,7 +7,11 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.devices.catalogue import devices_dir
-from predictor.services.devices.catalogue import Catalogue, load_catalogue
+from predictor.services.devices.catalogue import (
+    DEFAULT_DEVICE_IDS,
+    Catalogue,
+    load_catalogue,
+)
 
 
 def device(id_: str, name: str, vendor: str = "NVIDIA") -> Device:
@@ -123,3 +127,11 @@ def test_every_shipped_device_is_found_by_its_id_and_by_its_name():
     for shipped in catalogue.devices:
         assert catalogue.find(shipped.id) is shipped
         assert catalogue.find(shipped.name) is shipped
+
+
+def test_every_default_device_is_in_the_catalogue():
+    devices = load_catalogue().cross_section
+
+    assert tuple(device.id for device in devices) == DEFAULT_DEVICE_IDS
+    assert len({device.family for device in devices}) >= 3, "a cross-section of classes"
+    assert Catalogue([]).cross_section == ()

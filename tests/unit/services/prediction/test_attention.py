@@ -5,7 +5,7 @@ import numpy as np
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.cost.engine import AttentionMaps
-from predictor.services.prediction.attention import operators_gaze, token_label
+from predictor.services.prediction.attention import operators_peak, token_label
 
 
 def maps(shares: list[list[float]], metrics: tuple[str, ...]) -> AttentionMaps:
@@ -14,18 +14,18 @@ def maps(shares: list[list[float]], metrics: tuple[str, ...]) -> AttentionMaps:
 
 
 def test_each_operator_looks_at_its_largest_share_and_the_first_of_equals() -> None:
-    gaze = operators_gaze(maps([[0.25, 0.75], [0.5, 0.5]], ("clock_mhz", "dram_bw_gbps")))
+    peak = operators_peak(maps([[0.25, 0.75], [0.5, 0.5]], ("clock_mhz", "dram_bw_gbps")))
 
-    assert gaze is not None
-    assert gaze.at.tolist() == [1, 0]
-    assert gaze.share.tolist() == [0.75, 0.5]
+    assert peak is not None
+    assert peak.at.tolist() == [1, 0]
+    assert peak.share.tolist() == [0.75, 0.5]
 
 
 def test_a_row_that_looks_at_all_alike_is_even() -> None:
-    gaze = operators_gaze(maps([[0.25, 0.75], [0.5, 0.5]], ("clock_mhz", "dram_bw_gbps")))
+    peak = operators_peak(maps([[0.25, 0.75], [0.5, 0.5]], ("clock_mhz", "dram_bw_gbps")))
 
-    assert gaze is not None
-    assert gaze.even.tolist() == [False, True]
+    assert peak is not None
+    assert peak.even.tolist() == [False, True]
 
 
 def test_what_a_configuration_can_use_is_told_from_the_device() -> None:
@@ -42,5 +42,5 @@ def test_what_a_configuration_can_use_is_told_from_the_device() -> None:
 
 
 def test_without_attention_or_metrics_nobody_looks() -> None:
-    assert operators_gaze(None) is None
-    assert operators_gaze(maps([[], []], ())) is None
+    assert operators_peak(None) is None
+    assert operators_peak(maps([[], []], ())) is None

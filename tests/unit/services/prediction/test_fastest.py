@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from predictor.services.prediction.fastest import fastest_sentence, fastest_within
-from tests.unit.services.prediction.test_differences import prediction
+from tests.unit.services.prediction.test_variants import prediction
 
 SLOW, FAST, NONE = prediction(30.0), prediction(20.0, name="b"), prediction(None, name="c")
 NAMES = ["slow.onnx", "fast.onnx", "none.onnx"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.calibration.operators import FactorPrior, OperatorFit, Timed, Work
+from predictor.calibration.operator_fit import FactorPrior, OperatorFit, Timed, Work
 
 CONVOLUTION, PRODUCT, NORM = range(3)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from predictor.core.percentiles import Z80
 from predictor.core.records import Basis, Configuration, Prediction
-from predictor.services.prediction.comparison import ERROR_CORRELATION, differences
+from predictor.services.prediction.variants import ERROR_CORRELATION, differences
 
 SPREADS = st.floats(0.01, 0.8)
 LATENCIES = st.floats(0.01, 1000.0)
@@ -129,5 +129,5 @@ def test_a_missing_number_has_no_difference() -> None:
 def test_many_cells_are_worked_in_parts_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [prediction(10.0, 0.1)] * 5, [prediction(9.0, 0.2, "b")] * 5
     whole = differences(*pairs)
-    monkeypatch.setattr("predictor.services.prediction.comparison._CELLS_AT_A_TIME", 2)
+    monkeypatch.setattr("predictor.services.prediction.variants._CELLS_AT_A_TIME", 2)
     assert differences(*pairs).low80_ms.tolist() == whole.low80_ms.tolist()
