@@ -25,8 +25,8 @@ from predictor.core.resources import resources_dir
 SCHEMA: Final = "ctm-published/1"
 
 _PREFIX_DIGITS = 16  # of the fingerprint in hex: 64 bits
-_WORDS = "words"
-_PROVENANCES = "provenances"
+WORDS = "words"
+PROVENANCES = "provenances"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,31 +135,6 @@ def published_path() -> Path:
     return resources_dir() / "measured" / "published.npz"
 
 
-def write_published(path: Path, published: Published) -> None:
-    """Write a file; equal content gives equal bytes.
-
-    Raises:
-        HostError: it cannot be written.
-    """
-    arrays = {f.name: getattr(published.columns, f.name) for f in fields(Columns)}
-    words = {
-        "schema": SCHEMA,
-        "targets": published.targets,
-        "sources": published.sources,
-        "statistics": published.statistics,
-    }
-    text = json.dumps(words, separators=(",", ":")).encode()
-    arrays[_WORDS] = np.frombuffer(text, np.uint8)
-    arrays[_PROVENANCES] = np.frombuffer(published.packed_provenances, np.uint8)
-    try:
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-    except OSError as error:
-        raise HostError(
-            str(path), f"it cannot be written ({error.strerror})", "choose another place"
-        ) from error
-
-
 def read_published(path: Path | None = None) -> Published:
     """Read a file, the shipped one by default.
 
@@ -169,10 +144,10 @@ def read_published(path: Path | None = None) -> Published:
     path = published_path() if path is None else path
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            words: dict[str, Any] = json.loads(archive[_WORDS].tobytes())
+            words: dict[str, Any] = json.loads(archive[WORDS].tobytes())
             _check_schema(words["schema"])
             columns = Columns(**{field.name: archive[field.name] for field in fields(Columns)})
-            provenances = archive[_PROVENANCES].tobytes()
+            provenances = archive[PROVENANCES].tobytes()
         targets = [TargetId(str(d), str(r), str(p), int(t)) for d, r, p, t in words["targets"]]
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise HostError(

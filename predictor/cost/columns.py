@@ -1,8 +1,10 @@
-"""What the roofline needs of a graph, computed once and used for every target."""
+"""Columns of a graph for the roofline, computed once and used for every target."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
 
 Floats = NDArray[np.float64]
+S_TO_MS: Final = 1e3
 
 # How an operator's arithmetic is rated ...
 MATRIX, VECTOR, INTEGER = range(3)
@@ -88,6 +91,19 @@ class Columns:
             live_by_width=_split(graph.peak_activation_bytes, written),
             boundary_bytes=float(graph.input_bytes + graph.output_bytes),
         )
+
+
+def width_ratios(float_bytes: Sequence[float] | Floats) -> Floats:
+    """Return bytes in the run for a byte in the file, [T, WIDTHS], from bytes of a float [T]."""
+    each = np.array(float_bytes, np.float64)
+    return np.stack([np.ones_like(each), each / 2, each / 4], axis=1)
+
+
+def ms_per_mac(matrix: Floats, vector: Floats, integer: Floats) -> Floats:
+    """Return ms for a MAC, [T, CODES], from MACs a second by rating, each [T]."""
+    rates = np.stack([matrix, vector, integer], axis=1)  # [T, ratings]
+    per_mac: Floats = np.repeat(S_TO_MS / rates, WIDTHS, axis=1)
+    return per_mac
 
 
 def fast_algorithm_gain(graph: OperatorGraph) -> Floats:

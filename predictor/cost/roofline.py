@@ -25,7 +25,16 @@ from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Target, TargetId
 from predictor.cost.capability import Capability, capability
-from predictor.cost.columns import HALF, SINGLE, WIDTHS, Columns, Floats
+from predictor.cost.columns import (
+    HALF,
+    S_TO_MS,
+    SINGLE,
+    WIDTHS,
+    Columns,
+    Floats,
+    ms_per_mac,
+    width_ratios,
+)
 from predictor.cost.engine import (
     BoundType,
     Explanation,
@@ -35,8 +44,6 @@ from predictor.cost.engine import (
 from predictor.graph.operator_graph import OperatorGraph
 
 _CHUNK_CELLS = 1 << 18  # operators x targets at a time: five temporaries of 2 MiB stay in cache
-_S_TO_MS = 1e3
-_BYTES_AS_IN_FILE = 1.0
 
 
 class RooflineEngine:
@@ -147,15 +154,15 @@ class _Rates:
         by_name = dict(zip(names, values.reshape(-1, len(names)).T, strict=True))
         on_chip = by_name["on_chip_bytes"]
         return cls(
-            ms_per_mac=_per_code(
+            ms_per_mac=ms_per_mac(
                 by_name["matrix_macs_per_s"],
                 by_name["vector_macs_per_s"],
                 by_name["integer_macs_per_s"],
             ),
             bound_ms_per_mac=_bound_per_code(by_name),
-            weight_ratio=_ratios(by_name["weight_bytes"]),
-            activation_ratio=_ratios(by_name["activation_bytes"]),
-            bound_bytes_ratio=np.minimum(1.0, _ratios(by_name["bound_float_bytes"])),
+            weight_ratio=width_ratios(by_name["weight_bytes"]),
+            activation_ratio=width_ratios(by_name["activation_bytes"]),
+            bound_bytes_ratio=np.minimum(1.0, width_ratios(by_name["bound_float_bytes"])),
             bandwidth=by_name["bandwidth_bytes_per_s"],
             streams=by_name["streams"],
             launch_ms=by_name["launch_ms"],
@@ -164,26 +171,12 @@ class _Rates:
         )
 
 
-def _ratios(float_bytes: Floats) -> Floats:
-    """Return bytes in the run for a byte in the file, [T, WIDTHS], from [T]."""
-    return np.stack(
-        [np.full_like(float_bytes, _BYTES_AS_IN_FILE), float_bytes / 2, float_bytes / 4], axis=1
-    )
-
-
-def _per_code(matrix: Floats, vector: Floats, integer: Floats) -> Floats:
-    """Return ms for a MAC, [T, CODES], from MACs a second by rating, each [T]."""
-    rates = np.stack([matrix, vector, integer], axis=1)  # [T, ratings]
-    per_mac: Floats = np.repeat(_S_TO_MS / rates, WIDTHS, axis=1)
-    return per_mac
-
-
 def _bound_per_code(by_name: Mapping[str, Floats]) -> Floats:
     """Return the least ms for a MAC, [T, CODES]."""
     highest = by_name["bound_float_macs_per_s"]
-    per_mac = _per_code(highest, highest, by_name["bound_integer_macs_per_s"])
+    per_mac = ms_per_mac(highest, highest, by_name["bound_integer_macs_per_s"])
     halves = [rating * WIDTHS + HALF for rating in range(2)]
-    per_mac[:, halves] = (_S_TO_MS / by_name["bound_half_macs_per_s"])[:, None]
+    per_mac[:, halves] = (S_TO_MS / by_name["bound_half_macs_per_s"])[:, None]
     return per_mac
 
 
@@ -213,7 +206,7 @@ def _capabilities(
 
 def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Floats]:
     """Return compute, memory and launch times of every operator in ms, each [T, N]."""
-    ms_per_byte = (_leaving_share(cost, rates) * _S_TO_MS / rates.bandwidth)[:, None]
+    ms_per_byte = (_leaving_share(cost, rates) * S_TO_MS / rates.bandwidth)[:, None]
     activations = np.take(rates.activation_ratio * ms_per_byte, cost.width, axis=1)
     weights = np.take(rates.weight_ratio * ms_per_byte, cost.width, axis=1)
     return (
@@ -261,7 +254,7 @@ def _bounds(cost: Columns, rates: _Rates, estimate_ms: Floats) -> Floats:
     used = cost.eased_macs_by_code > 0
     compute: Floats = rates.bound_ms_per_mac[:, used] @ cost.eased_macs_by_code[used]
     beyond = np.maximum(_irreducible_bytes(cost, rates) - rates.on_chip_bytes, 0.0)
-    bound = np.maximum(compute, beyond / rates.bandwidth * _S_TO_MS)
+    bound = np.maximum(compute, beyond / rates.bandwidth * S_TO_MS)
     # Equal in exact arithmetic at most; the sums may differ in their last bit.
     return np.minimum(bound, estimate_ms)
 

@@ -22,7 +22,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device, Precision, Target
 from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
-from predictor.cost.columns import CODES, WIDTHS
+from predictor.cost.columns import S_TO_MS, ms_per_mac, width_ratios
 from predictor.cost.cores import core_use
 from predictor.cost.launch import launch_us
 
@@ -30,10 +30,8 @@ Floats = NDArray[np.float64]
 _Value = TypeVar("_Value")
 
 _TERA_MACS: Final = 1e12 / 2
-_S_TO_MS: Final = 1e3
-_LEAST_DEVICES: Final = 8  # to fit how bandwidth goes with compute
 _WITHOUT_FLOAT: Final = frozenset({Family.NPU, Family.ASIC, Family.FPGA})
-_ANY: Final = "any"
+ANY_FAMILY: Final = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +47,6 @@ class Typical:
     macs_per_cycle: Mapping[str, float]
     macs_per_s: Mapping[str, float]
     bandwidth: Mapping[str, tuple[float, float]]
-
-    @classmethod
-    def fit(cls, devices: Sequence[Device]) -> Typical:
-        """Fit on training devices, each once.
-
-        Raises:
-            InputError: no device has an FP32 rate and a bandwidth.
-        """
-        per_cycle: dict[str, list[float]] = {}
-        rates: dict[str, list[float]] = {}
-        pairs: dict[str, list[tuple[float, float]]] = {}
-        for device in devices:
-            whole, cycles = _fp32(device), _cycles_per_s(device, 0)
-            bandwidth = device.metric("dram_bw_gbps")
-            for family in (str(device.family), _ANY):
-                if whole is not None:
-                    rates.setdefault(family, []).append(math.log(whole))
-                if whole is not None and cycles is not None:
-                    per_cycle.setdefault(family, []).append(math.log(whole / cycles))
-                if whole is not None and bandwidth is not None:
-                    pair = (math.log(whole), math.log(bandwidth * 1e9))
-                    pairs.setdefault(family, []).append(pair)
-        if not pairs:
-            raise InputError(
-                "typical rates",
-                "no training device has an FP32 rate and a bandwidth",
-                "give a catalogue with such devices",
-            )
-        return cls(
-            {family: float(np.exp(np.median(logs))) for family, logs in per_cycle.items()},
-            {family: float(np.exp(np.median(logs))) for family, logs in rates.items()},
-            {family: _line(found) for family, found in pairs.items()},
-        )
 
     def to_json(self) -> dict[str, object]:
         """Return plain values."""
@@ -106,15 +71,6 @@ class Typical:
                 for k, v in data["bandwidth"].items()
             },
         )
-
-
-def _line(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return intercept and slope through (x, y); level where there are few."""
-    x, y = np.array(pairs).T
-    if len(x) < _LEAST_DEVICES:
-        return float(np.median(y)), 0.0
-    slope, intercept = np.polyfit(x, y, 1)
-    return float(intercept), float(slope)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,12 +103,11 @@ class ReferenceRates:
             np.array([row[place] for row in rows], np.float64) for place in range(7)
         )
         precisions = [target.configuration.precision for target in targets]
-        by_rating = np.stack([matrix, vector, integer], axis=1).reshape(-1, 3)
         return cls(
-            ms_per_mac=np.repeat(_S_TO_MS / by_rating, WIDTHS, axis=1).reshape(-1, CODES),
-            ms_per_byte=_S_TO_MS / bandwidth,
-            weight_ratio=_ratios([WEIGHT_BYTES[precision] for precision in precisions]),
-            activation_ratio=_ratios([ACTIVATION_BYTES[precision] for precision in precisions]),
+            ms_per_mac=ms_per_mac(matrix, vector, integer),
+            ms_per_byte=S_TO_MS / bandwidth,
+            weight_ratio=width_ratios([WEIGHT_BYTES[each] for each in precisions]),
+            activation_ratio=width_ratios([ACTIVATION_BYTES[each] for each in precisions]),
             launch_ms=launch_ms,
             held_bytes=held,
             on_chip_bytes=on_chip,
@@ -166,16 +121,10 @@ class ReferenceRates:
         return ReferenceRates(*(getattr(self, field.name)[targets] for field in fields(self)))
 
 
-def _ratios(float_bytes: Sequence[int]) -> Floats:
-    """Return bytes in the run for a byte in the file, [T, WIDTHS]: as is, from 2 and from 4."""
-    each = np.array(float_bytes, np.float64)
-    return np.stack([np.ones_like(each), each / 2, each / 4], axis=1).reshape(-1, WIDTHS)
-
-
 def is_rated(device: Device) -> bool:
     """Say whether anything tells how much a device can compute: a rate, or clock and cores."""
     stated = ("fp32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
-    return any(map(device.metric, stated)) or _cycles_per_s(device, 0) is not None
+    return any(map(device.metric, stated)) or cycles_per_s(device, 0) is not None
 
 
 def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
@@ -187,11 +136,11 @@ def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
         for name in ("fp32_matrix_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
         if (value := device.metric(name)) is not None
     }
-    fp32 = _fp32(device, configuration.threads)
+    fp32 = fp32_macs_per_s(device, configuration.threads)
     matrix = _matrix(device, configuration.precision, fp32, known, typical, share)
     has_units = device.metric("matrix_units") is not None and fp32 is not None
     vector = fp32 if has_units and fp32 is not None else matrix
-    whole = (_fp32(device) if configuration.threads else fp32) or _typical_fp32(
+    whole = (fp32_macs_per_s(device) if configuration.threads else fp32) or _typical_fp32(
         device, typical, 0, 1.0
     )
     sizes = [device.metric(name) for name in ("l2_kb", "llc_kb", "onchip_sram_kb")]
@@ -243,7 +192,7 @@ def _matrix(
     return half
 
 
-def _fp32(device: Device, threads: int = 0) -> float | None:
+def fp32_macs_per_s(device: Device, threads: int = 0) -> float | None:
     """Return the FP32 rate in MACs/s of ``threads`` threads, None where it is not known."""
     stated = device.metric("fp32_tflops")
     if stated is not None:
@@ -255,7 +204,7 @@ def _fp32(device: Device, threads: int = 0) -> float | None:
 
 
 def _typical_fp32(device: Device, typical: Typical, threads: int, share: float) -> float:
-    cycles = _cycles_per_s(device, threads)
+    cycles = cycles_per_s(device, threads)
     if cycles is not None:
         return cycles * share * _of_family(typical.macs_per_cycle, device)
     return _of_family(typical.macs_per_s, device) * share
@@ -270,7 +219,7 @@ def _share(device: Device, threads: int) -> float:
         return min(threads, cores) / cores if cores and threads else 1.0
 
 
-def _cycles_per_s(device: Device, threads: int) -> float | None:
+def cycles_per_s(device: Device, threads: int) -> float | None:
     """Return cores x clock of the whole device, None where one is not known."""
     clock = device.metric("clock_mhz") or device.metric("boost_clock_mhz")
     cores = device.core_count or device.metric("core_count")
@@ -280,4 +229,4 @@ def _cycles_per_s(device: Device, threads: int) -> float | None:
 
 
 def _of_family(values: Mapping[str, _Value], device: Device) -> _Value:
-    return values.get(str(device.family), values[_ANY])
+    return values.get(str(device.family), values[ANY_FAMILY])

@@ -80,17 +80,6 @@ def target_facts(
     )
 
 
-def fit_facts(targets: Sequence[Target], rates: ReferenceRates) -> Scaling:
-    """Return the statistics of the metrics that training targets have.
-
-    Raises:
-        InputError: there is no target.
-    """
-    logs = fact_logs(targets, rates)
-    names = tuple(name for name, column in logs.items() if not np.isnan(column).all())
-    return Scaling.fit(names, np.stack([logs[name] for name in names], axis=1))
-
-
 def fact_logs(
     targets: Sequence[Target], rates: ReferenceRates
 ) -> Mapping[str, NDArray[np.float64]]:

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from predictor.calibration.published import published_path, write_published
+from predictor.calibration.published import published_path
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.devices.catalogue import load_device_files
-from predictor.research.published.collect import PUBLISHERS, Collected, collect
+from predictor.research.published.collect import PUBLISHERS, Collected, collect, write_published
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

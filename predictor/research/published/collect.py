@@ -6,14 +6,21 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from predictor.calibration.published import Columns, Published, prefix_of
-from predictor.core.errors import InputError
+from predictor.calibration.published import (
+    PROVENANCES,
+    SCHEMA,
+    WORDS,
+    Columns,
+    Published,
+    prefix_of,
+)
+from predictor.core.errors import HostError, InputError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Precision, TargetId
 from predictor.core.runtimes import runtime_of
@@ -232,3 +239,28 @@ def _deviations(
         noise=nothing.astype(np.float32),
     )
     return measurement_noise(measurements, len(PUBLISHERS))
+
+
+def write_published(path: Path, published: Published) -> None:
+    """Write a file; equal content gives equal bytes.
+
+    Raises:
+        HostError: it cannot be written.
+    """
+    arrays = {f.name: getattr(published.columns, f.name) for f in fields(Columns)}
+    words = {
+        "schema": SCHEMA,
+        "targets": published.targets,
+        "sources": published.sources,
+        "statistics": published.statistics,
+    }
+    text = json.dumps(words, separators=(",", ":")).encode()
+    arrays[WORDS] = np.frombuffer(text, np.uint8)
+    arrays[PROVENANCES] = np.frombuffer(published.packed_provenances, np.uint8)
+    try:
+        with path.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+    except OSError as error:
+        raise HostError(
+            str(path), f"it cannot be written ({error.strerror})", "choose another place"
+        ) from error

@@ -16,10 +16,11 @@ from predictor.network.graph_table import ranges
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
-from predictor.network.target_facts import TargetFacts, fit_facts, target_facts
+from predictor.network.target_facts import TargetFacts, target_facts
 from predictor.network.term_network import TargetInput
 from predictor.network.work_terms import Operators, leaving_share, work_terms
 from predictor.research.corpus.corpus import Corpus
+from predictor.research.training.statistics import fit_facts, fit_typical
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +52,7 @@ class Statistics:
         features = Scaling.fit(SCALE_FREE_NAMES, np.where(rows != 0, rows, np.nan))
         seen = [targets[index] for index in np.unique(target).tolist()]
         devices: Mapping[str, Device] = {t.device.id: t.device for t in seen}
-        typical = Typical.fit(list(devices.values()))
+        typical = fit_typical(list(devices.values()))
         return cls(features, fit_facts(seen, ReferenceRates.of(seen, typical)), typical)
 
 

@@ -17,12 +17,13 @@ from predictor.calibration.published import (
     PublishedLatency,
     published_path,
     read_published,
-    write_published,
 )
 from predictor.core.errors import HostError
+from predictor.core.records import TargetId
+from predictor.research.published.collect import write_published
 
-RPI5 = ("rpi5", "ncnn", "fp16", 4)
-NPU = ("rk3588-npu", "rknn", "int8", 0)
+RPI5 = TargetId("rpi5", "ncnn", "fp16", 4)
+NPU = TargetId("rk3588-npu", "rknn", "int8", 0)
 LOW, HIGH = "00" * 32, "ff" * 32
 
 

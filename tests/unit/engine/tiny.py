@@ -27,12 +27,13 @@ from predictor.graph.operators import OPERATORS
 from predictor.network.config import NetworkConfig
 from predictor.network.features import exact_features
 from predictor.network.kinds import OPERATOR_KINDS
-from predictor.network.reference_rates import ReferenceRates, Typical
+from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
-from predictor.network.target_facts import CHOICES, OF_KIND, fit_facts
+from predictor.network.target_facts import CHOICES, OF_KIND
 from predictor.network.term_network import TermNetwork
 from predictor.research.training.export import export_terms
+from predictor.research.training.statistics import fit_facts, fit_typical
 from tests.unit.cost.graphs import Op, make_graph, make_target
 from tests.unit.network.samples import randomise
 
@@ -46,7 +47,7 @@ TARGETS = [
         runtime="ncnn",
     ),
 ]
-TYPICAL = Typical.fit([target.device for target in TARGETS])
+TYPICAL = fit_typical([target.device for target in TARGETS])
 FACTS = fit_facts(TARGETS, ReferenceRates.of(TARGETS, TYPICAL))
 _FP16 = make_target({"fp32_tflops": 3.0, "dram_bw_gbps": 200.0}, precision=Precision.FP16)
 PROBED = Target(replace(_FP16.device, id="probed"), _FP16.configuration)

@@ -12,6 +12,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.columns import MATRIX, SINGLE, WIDTHS
 from predictor.network.reference_rates import ReferenceRates, Typical
+from predictor.research.training.statistics import fit_typical
 from tests.unit.cost.graphs import make_target
 from tests.unit.network.samples import make_device
 
@@ -93,7 +94,7 @@ def test_typical_rates_by_hand_and_through_json() -> None:
         for scale in (1, 2, 4)
     ]
 
-    typical = Typical.fit(devices)
+    typical = fit_typical(devices)
 
     assert typical.macs_per_s["gpu"] == pytest.approx(2e12)  # the median
     assert typical.bandwidth["gpu"] == (pytest.approx(np.log(1e11)), 0.0)
@@ -102,4 +103,4 @@ def test_typical_rates_by_hand_and_through_json() -> None:
 
 def test_without_a_device_that_has_both_rates_nothing_is_typical() -> None:
     with pytest.raises(InputError, match="no training device has an FP32 rate and a bandwidth"):
-        Typical.fit([make_device({"fp32_tflops": 2.0})])
+        fit_typical([make_device({"fp32_tflops": 2.0})])

@@ -8,7 +8,8 @@ from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scaling import Scaling
-from predictor.network.target_facts import CHOICES, TargetFacts, fit_facts, target_facts
+from predictor.network.target_facts import CHOICES, TargetFacts, target_facts
+from predictor.research.training.statistics import fit_facts
 from tests.unit.cost.graphs import make_target
 
 TYPICAL = Typical({"any": 8.0}, {"any": 1e12}, {"any": (np.log(1e11), 0.0)})
