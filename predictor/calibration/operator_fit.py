@@ -213,7 +213,7 @@ class OperatorFit:
         self._shift, self._root, self._shares, self._weights = shift, root, shares, weights
 
     def predict(self, work: Work) -> GraphTimes:
-        """Return what follows for a graph; it has an operator at least."""
+        """Return the posterior for a graph; it has an operator at least."""
         first, which = work.distinct()
         one = work.take(first)
         parts_ms = np.concatenate(
@@ -271,7 +271,7 @@ def largest_operators(works: Sequence[Work], most: int) -> tuple[Work, list[Inte
 def _observed(
     timed: Sequence[Timed], places: Sequence[Integers], work: Work, prior: FactorPrior
 ) -> _Observed:
-    """Return what was timed: all networks, and the entries of profiles that took longest."""
+    """Return the observations: all networks, and the entries of profiles that took longest."""
     size = work.parts_ms.sum(axis=1)
     totals, entries = [], []
     for network, (each, where) in enumerate(zip(timed, places, strict=True)):

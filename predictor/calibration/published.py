@@ -94,7 +94,7 @@ class Published:
     packed_provenances: bytes
 
     def find(self, fingerprint: str, target: TargetId) -> PublishedLatency | None:
-        """Return what was published of a graph on a target; None where nothing was."""
+        """Return the published latency of a graph on a target; None where there is none."""
         number = self._numbers.get(target)
         if number is None:
             return None

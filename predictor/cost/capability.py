@@ -54,7 +54,7 @@ _MEASURED_HEADROOM = 1 / 0.6
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What a target can use; NaN where a fact that only the bound or the fit needs is not known.
+    """Rates and memories of a target; NaN where a fact that only bound or fit needs is not known.
 
     Attributes:
         matrix_macs_per_s: rate of matrix products in the configuration's precision.
@@ -90,7 +90,7 @@ class Capability:
 
 
 def capability(target: Target) -> Capability:
-    """Return what ``target`` can use.
+    """Return the rates and memories that ``target`` can use.
 
     Raises:
         InputError: the device does not support the configuration, or a metric is missing.
@@ -126,7 +126,7 @@ def capability(target: Target) -> Capability:
 
 
 def is_streaming(device: Device) -> bool:
-    """Say whether a device keeps everything on the chip but what the host sends it.
+    """Whether a device keeps everything on the chip but what the host sends it.
 
     An accelerator with managed on-chip memory and a host link, whose file states no memory of its
     own: neither size nor bandwidth.

@@ -41,7 +41,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class CoreUse:
-    """What the threads in use can multiply, in FP32 vector arithmetic.
+    """FP32 vector arithmetic of the threads in use.
 
     Attributes:
         share: part of the whole device's rate that the threads have, 0 < share <= 1.
@@ -56,7 +56,7 @@ class CoreUse:
 
 
 def core_use(device: Device, threads: int) -> CoreUse:
-    """Return what ``threads`` threads (0: one a core) can use of ``device``.
+    """Return the use of ``device`` by ``threads`` threads (0: one a core).
 
     Threads fill the fastest kind of cores first.
 

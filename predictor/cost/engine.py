@@ -16,7 +16,7 @@ from predictor.graph.operator_graph import OperatorGraph
 
 
 class BoundType(IntEnum):
-    """What an operator's time is spent on, mostly."""
+    """Largest part of an operator's time."""
 
     NONE = 0  # a view or a fused epilogue: no time of its own
     COMPUTE = 1
@@ -26,7 +26,7 @@ class BoundType(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperatorTimes:
-    """How long the operators of one graph took, as a profile tells it.
+    """Times of the operators of one graph, from a profile.
 
     Attributes:
         groups: operators that ran together, by their places in the graph, n groups.
@@ -39,7 +39,7 @@ class OperatorTimes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetMeasurements:
-    """What was measured on one target: its Device Behavior Signature with the graphs themselves.
+    """Measurements on one target: its Device Behavior Signature with the graphs themselves.
 
     Attributes:
         signature_id: id of the signature that they are of, empty for measurements of none.
@@ -103,7 +103,7 @@ class PredictionTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMaps:
-    """What the Hardware-Operation Dialogue Module attended to, of one graph on one target.
+    """Attention of the Hardware-Operation Dialogue Module, of one graph on one target.
 
     Attributes:
         metrics: names of the K metrics of the target that are known, in the order of the registry.
@@ -173,7 +173,7 @@ class Engine(Protocol):
     def explain(
         self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
     ) -> Explanation:
-        """Say where the time of one graph goes on one target, of which this was measured.
+        """Explain the time of one graph on one target, of which this was measured.
 
         Raises:
             InputError: the target has no number for this graph; the reason as in the table.

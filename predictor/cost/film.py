@@ -1,4 +1,4 @@
-"""What FiLM fine-tuning gives: gamma and beta for one target, and without each of its samples."""
+"""Results of FiLM fine-tuning: gamma and beta for one target, and without each of its samples."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FilmTuning:
     without: Mapping[str, FilmBiases] = field(default_factory=dict)
 
     def unseen(self, fingerprint: str) -> FilmTuning:
-        """Return what has not seen a graph; itself where none has."""
+        """Return the tuning without a graph; itself where that is none of its samples."""
         apart = self.without.get(fingerprint)
         return self if apart is None else FilmTuning(self.network, apart)
 

@@ -101,7 +101,7 @@ class RooflineEngine:
         target: Target,
         measured: TargetMeasurements | None = None,  # noqa: ARG002  # of the protocol, not needed
     ) -> Explanation:
-        """Say where the time of one graph goes on one target.
+        """Explain the time of one graph on one target.
 
         Raises:
             InputError: the target has no number; the reason as in the table.
@@ -286,7 +286,7 @@ def _fits(memory: Floats, dram_bytes: Floats) -> list[list[bool | None]]:
 
 
 def _bound_types(compute: Floats, memory: Floats, launch: Floats) -> NDArray[np.int8]:
-    """Return what each operator's time is spent on mostly, [N]."""
+    """Return the largest part of each operator's time, [N]."""
     work = np.where(compute >= memory, BoundType.COMPUTE, BoundType.MEMORY)
     mostly = np.where(launch > np.maximum(compute, memory), BoundType.LAUNCH, work)
     idle = np.maximum(compute, memory) + launch == 0

@@ -1,4 +1,4 @@
-"""Which configurations a device supports, as far as that is known."""
+"""Configurations that a device supports, as far as that is known."""
 
 from __future__ import annotations
 

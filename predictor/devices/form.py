@@ -1,4 +1,4 @@
-"""What a person types into the form of a device, and what is wrong with it, field by field.
+"""The form of a device as a person fills it in, with its problems field by field.
 
 A device file is refused at its first error; the form shows every one beside its field, with the
 same checks.
@@ -75,7 +75,7 @@ class FormFields:
 
 @dataclass(frozen=True, slots=True)
 class FormCheck:
-    """What the checks found.
+    """Result of the checks of a form.
 
     Attributes:
         entry: the device of the form; None where a field is wrong.
@@ -161,7 +161,7 @@ class _Checker:
         self.problems: dict[str, str] = {}
 
     def run(self, key: str, check: Callable[[], T]) -> T | None:
-        """Return what ``check`` returns; None where it refuses, the reason noted under ``key``."""
+        """Return the result of ``check``; None where it refuses, the reason noted under ``key``."""
         try:
             return check()
         except InputError as error:

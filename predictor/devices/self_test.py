@@ -1,4 +1,4 @@
-"""What this machine sustains: copy bandwidth and FP32 matrix products, measured in a child process.
+"""Rates that this machine sustains, measured in a child process: copies, FP32 matrix products.
 
 Measured values are lower than a datasheet's peaks and stay apart from them: their source says
 "measured on this machine" and the day. A child process, so that its memory and threads go with it.
@@ -123,7 +123,7 @@ def with_measured_rates(device: Device, result: SelfTest, day: str | None = None
 
 
 def _cores(device: Device) -> float:
-    """Return how many of its fastest cores the device is worth."""
+    """Return the number of its fastest cores that the device is worth."""
     rated = [(c.cores, c.clock_mhz * (c.fp32_au_per_core or 1)) for c in device.clusters]
     if not rated:
         return device.metric("core_count") or 1.0

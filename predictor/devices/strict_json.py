@@ -20,7 +20,7 @@ _CORRECT = "correct the file, or export it again"
 
 
 class _RefusedError(ValueError):
-    """What the decoder's hooks raise: the reason, without the file that it stands in."""
+    """Raised by the decoder's hooks: the reason, without the file that it stands in."""
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What Linux says of its processors in /proc and /sys, restricted to what this process may use.
+"""Facts of Linux about its processors in /proc and /sys, as far as this process may use them.
 
 Every function takes the root of the file system, so that a recorded machine can be read too.
 A fact that the system does not state is None or missing: containers and virtual machines hide some.
@@ -91,7 +91,7 @@ def processor_fields(root: Path, cpu: int) -> dict[str, str]:
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
-    """Return how many processors' time the control group allows, or None without a limit."""
+    """Return the number of processors whose time the control group allows; None without a limit."""
     limits: list[float] = []
     for folder in _control_groups(root):
         words = _text(folder / "cpu.max").split()
@@ -105,7 +105,7 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 
 def memory_limit_bytes(root: Path = Path("/")) -> int | None:
-    """Return how much memory the control group allows, or None without a limit."""
+    """Return the bytes of memory that the control group allows; None without a limit."""
     paths = [folder / "memory.max" for folder in _control_groups(root)]
     paths.append(root / "sys/fs/cgroup/memory/memory.limit_in_bytes")
     limits = [int(text) for path in paths if (text := _text(path)).isdecimal()]
@@ -113,7 +113,7 @@ def memory_limit_bytes(root: Path = Path("/")) -> int | None:
 
 
 def cores_within_quota(cores: int, quota: float | None) -> int:
-    """Return how many of ``cores`` can be busy at once under a quota."""
+    """Return the number of ``cores`` that can be busy at once under a quota."""
     return cores if quota is None else max(1, min(cores, math.ceil(quota)))
 
 

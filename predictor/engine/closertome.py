@@ -144,7 +144,7 @@ class CloserToMeEngine:
     def explain(
         self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
     ) -> Explanation:
-        """Say where one graph's time goes; InputError where the target has no number for it."""
+        """Explain one graph on one target; InputError where the target has no number for it."""
         check_supported(target.device, target.configuration)
         states = self._states([target], {} if measured is None else {target.id: measured})
         if states.problems:
@@ -163,7 +163,7 @@ class CloserToMeEngine:
     def head_inputs(
         self, graphs: Sequence[OperatorGraph], target: Target
     ) -> list[dict[str, NDArray[np.generic]]]:
-        """Return what the part that fine-tuning fits reads of each graph on a target."""
+        """Return the inputs of the part that fine-tuning fits, of each graph on a target."""
         states = self._plain_states([target])
         encoded = [self._encode(graph) for graph in graphs]
         return [self._runtime.head_inputs(each, states.facts, states.rates) for each in encoded]

@@ -1,4 +1,4 @@
-"""Why a prediction is beyond what the network has learned from, in words."""
+"""Reasons in words why a prediction is beyond what the network has learned from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def graph_doubts(
     shares: NDArray[np.float64],
     experience: Experience,
 ) -> list[str]:
-    """Return what is doubtful of a graph on each of T targets, empty where nothing is.
+    """Return the doubts about a graph on each of T targets, empty where there are none.
 
     Args:
         graph: N operators.
@@ -64,7 +64,7 @@ def graph_doubts(
 
 
 def device_doubt(target: Target, experience: Experience) -> str:
-    """Return what is doubtful of a target of which nothing was measured, empty if nothing is."""
+    """Return the doubts about a target of which nothing was measured, empty for none."""
     device, configuration = target.device, target.configuration
     reasons = []
     if len(device.metrics) < _FEW_METRICS:

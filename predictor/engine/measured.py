@@ -1,4 +1,4 @@
-"""What the user's measurements of one target say of it."""
+"""State of a target after the user's measurements on it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class GraphLatency:
 
 
 def expectation(encoded: EncodedGraph, output: HeadOutput, column: int) -> Expectation:
-    """Return what is expected of a graph on the target at ``column``."""
+    """Return the expectation for a graph on the target at ``column``."""
     return Expectation(
         output.parts_ms[:, column].astype(np.float64),
         encoded.responses.astype(np.float64),
@@ -95,7 +95,7 @@ def explanation(
     parts_ms: Floats,
     attention: AttentionMaps | None,
 ) -> Explanation:
-    """Return where the time of one graph goes on one target.
+    """Return the explanation of one graph on one target.
 
     Args:
         operators: of the graph, those that take no time with them.

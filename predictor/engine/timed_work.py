@@ -1,4 +1,4 @@
-"""What the operators of a graph have to do, as calibration by operators sees them.
+"""Work of the operators of a graph, as calibration by operators sees them.
 
 Unlike the network this looks at fused operators too: which of them a runtime really runs inside
 others its profile tells, and what it runs apart takes time.
@@ -55,7 +55,7 @@ class TimedGraph:
     """A graph whose R operators that are no views may be timed.
 
     Attributes:
-        places: int64 [R], which of its operators.
+        places: int64 [R], of the operators in the graph.
         operators: costs of the R.
         traits: float64 [R, S], sizes as logarithms; none changes with the batch.
         kind: int64 [R].
@@ -101,7 +101,7 @@ class TimedGraph:
         )
 
     def work(self, device: Device, rates: ReferenceRates) -> Work:
-        """Return what the operators have to do on a target.
+        """Return the work of the operators on a target.
 
         Its parts are arithmetic, all traffic, what of it leaves the first cache and what leaves the
         second, the launch, and the products that are begun: small operators are faster, for their

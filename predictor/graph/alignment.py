@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 Pairs = list[tuple[int, int]]
 
 MAX_BITS = 1 << 31
-"""How large a table of rows may be, in bits; larger problems are halved."""
+"""Largest table of rows in bits; larger problems are halved."""
 
 
 def common_subsequence(first: Sequence[Hashable], second: Sequence[Hashable]) -> Pairs:
@@ -94,7 +94,7 @@ def _halved(first: Sequence[Hashable], second: Sequence[Hashable]) -> Pairs:
 
 
 def _lengths(first: Sequence[Hashable], second: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Return how much each beginning of ``first`` has in common with ``second``, int64 [N + 1]."""
+    """Return the length that each beginning of ``first`` has in common with ``second``, [N + 1]."""
     last = deque(_rows(first, second), maxlen=1)[0]
     packed = np.frombuffer(last.to_bytes(-(-len(first) // 8), "little"), np.uint8)
     grows = 1 - np.unpackbits(packed, count=len(first), bitorder="little").astype(np.int64)

@@ -37,7 +37,7 @@ def _pooling(_: Network, node: Node, data: TensorType) -> Outputs | None:
 
 
 def _windows(node: Node, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> list[int]:
-    """Return how many windows fit along each axis.
+    """Return the number of windows along each axis.
 
     Raises:
         ArithmeticError: a stride of 0.

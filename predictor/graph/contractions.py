@@ -233,7 +233,7 @@ COUNTERS: dict[str, Counter] = {
 
 
 def work_of(network: Network, node: Node) -> Work:
-    """Return what one run of a node multiplies.
+    """Return the arithmetic of one run of a node.
 
     Raises:
         InputError: the node's inputs are not what its operator is defined for.

@@ -7,7 +7,7 @@ import codecs
 from predictor.core.errors import InputError
 
 HEAD_BYTES = 512
-"""How much of a file's beginning is looked at."""
+"""Bytes of a file's beginning that are looked at."""
 
 _EXPORT = "export the network with torch.onnx.export and open that .onnx file"
 _UNPACK = "unpack it and open the .onnx file inside"

@@ -1,4 +1,4 @@
-"""Which operators of two operator graphs are the same one.
+"""Matching of the operators of two operator graphs.
 
 Operators are matched by name where names tell them apart, as exporters write them from the modules
 of a network (``/features/conv/Conv``). Running numbers (``Conv_12``) shift with the first operator
@@ -49,7 +49,7 @@ def _rank(graph: OperatorGraph) -> tuple[int, str, tuple[str, ...], tuple[str, .
 
 @cache
 def kind(op_type: str) -> str:
-    """Return what an operator does whatever it computes with: ``Conv`` for ``QLinearConv``."""
+    """Return the kind of an operator, whatever it computes with: ``Conv`` for ``QLinearConv``."""
     name = op_type.rpartition("::")[2]
     if name in _MATRIX_PRODUCTS:
         return "MatMul"
@@ -111,7 +111,7 @@ def _by_name(first: _Side, second: _Side) -> Pairs:
 
 
 def _score(first: _Side, second: _Side, pairs: Pairs) -> int:
-    """Return how well pairs match: two points for each level of keys, one for a name that tells."""
+    """Return the score of pairs: two points for each level of keys, one for a name that tells."""
     levels = sum(
         one[i] == other[j]
         for one, other in zip(first.keys, second.keys, strict=True)

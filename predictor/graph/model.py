@@ -1,4 +1,4 @@
-"""What ingestion makes of a file: the operator graph and what the file says about itself."""
+"""An ingested file: the operator graph and what the file says about itself."""
 
 from __future__ import annotations
 

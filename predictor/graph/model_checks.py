@@ -1,4 +1,4 @@
-"""What a parsed model file must hold: known versions, operators, readable names, true tensors."""
+"""Checks of a parsed model file: known versions, operators, readable names, true tensors."""
 
 from __future__ import annotations
 

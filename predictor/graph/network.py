@@ -153,7 +153,7 @@ class Node:
 
     @property
     def repeats(self) -> int:
-        """How often the node runs in one run of the model."""
+        """Number of runs of the node in one run of the model."""
         count, scope = 1, self.scope
         while scope is not None:
             count *= scope.trips

@@ -13,7 +13,7 @@ _MAGIC = b"CTMG1\n"
 
 
 class OperatorFlag(IntFlag):
-    """What is special about an operator."""
+    """Special properties of an operator."""
 
     UNKNOWN = 1  # not known to us: bytes are counted, MACs are 0
     VIEW = 2  # changes the shape only: no traffic, no launch
@@ -143,15 +143,5 @@ class OperatorGraph:
         return cls(**values)  # type: ignore[arg-type]  # the header names exactly the fields
 
 
-_PLAIN = (
-    "names",
-    "op_types",
-    "attributes",
-    "parameters",
-    "weights_total_bytes",
-    "input_bytes",
-    "output_bytes",
-    "peak_activation_bytes",
-    "fingerprint",
-)
-ARRAYS = tuple(f.name for f in fields(OperatorGraph) if f.name not in _PLAIN)
+ARRAYS = tuple(f.name for f in fields(OperatorGraph) if str(f.type).startswith("NDArray"))
+_PLAIN = tuple(f.name for f in fields(OperatorGraph) if f.name not in ARRAYS)

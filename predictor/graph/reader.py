@@ -31,7 +31,7 @@ from predictor.graph.wire_format import (
 )
 
 READ_LIMITS = WalkLimits(nodes=200_000, kept_bytes=128 * 2**20)
-"""What is read at most. The largest real exports have some 20 000 nodes in 20 MB."""
+"""Limits of what is read. The largest real exports have some 20 000 nodes in 20 MB."""
 
 WALK_BYTES = 2**20
 """Files from this size are walked; for smaller ones reading and parsing the whole is quicker."""
@@ -145,7 +145,7 @@ def _walked(subject: str, source: Source) -> bytes:
 
 
 def _damaged(subject: str, source: Source, error: Exception) -> InputError:
-    """Say what is wrong with a file that does not parse; protobuf itself only says that it is."""
+    """Return the error of a file that does not parse; protobuf itself names no place."""
     if isinstance(error, DecodeError):
         if _OUT_OF_MEMORY in str(error):
             raise MemoryError from error

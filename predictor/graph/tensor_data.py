@@ -9,6 +9,7 @@ from onnx import TensorProto
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.external_data import ExternalData
+from predictor.graph.operators import DTYPE_BITS, DTYPE_OF_ONNX
 from predictor.graph.wire_format import LARGE_BYTES, StoredData, length_field
 
 LEFT_OUT = "(data left out)"
@@ -20,30 +21,13 @@ _DOC_STRING = 12
 
 # Bits of one element by data type; strings have no fixed size.
 _BITS: dict[int, int] = {
-    **dict.fromkeys((TensorProto.COMPLEX128,), 128),
-    **dict.fromkeys(
-        (TensorProto.DOUBLE, TensorProto.INT64, TensorProto.UINT64, TensorProto.COMPLEX64), 64
-    ),
-    **dict.fromkeys((TensorProto.FLOAT, TensorProto.INT32, TensorProto.UINT32), 32),
-    **dict.fromkeys(
-        (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.INT16, TensorProto.UINT16), 16
-    ),
-    **dict.fromkeys(
-        (
-            TensorProto.INT8,
-            TensorProto.UINT8,
-            TensorProto.BOOL,
-            TensorProto.FLOAT8E4M3FN,
-            TensorProto.FLOAT8E4M3FNUZ,
-            TensorProto.FLOAT8E5M2,
-            TensorProto.FLOAT8E5M2FNUZ,
-            TensorProto.FLOAT8E8M0,
-        ),
-        8,
-    ),
-    **dict.fromkeys((TensorProto.FLOAT6E2M3, TensorProto.FLOAT6E3M2), 6),
-    **dict.fromkeys((TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1), 4),
-    **dict.fromkeys((TensorProto.INT2, TensorProto.UINT2), 2),
+    **{
+        onnx_type: DTYPE_BITS[code]
+        for onnx_type, code in DTYPE_OF_ONNX.items()
+        if onnx_type not in {TensorProto.UNDEFINED, TensorProto.STRING}
+    },
+    TensorProto.FLOAT6E2M3: 6,
+    TensorProto.FLOAT6E3M2: 6,
 }
 _COMPLEX = (TensorProto.COMPLEX64, TensorProto.COMPLEX128)
 _TYPED_FIELDS = (

@@ -41,7 +41,7 @@ class LimitError(WireError):
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """What a walk takes at most: nodes at every depth, and bytes once large data is left out."""
+    """Limits of a walk: nodes at every depth, and bytes once large data is left out."""
 
     nodes: int
     kept_bytes: int
@@ -58,7 +58,7 @@ class Field(NamedTuple):
 
 
 class StoredData(NamedTuple):
-    """How much data a tensor message holds.
+    """Amount of data in a tensor message.
 
     Attributes:
         raw_bytes: length of ``raw_data``, None where there is none.

@@ -1,4 +1,4 @@
-"""What one run of an operator multiplies, and the window that it does it in."""
+"""Arithmetic of one run of an operator, and its window."""
 
 from __future__ import annotations
 

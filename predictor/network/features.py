@@ -1,4 +1,4 @@
-"""What the network sees of an operator: its code, and numbers that tell how much work it is.
+"""Features of an operator: its code, and numbers that tell how much work it is.
 
 No torch: the runtime of the shipped network uses this file too.
 """

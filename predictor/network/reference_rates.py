@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Final, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ ANY_FAMILY: Final = "any"
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """What is typical of a family of devices, where a device does not say it.
+    """Typical rates of families of devices, where a device does not state its own.
 
     Attributes:
         macs_per_cycle: FP32 multiply-accumulates of a core in a cycle, by family.
@@ -50,11 +50,7 @@ class Typical:
 
     def to_json(self) -> dict[str, object]:
         """Return plain values."""
-        return {
-            "macs_per_cycle": dict(self.macs_per_cycle),
-            "macs_per_s": dict(self.macs_per_s),
-            "bandwidth": {family: list(line) for family, line in self.bandwidth.items()},
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, object]]) -> Typical:
@@ -122,7 +118,7 @@ class ReferenceRates:
 
 
 def is_rated(device: Device) -> bool:
-    """Say whether anything tells how much a device can compute: a rate, or clock and cores."""
+    """Whether a device states how much it can compute: a rate, or clock and cores."""
     stated = ("fp32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
     return any(map(device.metric, stated)) or cycles_per_s(device, 0) is not None
 

@@ -1,4 +1,4 @@
-"""What an operator is, whatever the batch: the node features of the shipped network.
+"""Node features of the shipped network: facts of an operator that do not change with the batch.
 
 How much work an operator has enters the shipped network through its work terms only, each of which
 grows with the batch. What it reads beside them must not change with the batch, or a larger batch

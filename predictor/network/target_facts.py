@@ -1,4 +1,4 @@
-"""What the shipped network reads of a target: metrics that it attends to, and its configuration.
+"""Inputs of the shipped network for a target: metrics that it attends to, and its configuration.
 
 No torch: the runtime of the shipped network uses this file too.
 """

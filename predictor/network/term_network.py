@@ -79,7 +79,7 @@ class RunningOperators:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermOutput:
-    """What the network says of R operators on T targets.
+    """Outputs for R operators on T targets.
 
     Attributes:
         parts_ms: [R, T, 3], time in arithmetic, traffic and launches.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CELLS: Final = 1 << 15  # operators x targets at a time: the head's temporaries stay small
 FILM_GAMMA: Final = "network.conversation.film.gamma.2.bias"
 FILM_BETA: Final = "network.conversation.film.beta.2.bias"
-"""What FiLM fine-tuning fits in the head: for one target, gamma and beta themselves."""
+"""Weights of the head that FiLM fine-tuning fits: for one target, gamma and beta themselves."""
 
 _THREADS: Final = 2  # more do not make a graph of a hundred operators faster
 _MOST_TUNED: Final = 32  # heads with FiLM fine-tuned, a third of a megabyte each
@@ -42,7 +42,7 @@ class EncodedGraph:
     """One graph after the graph layers.
 
     Attributes:
-        places: int64 [R], which of its operators run.
+        places: int64 [R], of its operators that run.
         code: int64 [R], their types; 0 for those that the network does not know.
         features: float32 [R, S], scale-free.
         states: float32 [R, d].
@@ -64,7 +64,7 @@ class EncodedGraph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadOutput:
-    """What the network says of R operators on T targets.
+    """Outputs of the head for R operators on T targets.
 
     Attributes:
         parts_ms: float32 [R, T, 3], time in arithmetic, traffic and launches.
@@ -175,7 +175,7 @@ class TermRuntime:
     def head_inputs(
         self, graph: EncodedGraph, facts: TargetFacts, rates: ReferenceRates
     ) -> dict[str, NDArray[np.generic]]:
-        """Return what the head reads of one graph on T targets."""
+        """Return the inputs of the head for one graph on T targets."""
         leaving = leaving_share(graph.weights, graph.live, rates)
         return {
             "states": graph.states,

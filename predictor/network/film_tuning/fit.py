@@ -20,12 +20,12 @@ _BETAS: Final = (0.9, 0.99)  # the second is short: there are some thirty steps,
 _SLOPE_RIDGE: Final = 1.0  # of ln(latency): how much the slope's prior value of 1 counts for
 
 Inputs = Mapping[str, NDArray[np.generic]]
-"""What the head reads of one graph on the target, by name."""
+"""Inputs of the head for one graph on the target, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How gamma and beta are fitted.
+    """Steps of the fit of gamma and beta.
 
     Attributes:
         count: of steps of Adam, all samples in each.

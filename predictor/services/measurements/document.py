@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.scores import Answers, Scores, bootstrap
 from predictor.services.measurements.draws import Plan
@@ -110,15 +109,7 @@ def _row(table: MeasuredTable, outcome: Outcome, index: int) -> Entry:
 
 
 def _numbers(outcome: Outcome, index: int) -> Mapping[str, float | None]:
-    answers = outcome.answers
-    columns: Mapping[str, NDArray[np.float64]] = {
-        "predicted_ms": answers.predicted_ms,
-        "low80_ms": answers.low80_ms,
-        "high80_ms": answers.high80_ms,
-        "low95_ms": answers.low95_ms,
-        "high95_ms": answers.high95_ms,
-        "bound_ms": outcome.bound_ms,
-        "reference_ms": outcome.reference_ms,
-    }
-    values = {name: float(column[index]) for name, column in columns.items()}
+    answers = ("predicted_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
+    values = {name: float(getattr(outcome.answers, name)[index]) for name in answers}
+    values |= {name: float(getattr(outcome, name)[index]) for name in ("bound_ms", "reference_ms")}
     return {name: None if math.isnan(value) else value for name, value in values.items()}

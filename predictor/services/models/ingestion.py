@@ -38,7 +38,7 @@ _WATCH_AFTER_S = 0.5  # psutil is not loaded for files that are read sooner
 
 @dataclass(frozen=True, slots=True)
 class IngestionLimits:
-    """What reading one file may take at most. How large a file may be: ``reader.READ_LIMITS``.
+    """Limits of reading one file, beside those of its size in ``reader.READ_LIMITS``.
 
     Attributes:
         seconds: time, from the request on.

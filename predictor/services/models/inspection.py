@@ -1,10 +1,11 @@
-"""What a model and a device are, as the JSON documents of ``ctm inspect`` and ``ctm devices``."""
+"""Models and devices as the JSON documents of ``ctm inspect`` and ``ctm devices``."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
-from predictor.core.records import Device, DynamicDimension, TensorInfo
+from predictor.core.records import Device
 from predictor.devices.schema import device_to_object, read_device
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import operator_facts
@@ -35,7 +36,7 @@ def totals(model: Model) -> dict[str, int]:
 
 
 def inspection_document(model: Model) -> dict[str, object]:
-    """Return what ``ctm inspect --json`` prints.
+    """Return the document that ``ctm inspect --json`` prints.
 
     Operators stand in topological order; bytes and MACs are those of all their repeats.
     """
@@ -46,9 +47,9 @@ def inspection_document(model: Model) -> dict[str, object]:
         "ir_version": model.ir_version,
         "opsets": dict(model.opsets),
         "producer": model.producer,
-        "inputs": [_tensor(tensor) for tensor in model.inputs],
-        "outputs": [_tensor(tensor) for tensor in model.outputs],
-        "dynamic": [_dimension(dimension) for dimension in model.dynamic],
+        "inputs": [asdict(tensor) for tensor in model.inputs],
+        "outputs": [asdict(tensor) for tensor in model.outputs],
+        "dynamic": [asdict(dimension) for dimension in model.dynamic],
         "notes": list(model.notes),
         "totals": totals(model),
         "operators": _operators(model),
@@ -82,47 +83,16 @@ def check_device_file(path: str) -> tuple[Device, tuple[str, ...]]:
     return entry.device, entry.warnings
 
 
-def _tensor(tensor: TensorInfo) -> dict[str, object]:
-    return {
-        "name": tensor.name,
-        "dtype": tensor.dtype,
-        "declared": list(tensor.declared),
-        "shape": list(tensor.shape),
-    }
-
-
-def _dimension(dimension: DynamicDimension) -> dict[str, object]:
-    return {
-        "name": dimension.name,
-        "value": dimension.value,
-        "default": dimension.default,
-        "reason": dimension.reason,
-    }
-
-
 def _operators(model: Model) -> list[dict[str, object]]:
     facts = operator_facts(model)
-    columns = zip(
-        facts.names,
-        facts.op_types,
-        facts.output_shapes,
-        facts.macs.tolist(),
-        facts.bytes_moved.tolist(),
-        facts.weight_bytes.tolist(),
-        model.graph.repeats.tolist(),
-        facts.flags,
-        strict=True,
-    )
-    return [
-        {
-            "name": name,
-            "op_type": op_type,
-            "output_shape": list(shape),
-            "macs": macs,
-            "bytes_moved": moved,
-            "weight_bytes": weights,
-            "repeats": repeats,
-            "flags": flags,
-        }
-        for name, op_type, shape, macs, moved, weights, repeats, flags in columns
-    ]
+    columns = {
+        "name": facts.names,
+        "op_type": facts.op_types,
+        "output_shape": map(list, facts.output_shapes),
+        "macs": facts.macs.tolist(),
+        "bytes_moved": facts.bytes_moved.tolist(),
+        "weight_bytes": facts.weight_bytes.tolist(),
+        "repeats": model.graph.repeats.tolist(),
+        "flags": facts.flags,
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

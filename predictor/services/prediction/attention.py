@@ -35,7 +35,7 @@ _OF_CONFIGURATION = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionPeak:
-    """What each of L rows of a map of attention attended to most.
+    """Peaks of L rows of a map of attention.
 
     Attributes:
         at: intp [L], index of what it attended to most, the first of equals.
@@ -56,7 +56,7 @@ def operators_peak(attention: AttentionMaps | None) -> AttentionPeak | None:
 
 
 def attention_peak(shares: NDArray[np.floating]) -> AttentionPeak:
-    """Return where each row of ``shares`` [L, K], K > 0, is largest."""
+    """Return the peak of each row of ``shares`` [L, K], K > 0."""
     at = shares.argmax(axis=1)
     share = np.take_along_axis(shares, at[:, None], axis=1)[:, 0].astype(np.float64)
     return AttentionPeak(at, share, np.isclose(shares.min(axis=1), share, rtol=_SAME, atol=0.0))

@@ -59,7 +59,7 @@ def network_in_use() -> str:
 
 @cache
 def usual_engine_problem() -> str:
-    """Say why the analytic engine stands in for the learned one, empty where it does not."""
+    """Return the reason why the analytic engine stands in for the learned one, empty for none."""
     try:
         _learned()
     except InputError as error:

@@ -10,7 +10,7 @@ from predictor.core.wording import number, shown
 
 
 def fastest_within(predictions: Sequence[Prediction], budget_ms: float | None) -> int | None:
-    """Return which of the predictions of one target is the fastest, if its P50 meets the budget.
+    """Return the index of the fastest prediction of one target, if its P50 meets the budget.
 
     Args:
         predictions: of several models on one target.
@@ -25,7 +25,7 @@ def fastest_within(predictions: Sequence[Prediction], budget_ms: float | None) -
 def fastest_sentence(
     predictions: Sequence[Prediction], names: Sequence[str], budget_ms: float | None
 ) -> str:
-    """Say which of several models is the fastest that meets the budget on one target.
+    """Name the fastest of several models that meets the budget on one target.
 
     For example ``int8.onnx is the fastest that meets 30 ms: 12.3 ms (2 of 3 models meet it)``.
 

@@ -65,7 +65,7 @@ class OperatorDifference:
         return np.flatnonzero(np.array([each is change for each in self.change], dtype=np.bool_))
 
     def times_moved(self, before_ms: Floats, after_ms: Floats) -> TimesMoved:
-        """Return where the time between the models goes on one target.
+        """Return the times of all rows on one target.
 
         Args:
             before_ms: time of each operator of the first model, float64 [N1].
@@ -95,7 +95,7 @@ class TimesMoved:
         return moved
 
     def moved_by(self, change: Change) -> float:
-        """Return how much longer, in ms, all rows of a kind take in the second model."""
+        """Return the ms that all rows of a kind take longer in the second model."""
         return float(self.moved_ms[[each is change for each in self.change]].sum())
 
 
@@ -123,7 +123,7 @@ def times_moved_on(
     engine: str = "",
     signatures: KnownTargets | None = None,
 ) -> TimesMoved | None:
-    """Return where the time between two models goes on a target; None where one has no number.
+    """Return the times of two models' operators on a target; None where one has no number.
 
     The times of a model sum to the latency of its prediction: where that was measured, what the
     engine says of the operators is stretched to it.

@@ -213,7 +213,7 @@ def explain(
     engine: str = "",
     signatures: KnownTargets | None = None,
 ) -> OperatorTable:
-    """Say where one model's time goes on one target.
+    """Explain one model's time on one target.
 
     Args:
         model: the model.
