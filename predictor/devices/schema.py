@@ -36,7 +36,7 @@ from predictor.devices.fields import (
     is_usual_text,
 )
 from predictor.devices.neusight import is_neusight, to_device_object
-from predictor.devices.strict_json import parse_object, read_object
+from predictor.devices.strict_json import read_object
 
 SCHEMA = "ctm-hcv/1"
 MAX_CLUSTERS = 16
@@ -85,11 +85,6 @@ def read_device(path: str | os.PathLike[str]) -> DeviceFile:
         InputError: naming the file, the field, its value and its range.
     """
     return device_from_object(read_object(path), os.fspath(path))
-
-
-def parse_device(data: bytes, subject: str) -> DeviceFile:
-    """Read a device from the bytes of a file that errors call ``subject``."""
-    return device_from_object(parse_object(data, subject), subject)
 
 
 def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFile:

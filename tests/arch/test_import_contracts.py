@@ -67,7 +67,7 @@ BREAKS = [
     ("predictor.cost.engine", "predictor.store.database", STORE),
     ("predictor.research.evaluation.bound", "predictor.store.database", STORE),
     ("predictor.cli.console", "predictor.probing.protocol", COMMAND_LINE),
-    ("predictor.cli.predict.command", "predictor.calibration.posterior", COMMAND_LINE),
+    ("predictor.cli.predict.command", "predictor.calibration.scores", COMMAND_LINE),
     ("predictor.cli.console", "predictor.research", COMMAND_LINE),
     ("ctm_gui.views.main_window", "predictor.graph.model", WINDOW),
     ("ctm_gui.views.main_window", "predictor.engine", WINDOW),

@@ -7,7 +7,8 @@ import pytest
 from predictor.core.records import Cluster
 from predictor.devices.consistency import consistency_warnings, derived_fp32_tflops
 from predictor.devices.detection import detect_this_machine
-from predictor.devices.schema import device_to_json, parse_device
+from predictor.devices.schema import device_to_json
+from tests.unit.devices.device_files import parse_device
 from tests.unit.devices.machines import board, laptop, write
 
 

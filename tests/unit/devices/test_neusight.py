@@ -5,7 +5,8 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Precision
-from predictor.devices.schema import DeviceFile, parse_device
+from predictor.devices.schema import DeviceFile
+from tests.unit.devices.device_files import parse_device
 
 NVIDIA_EXAMPLE = {
     "Device": "Example GPU 40GB",

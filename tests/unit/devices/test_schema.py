@@ -14,9 +14,9 @@ from predictor.devices.schema import (
     SCHEMA,
     device_from_object,
     device_to_json,
-    parse_device,
     read_device,
 )
+from tests.unit.devices.device_files import parse_device
 
 RPI5 = {
     "schema": SCHEMA,
