@@ -34,7 +34,7 @@ def consistency_warnings(
 ) -> tuple[str, ...]:
     """Return a sentence for each contradiction between the facts of a device."""
     source_warnings = _source_warnings(device, unknown_metrics or {})
-    return tuple(found.sentence for found in (*contradictions(device), *source_warnings))
+    return tuple(finding.sentence for finding in (*contradictions(device), *source_warnings))
 
 
 def contradictions(device: Device) -> tuple[Finding, ...]:

@@ -113,13 +113,13 @@ def _clusters(root: Path, cores: tuple[int, ...]) -> tuple[Cluster, ...]:
 
 
 def _cache_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> None:
-    found = system_files.caches(root, cores)
-    if 1 in found:
-        facts.add("l1_kb_per_core", found[1].kb_each, "/sys, L1 data cache of a core")
-    if 2 in found:
-        facts.add("l2_kb", found[2].kb_total, "/sys, L2 caches together")
-    if 3 in found:
-        facts.add("llc_kb", found[max(found)].kb_total, "/sys, last-level caches together")
+    caches = system_files.caches(root, cores)
+    if 1 in caches:
+        facts.add("l1_kb_per_core", caches[1].kb_each, "/sys, L1 data cache of a core")
+    if 2 in caches:
+        facts.add("l2_kb", caches[2].kb_total, "/sys, L2 caches together")
+    if 3 in caches:
+        facts.add("llc_kb", caches[max(caches)].kb_total, "/sys, last-level caches together")
 
 
 def _memory_facts(facts: _Facts, root: Path) -> None:

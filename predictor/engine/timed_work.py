@@ -165,8 +165,8 @@ def _alignments(graph: OperatorGraph, places: Integers, features: NDArray[np.flo
     depthwise = features[:, _DEPTHWISE] > 0
     channels = np.where(depthwise, groups, np.gcd(inward, outward))
     aligned = np.log2(np.gcd(channels, _LANES).clip(1))
-    found: Floats = np.where((window > 0) & (outward > 0), aligned, np.log2(_LANES))
-    return found
+    alignments: Floats = np.where((window > 0) & (outward > 0), aligned, np.log2(_LANES))
+    return alignments
 
 
 def _cache_bytes(device: Device) -> Floats:

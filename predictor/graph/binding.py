@@ -108,12 +108,12 @@ class InputBinding:
                 self.declared[name] = (batch, *dims[1:])
 
     def _bind(self) -> tuple[DynamicDimension, ...]:
-        found: dict[str, DynamicDimension] = {}
+        bound: dict[str, DynamicDimension] = {}
         names = {d for dims in self.declared.values() for d in dims if isinstance(d, str)}
         expressions: list[str] = []
         for name, dims in self.declared.items():
             for axis, dim in enumerate(dims):
-                if isinstance(dim, int) or dim in found:
+                if isinstance(dim, int) or dim in bound:
                     continue
                 if is_expression(dim, names):
                     expressions.append(dim)
@@ -122,17 +122,17 @@ class InputBinding:
                 value = self._given.get(dim, default)
                 if value == 0 != default:
                     raise InputError(f"dimension {dim}", "it must be above 0", "give 1 or more")
-                found[dim] = DynamicDimension(dim, value, default, reason)
+                bound[dim] = DynamicDimension(dim, value, default, reason)
         for text in dict.fromkeys(expressions):
-            found[text] = self._bind_expression(text, found)
-        return tuple(found.values())
+            bound[text] = self._bind_expression(text, bound)
+        return tuple(bound.values())
 
     def _bind_expression(
-        self, text: str, found: Mapping[str, DynamicDimension]
+        self, text: str, bound: Mapping[str, DynamicDimension]
     ) -> DynamicDimension:
         """Bind a dimension that the file writes as arithmetic on others, like ``past + 1``."""
-        value = evaluate(text, {d.name: d.value for d in found.values()})
-        default = evaluate(text, {d.name: d.default for d in found.values()})
+        value = evaluate(text, {d.name: d.value for d in bound.values()})
+        default = evaluate(text, {d.name: d.default for d in bound.values()})
         if value is None or default is None or value <= 0:
             value, default, reason = 1, 1, "its terms are not known"
         else:

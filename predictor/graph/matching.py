@@ -125,15 +125,15 @@ def _filled(first: _Side, second: _Side, pairs: Pairs, level: int) -> Pairs:
     """Match what is left between the pairs by the keys from ``level`` on."""
     for strictness in range(level, len(first.keys)):
         taken = {i for i, _ in pairs}, {j for _, j in pairs}
-        found: Pairs = []
+        matched: Pairs = []
         for mine, theirs in _gaps(pairs, len(first), len(second)):
             left = [i for i in mine if i not in taken[0]]
             right = [j for j in theirs if j not in taken[1]]
             if left and right:
                 keys, others = first.keys[strictness], second.keys[strictness]
                 common = common_subsequence([keys[i] for i in left], [others[j] for j in right])
-                found += [(left[i], right[j]) for i, j in common]
-        pairs = sorted([*pairs, *found])
+                matched += [(left[i], right[j]) for i, j in common]
+        pairs = sorted([*pairs, *matched])
     return pairs
 
 

@@ -151,8 +151,8 @@ def _damaged(subject: str, source: Source, error: Exception) -> InputError:
             raise MemoryError from error
         try:
             _walked(subject, source)
-        except WireError as found:
-            error = found
+        except WireError as precise:
+            error = precise
         except DecodeError:
             pass
     if isinstance(error, TruncatedError):

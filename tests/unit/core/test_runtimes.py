@@ -29,7 +29,10 @@ row = runtimes.Runtime("newrt", "New Runtime", frozenset({Family.CPU}), frozense
 runtimes.RUNTIMES = MappingProxyType({**runtimes.RUNTIMES, row.name: row})
 """
 IN_THE_SCHEMA = """
-from predictor.devices.json_schema import json_schema_text
+import sys
+
+sys.path.append("packaging")
+from make_schema import json_schema_text
 
 assert '"newrt"' in json_schema_text()
 """
