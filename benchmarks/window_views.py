@@ -25,10 +25,10 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QScrollBar, QWidget  # noqa: E402
 
-from ctm_gui.presenters.comparison import ComparisonRow  # noqa: E402
 from ctm_gui.theme import LIGHT, apply_theme  # noqa: E402
 from ctm_gui.views.compare_view import CompareView  # noqa: E402
 from ctm_gui.views.operators_view import OperatorsView  # noqa: E402
+from predictor.core.columns import PredictionRow  # noqa: E402
 from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
 from predictor.services.prediction.predict import OperatorTable  # noqa: E402
 
@@ -50,7 +50,7 @@ def main() -> int:
     return report("window_views", title, figures, options.output)
 
 
-def _compare_figures(rows: Sequence[ComparisonRow], repeats: int) -> list[Figure]:
+def _compare_figures(rows: Sequence[PredictionRow], repeats: int) -> list[Figure]:
     def fresh() -> CompareView:
         view = _opened(CompareView())
         view.set_budget_ms(30.0)
@@ -151,7 +151,7 @@ def _scroll(bar: QScrollBar) -> None:
     bar.setValue(bar.maximum() // 2)
 
 
-def _predictions(count: int) -> list[ComparisonRow]:
+def _predictions(count: int) -> list[PredictionRow]:
     """Return predictions of as many models as it takes on at most a thousand targets."""
     targets = min(count, _TARGETS)
     random = np.random.default_rng(0)
@@ -162,7 +162,7 @@ def _predictions(count: int) -> list[ComparisonRow]:
     ]
 
 
-def _prediction(device: str, model: str, latency_ms: float) -> ComparisonRow:
+def _prediction(device: str, model: str, latency_ms: float) -> PredictionRow:
     prediction = Prediction(
         model=f"{model}.onnx",
         fingerprint="0" * 64,
@@ -173,7 +173,7 @@ def _prediction(device: str, model: str, latency_ms: float) -> ComparisonRow:
         latency_ms=latency_ms,
         bound_ms=latency_ms / 2,
     )
-    return ComparisonRow(prediction, device, "Maker", "gpu", model)
+    return PredictionRow(prediction, device, model, "Maker", "gpu")
 
 
 def _operators(count: int) -> OperatorTable:

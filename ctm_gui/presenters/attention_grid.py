@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ctm_gui.presenters.attention import AttentionRows, AttentionSummary, Map, looked_at
-from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.ordering import FloatArray, text_ranks
-from predictor.core.text import printable
-from predictor.core.wording import percent, plain_number, shown
+from ctm_gui.presenters.grid import (
+    Column,
+    Grid,
+    count_column,
+    name_column,
+    place_column,
+    share_column,
+)
+from ctm_gui.presenters.ordering import text_ranks
 from predictor.services.prediction.attention import AttentionPeak, attention_peak
 
 LATENCY = "latency"
@@ -33,29 +38,20 @@ class AttentionGrid(Grid):
         rows, labels = self.rows, self.summary.labels
         looks, seen = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
         by_type = not any(rows.types)
-        second = Column(
-            "count",
-            "Operators",
-            numeric=True,
-            text=lambda row: str(rows.counts[row]),
-            sort_keys=lambda: rows.counts.astype(np.float64),
+        kinds = (
+            count_column("count", "Operators", rows.counts, str)
+            if by_type
+            else name_column("type", "Type", rows.types)
         )
         return [
-            Column(
-                "number",
-                "#",
-                numeric=True,
-                text=lambda row: str(row + 1),
-                sort_keys=lambda: np.arange(self.count, dtype=np.float64),
-                help="Place in the model, from its inputs to its outputs.",
-            ),
-            _text("name", "Type" if by_type else "Operator", rows.names),
-            second if by_type else _text("type", "Type", rows.types),
-            _share(LATENCY, "Latency share", lambda: rows.latency_share),
+            place_column(len(rows)),
+            name_column("name", "Type" if by_type else "Operator", rows.names),
+            kinds,
+            share_column(LATENCY, "Latency share", lambda: rows.latency_share),
             _metric("looks", "Looks mostly at", looks, labels),
-            _share("attention", "Attention", lambda: looks.share, "Of the row's attention."),
+            share_column("attention", "Attention", lambda: looks.share, "Of the row's attention."),
             _metric("seen", "Seen most by", seen, labels),
-            _share("seen_share", "Attention of it", lambda: seen.share, "Of the metric's."),
+            share_column("seen_share", "Attention of it", lambda: seen.share, "Of the metric's."),
         ]
 
     def _maps(self) -> list[Column]:
@@ -64,17 +60,6 @@ class AttentionGrid(Grid):
             *(_cell(f"to {label}", rows.to_metrics, k) for k, label in enumerate(labels)),
             *(_cell(f"from {label}", rows.from_metrics, k) for k, label in enumerate(labels)),
         ]
-
-
-def _text(key: str, title: str, texts: Sequence[str]) -> Column:
-    return Column(
-        key,
-        title,
-        numeric=False,
-        text=lambda row: shown(texts[row]),
-        sort_keys=lambda: text_ranks(texts),
-        copied=lambda rows: [printable(texts[row]) for row in rows],
-    )
 
 
 def _metric(key: str, title: str, found: AttentionPeak, labels: Sequence[str]) -> Column:
@@ -88,24 +73,5 @@ def _metric(key: str, title: str, found: AttentionPeak, labels: Sequence[str]) -
     )
 
 
-def _share(key: str, title: str, shares: Callable[[], FloatArray], help_text: str = "") -> Column:
-    return Column(
-        key,
-        title,
-        numeric=True,
-        text=lambda row: percent(float(shares()[row])),
-        sort_keys=shares,
-        copied=lambda rows: [plain_number(value) for value in shares()[rows].tolist()],
-        help=help_text,
-    )
-
-
 def _cell(title: str, shares: Map, metric: int) -> Column:
-    return Column(
-        title,
-        title,
-        numeric=True,
-        text=lambda row: percent(float(shares[row, metric])),
-        sort_keys=lambda: shares[:, metric].astype(np.float64),
-        copied=lambda rows: [plain_number(value) for value in shares[rows, metric].tolist()],
-    )
+    return share_column(title, title, lambda: shares[:, metric].astype(np.float64))

@@ -1,13 +1,13 @@
-"""What the Compare view shows of one prediction: its words, its verdict, its details.
-
-Everything here is free of widgets; latencies are milliseconds unless a name says otherwise.
-"""
+"""The words of the Compare view: the details of a prediction, and the sentence over all of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import numpy as np
 
-from predictor.core.records import Prediction
+from ctm_gui.presenters.comparison_columns import ComparisonColumns
+from ctm_gui.presenters.comparison_groups import target_groups
+from predictor.core.columns import Place, PredictionRow, TableContext, remarks
+from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import verdict_text
 from predictor.core.wording import (
@@ -22,65 +22,95 @@ from predictor.core.wording import (
     shown,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class ComparisonRow:
-    """One prediction with the words that the prediction itself does not carry.
-
-    Attributes:
-        prediction: latency of one model on one target, or why there is none.
-        device_name: the device's name for people.
-        vendor: maker of the device.
-        family: kind of compute unit, as in ``Family``.
-        model_label: the model's name in the window, unique among the loaded models.
-        notes: what the number assumes about the model, in whole sentences.
-    """
-
-    prediction: Prediction
-    device_name: str
-    vendor: str
-    family: str
-    model_label: str
-    notes: tuple[str, ...] = ()
+# More models than this are summed up instead of named one by one.
+_MODELS_NAMED = 3
+_OPERATORS_NAMED = 3
 
 
-def details(row: ComparisonRow, unit: LatencyUnit, budget_ms: float | None) -> str:
+def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> str:
     """Return the lines that hovering over a bar or a row shows, as plain text."""
     prediction = row.prediction
     batch = batch_of(prediction.configuration)
     lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
-    if prediction.latency_ms is None:
-        lines.append(f"No number: {shown(prediction.problem)}")
-    else:
+    if prediction.latency_ms is not None:
         lines.append(f"Latency: {latency_text(prediction.latency_ms, unit, batch)} (P50)")
     if prediction.low80_ms is not None:
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if prediction.bound_ms is not None:
         lines.append(f"Bound: {latency_text(prediction.bound_ms, unit, batch)}")
-    lines += _standing(prediction, budget_ms)
+    lines += map(capitalised, remarks(row, TableContext(Place.DETAILS, unit, budget_ms)))
+    if budget_ms is not None and prediction.latency_ms is not None:
+        lines.append(f"Budget {number(budget_ms)} ms: {verdict_text(prediction, budget_ms)}")
+    lines.append(f"Memory: {memory_text(prediction.fits_memory)}")
+    if prediction.flagged_operators:
+        lines.append(f"Not counted in full: {_flagged(prediction.flagged_operators)}")
     lines += row.notes
     lines.append(f"Configuration: {configuration_text(prediction.configuration)}")
     lines.append(f"Basis: {basis_text(prediction)}, engine {shown(prediction.engine)}")
     if adaptation := adaptation_text(prediction):
         lines.append(f"Adapted by: {adaptation}")
-    if prediction.provenance:
-        lines.append(f"Measured by: {shown(prediction.provenance)}")
-    if prediction.predicted_ms is not None:
-        own = latency_text(prediction.predicted_ms, unit, batch)
-        lines.append(f"The engine alone predicts: {own}")
     return "\n".join(lines)
 
 
-def _standing(prediction: Prediction, budget_ms: float | None) -> list[str]:
-    lines = []
-    if budget_ms is not None and prediction.latency_ms is not None:
-        lines.append(f"Budget {number(budget_ms)} ms: {verdict_text(prediction, budget_ms)}")
-    lines.append(f"Memory: {memory_text(prediction.fits_memory)}")
-    if prediction.out_of_distribution:
-        lines.append(f"Outside what the engine knows: {shown(prediction.out_of_distribution)}")
-    if prediction.flagged_operators:
-        first = ", ".join(shown(name) for name in prediction.flagged_operators[:3])
-        more = len(prediction.flagged_operators) - 3
-        rest = f" and {more} more" if more > 0 else ""
-        lines.append(f"Flagged operators: {first}{rest}")
-    return lines
+def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUnit) -> str:
+    """Say in one line how many targets meet the budget and which is the fastest.
+
+    For example ``3 of 12 targets meet 30 ms; fastest: RTX 4090 (1.2 ms)``. What numbers assume
+    follows, a sentence a line.
+    """
+    if not len(columns):
+        return ""
+    parts = [_counts(columns, budget_ms), _fastest(columns, unit), _without_number(columns)]
+    said = "; ".join(part for part in parts if part)
+    notes = dict.fromkeys(note for row in columns.rows for note in row.notes)
+    return "\n".join([said, *notes])
+
+
+def _counts(columns: ComparisonColumns, budget_ms: float | None) -> str:
+    targets, models = len(target_groups(columns)), columns.models
+    if budget_ms is None:
+        of_models = [plural(len(models), "model")] if len(models) > 1 else []
+        return ", ".join([_targets(targets), *of_models])
+    meets = columns.latency_ms <= budget_ms
+    count = int(meets.sum())
+    budget = f"{number(budget_ms)} ms"
+    if len(models) == 1:
+        return f"{count} of {plural(targets, 'target meets', 'targets meet')} {budget}"
+    if len(models) > _MODELS_NAMED:
+        return (
+            f"{count} of {len(columns)} predictions meet {budget} ({len(models)} models on "
+            f"{_targets(targets)})"
+        )
+    of_model = np.bincount(columns.model[meets], minlength=len(models)).tolist()
+    each = ", ".join(
+        f"{shown(model)} on {met}" for model, met in zip(models, of_model, strict=True)
+    )
+    return f"{budget} met by {each} of {_targets(targets)}"
+
+
+def _fastest(columns: ComparisonColumns, unit: LatencyUnit) -> str:
+    if np.isnan(columns.latency_ms).all():
+        return ""
+    best = columns.rows[int(np.nanargmin(columns.latency_ms))]
+    prediction = best.prediction
+    text = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
+    device = shown(best.device_name)
+    if len(columns.models) == 1:
+        return f"fastest: {device} ({text})"
+    return f"fastest: {shown(best.model_label)} on {device} ({text})"
+
+
+def _without_number(columns: ComparisonColumns) -> str:
+    missing = int(np.isnan(columns.latency_ms).sum())
+    return f"{missing} without a number" if missing else ""
+
+
+def _targets(count: int) -> str:
+    return plural(count, "target")
+
+
+def _flagged(operators: tuple[str, ...]) -> str:
+    """Name the first of the operators that are not counted in full."""
+    first = ", ".join(shown(name) for name in operators[:_OPERATORS_NAMED])
+    more = len(operators) - _OPERATORS_NAMED
+    return f"{first} and {more} more" if more > 0 else first

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from predictor.core.columns import PredictionRow
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import basis_text, configuration_text, shown
 
@@ -21,7 +21,7 @@ class ComparisonColumns:
         rows: the rows shown.
     """
 
-    def __init__(self, rows: Sequence[ComparisonRow]) -> None:
+    def __init__(self, rows: Sequence[PredictionRow]) -> None:
         self.rows = tuple(rows)
         self._predictions = [row.prediction for row in self.rows]
         self._configurations = [prediction.configuration for prediction in self._predictions]
@@ -177,7 +177,7 @@ class ComparisonColumns:
         return [(codes, [shown(str(text)).casefold() for text in texts]) for codes, texts in coded]
 
 
-def _is_flagged(row: ComparisonRow) -> bool:
+def _is_flagged(row: PredictionRow) -> bool:
     prediction = row.prediction
     return prediction.fits_memory is False or bool(prediction.out_of_distribution or row.notes)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.ordering import number_keys, text_ranks
+from ctm_gui.presenters.grid import Column, Grid, number_column, text_column
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRICS, Family, Metric
 from predictor.core.records import Device
 from predictor.core.text import plural, shortened
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, plain_number, shown
+from predictor.core.wording import NOTHING, shown
 
 _TITLE = 20  # characters of a device's name over its column
 
@@ -28,19 +27,16 @@ class DeviceComparisonGrid(Grid):
         )
         self._left, self._right = left, right
         names = [_title(metric, left.family) for metric in self.metrics]
-        ratios = [self.ratio(metric) for metric in self.metrics]
         columns = [
-            _text_column("metric", "Metric", names),
-            self._value_column("left", shortened(left.name, _TITLE), left),
-            self._value_column("right", shortened(right.name, _TITLE), right),
-            Column(
+            text_column("metric", "Metric", names),
+            self._value_column("left", left),
+            self._value_column("right", right),
+            number_column(
                 "ratio",
                 "Ratio",
-                numeric=True,
-                text=lambda row: _ratio_text(ratios[row]),
-                sort_keys=lambda: number_keys(ratios),
-                copied=lambda rows: [plain_number(ratios[row]) for row in rows],
-                help=f"{shown(right.name)} / {shown(left.name)}.",
+                [self.ratio(metric) for metric in self.metrics],
+                f"{shown(right.name)} / {shown(left.name)}.",
+                _ratio_text,
             ),
         ]
         super().__init__(len(self.metrics), columns)
@@ -50,16 +46,9 @@ class DeviceComparisonGrid(Grid):
         left, right = self._left.metric(metric.name), self._right.metric(metric.name)
         return None if left is None or right is None else right / left
 
-    def _value_column(self, key: str, title: str, device: Device) -> Column:
+    def _value_column(self, key: str, device: Device) -> Column:
         values = [device.metric(metric.name) for metric in self.metrics]
-        return Column(
-            key,
-            title,
-            numeric=True,
-            text=lambda row: _value_text(values[row]),
-            sort_keys=lambda: number_keys(values),
-            copied=lambda rows: [plain_number(values[row]) for row in rows],
-        )
+        return number_column(key, shortened(device.name, _TITLE), values, write=_value_text)
 
 
 def comparison_summary(left: Device, right: Device) -> str:
@@ -73,16 +62,6 @@ def comparison_summary(left: Device, right: Device) -> str:
 def _title(metric: Metric, family: Family) -> str:
     unit = f" ({metric.unit})" if metric.unit else ""
     return f"{metric_label(metric.name, family)}{unit}"
-
-
-def _text_column(key: str, title: str, texts: list[str]) -> Column:
-    return Column(
-        key,
-        title,
-        numeric=False,
-        text=lambda row: texts[row],
-        sort_keys=lambda: text_ranks(texts),
-    )
 
 
 def _value_text(value: float | None) -> str:

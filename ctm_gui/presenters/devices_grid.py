@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctm_gui.presenters.devices import DeviceEntry
-from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.ordering import number_keys, text_ranks
+from ctm_gui.presenters.grid import Grid, count_column, text_column
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.wording import shown
 
@@ -23,23 +22,16 @@ class DevicesGrid(Grid):
         self.entries = tuple(entries)
         self.texts = [_searched(entry) for entry in self.entries]
         names = [_name(entry, is_modified(entry.key)) for entry in self.entries]
-        facts = [float(len(entry.device.metrics)) for entry in self.entries]
         columns = [
-            Column(
-                "name",
-                "Device",
-                numeric=False,
-                text=lambda row: names[row],
-                sort_keys=lambda: text_ranks(names),
-                help="Devices of your own stand first; edited: not saved yet.",
+            text_column(
+                "name", "Device", names, "Devices of your own stand first; edited: not saved yet."
             ),
-            Column(
+            count_column(
                 "facts",
                 "Facts",
-                numeric=True,
-                text=lambda row: f"{facts[row]:.0f}",
-                sort_keys=lambda: number_keys(facts),
-                help="How many hardware metrics are known.",
+                [len(entry.device.metrics) for entry in self.entries],
+                str,
+                "How many hardware metrics are known.",
             ),
         ]
         super().__init__(len(self.entries), columns)

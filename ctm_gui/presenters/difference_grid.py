@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.presenters.columns import number_column, text_column
 from ctm_gui.presenters.difference import ModelDifference
-from ctm_gui.presenters.grid import Column, Grid, search_mask, search_texts
+from ctm_gui.presenters.grid import (
+    Grid,
+    number_column,
+    search_mask,
+    search_texts,
+    text_column,
+)
 from ctm_gui.presenters.operators import operator_unit
-from ctm_gui.presenters.ordering import FloatArray
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import NOTHING, change_text, shown, signed
 from predictor.services.prediction.operator_difference import Change
@@ -79,7 +81,8 @@ class DifferenceGrid(Grid):
         self._names = _pairs(before.names, difference.first, after.names, difference.second)
         self._types = _pairs(before.op_types, difference.first, after.op_types, difference.second)
         shapes = _pairs(_shapes(before), difference.first, _shapes(after), difference.second)
-        absent = difference.first < 0, difference.second < 0
+        before_ms = np.where(difference.first < 0, np.nan, times.before_ms)
+        after_ms = np.where(difference.second < 0, np.nan, times.after_ms)
         super().__init__(
             len(difference),
             [
@@ -88,9 +91,16 @@ class DifferenceGrid(Grid):
                 text_column("name", "Operator", self._names),
                 text_column("type", "Type", self._types),
                 text_column("shape", "Output shape", shapes),
-                _time("before", f"First ({shown_in})", times.before_ms * scale, absent[0]),
-                _time("after", f"Second ({shown_in})", times.after_ms * scale, absent[1]),
-                _moved(f"Moved ({shown_in})", times.moved_ms * scale),
+                number_column("before", f"First ({shown_in})", before_ms * scale),
+                number_column("after", f"Second ({shown_in})", after_ms * scale),
+                number_column(
+                    MOVED,
+                    f"Moved ({shown_in})",
+                    times.moved_ms * scale,
+                    "Time in the second model less time in the first. Sorted by its size.",
+                    signed,
+                    by_size=True,
+                ),
             ],
         )
 
@@ -111,16 +121,6 @@ def difference_summary(found: ModelDifference) -> str:
     counts = {change: len(found.difference.rows_of(change)) for change in Change}
     words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
     return f"From {shown(found.first.label)} to {shown(found.second.label)}: {words}"
-
-
-def _moved(title: str, moved: FloatArray) -> Column:
-    written = number_column(MOVED, title, moved, write=signed)
-    help_text = "Time in the second model less time in the first. Sorted by its size."
-    return replace(written, sort_keys=lambda: np.abs(moved), help=help_text)
-
-
-def _time(key: str, title: str, times: FloatArray, absent: npt.NDArray[np.bool_]) -> Column:
-    return number_column(key, title, np.where(absent, np.nan, times))
 
 
 def _pairs(

@@ -1,18 +1,30 @@
-"""A table of rows behind an index array: columns, order and filter, without widgets."""
+"""A table of rows behind an index array: columns, order, filter and copies, without widgets."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.presenters.ordering import FloatArray, IndexArray, stable_order
-from ctm_gui.presenters.tabular import to_csv
+from ctm_gui.presenters.ordering import (
+    FloatArray,
+    IndexArray,
+    number_keys,
+    stable_order,
+    text_ranks,
+)
 from predictor.core.markdown import markdown_table
 from predictor.core.text import is_plain, printable
-from predictor.core.wording import NOTHING
+from predictor.core.units import format_count
+from predictor.core.wording import NOTHING, number, percent, plain_number, shown
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +37,7 @@ class Column:
         numeric: whether it holds numbers, which are set to the right.
         text: what the row's cell shows.
         sort_keys: float64 [N] over all rows, NaN for a missing cell; computed when first asked.
+            None where rows sort by what they show, a dash last.
         copied: what the cells of rows are in a copy, for all rows at once, since a copy may hold
             every row; None where it is what they show, a dash left out.
         help: one sentence for the header's tooltip.
@@ -34,7 +47,7 @@ class Column:
     title: str
     numeric: bool
     text: Callable[[int], str]
-    sort_keys: Callable[[], FloatArray]
+    sort_keys: Callable[[], FloatArray] | None = None
     copied: Callable[[list[int]], Sequence[str]] | None = None
     help: str = ""
 
@@ -43,6 +56,113 @@ class Column:
         if self.copied is not None:
             return self.copied(rows)
         return ["" if (text := self.text(row)) == NOTHING else text for row in rows]
+
+    def keys(self, count: int) -> FloatArray:
+        """Return what ``count`` rows sort by, float64 [N]."""
+        if self.sort_keys is not None:
+            return self.sort_keys()
+        texts = map(self.text, range(count))
+        return text_ranks(["" if text == NOTHING else text for text in texts])
+
+
+def text_column(key: str, title: str, texts: Sequence[str], help_text: str = "") -> Column:
+    """Return a column of texts; a dash sorts last."""
+    return Column(key, title, numeric=False, text=texts.__getitem__, help=help_text)
+
+
+def name_column(key: str, title: str, names: Sequence[str]) -> Column:
+    """Return a column of names from a file; a copy holds long ones in full."""
+    return Column(
+        key,
+        title,
+        numeric=False,
+        text=lambda row: shown(names[row]),
+        sort_keys=lambda: text_ranks(["" if name == NOTHING else name for name in names]),
+        copied=lambda rows: [
+            "" if names[row] == NOTHING else printable(names[row]) for row in rows
+        ],
+    )
+
+
+def count_column(
+    key: str,
+    title: str,
+    counts: Sequence[int] | npt.NDArray[np.int64],
+    write: Callable[[int], str] = format_count,
+    help_text: str = "",
+) -> Column:
+    """Return a column of counts, by default with decimal prefixes; a copy holds them in full."""
+    return Column(
+        key,
+        title,
+        numeric=True,
+        text=lambda row: write(int(counts[row])),
+        sort_keys=lambda: np.array(counts, dtype=np.float64),
+        copied=lambda rows: [str(int(counts[row])) for row in rows],
+        help=help_text,
+    )
+
+
+def number_column(
+    key: str,
+    title: str,
+    values: Sequence[float | None] | FloatArray,
+    help_text: str = "",
+    write: Callable[[float | None], str] = number,
+    *,
+    by_size: bool = False,
+) -> Column:
+    """Return a column of numbers; a copy holds more of their digits.
+
+    Args:
+        key: stable name.
+        title: header.
+        values: of N rows, None or NaN where there is none.
+        help_text: for the header's tooltip.
+        write: writes one.
+        by_size: whether rows sort by the numbers' sizes, their signs aside.
+    """
+
+    def keys() -> FloatArray:
+        numbers = number_keys(values)
+        return np.abs(numbers) if by_size else numbers
+
+    return Column(
+        key,
+        title,
+        numeric=True,
+        text=lambda row: write(values[row]),
+        sort_keys=keys,
+        copied=lambda rows: [plain_number(values[row]) for row in rows],
+        help=help_text,
+    )
+
+
+def share_column(
+    key: str, title: str, shares: Callable[[], FloatArray], help_text: str = ""
+) -> Column:
+    """Return a column of percentages of shares, float64 [N], asked for when they are needed."""
+    return Column(
+        key,
+        title,
+        numeric=True,
+        text=lambda row: percent(float(shares()[row])),
+        sort_keys=shares,
+        copied=lambda rows: [plain_number(value) for value in shares()[rows].tolist()],
+        help=help_text,
+    )
+
+
+def place_column(count: int) -> Column:
+    """Return the column of the N operators' places in their model."""
+    return Column(
+        "number",
+        "#",
+        numeric=True,
+        text=lambda row: str(row + 1),
+        sort_keys=lambda: np.arange(count, dtype=np.float64),
+        help="Place in the model, from its inputs to its outputs.",
+    )
 
 
 class Grid:
@@ -118,7 +238,7 @@ class Grid:
 
     def _sort_keys(self, column: int) -> FloatArray:
         if column not in self._keys:
-            self._keys[column] = self.columns[column].sort_keys()
+            self._keys[column] = self.columns[column].keys(self.count)
         return self._keys[column]
 
     def _refresh(self) -> None:
@@ -152,3 +272,38 @@ def search_texts(*columns: Sequence[str]) -> list[str]:
     if not is_plain("".join(texts)):
         texts = list(map(printable, texts))
     return list(map(str.casefold, texts))
+
+
+def guarded(cell: str) -> str:
+    """Return ``cell`` such that no spreadsheet takes it for a formula.
+
+    Spreadsheets run a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return,
+    and names in a model's file are a stranger's. An apostrophe in front makes it text; a number
+    such as ``-1.5`` stays a number.
+    """
+    if cell.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+def to_csv(header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    """Write a table as CSV after RFC 4180: commas, CRLF, quotes where needed, formulas guarded.
+
+    Args:
+        header: names of the C columns; empty for the lines alone, which go on with a table.
+        columns: C lists of N cells.
+        numeric: for each column whether it holds numbers, which are left as they are.
+
+    Returns:
+        The table, header first, each line ended by CRLF.
+    """
+    safe = [
+        cells if is_number else [guarded(cell) for cell in cells]
+        for cells, is_number in zip(columns, numeric, strict=True)
+    ]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    if header:
+        writer.writerow(header)
+    writer.writerows(zip(*safe, strict=True))
+    return text.getvalue()

@@ -10,20 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.presenters.badges import Badge, badges_of
-from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import TargetGroups
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
+from predictor.core.columns import PredictionRow, no_number
+from predictor.core.report import BUDGET_REACH, LINEAR_SPAN
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import in_unit, number, shown
 
 SINGLE_ROW_PX = 28
 ROW_PX = 18
 GROUP_GAP_PX = 10
-# A budget further out than this many times the longest bar would squeeze all bars; it is left out.
-_BUDGET_REACH = 3.0
-# Bars shorter than a fiftieth of the longest are hardly seen.
-_LINEAR_SPAN = 50.0
 # Longer labels are cut, so that bars stay comparable.
 _LEAST_BARS_SHARE = 0.55
 # As many of the longest bars of all kinds together have their labels measured.
@@ -242,7 +239,7 @@ def _number_at(values: FloatArray, place: int) -> float | None:
 
 
 def _label(
-    row: ComparisonRow,
+    row: PredictionRow,
     value: float | None,
     predicted: float | None,
     unit: LatencyUnit,
@@ -251,7 +248,7 @@ def _label(
 ) -> str:
     prediction = row.prediction
     if value is None:
-        return f"no number: {shown(prediction.problem)}"
+        return no_number(prediction)
     words = [f"{number(value)} {unit}"]
     if over:
         words.append("over")
@@ -298,7 +295,7 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
     """
     longest = float(np.fmax.reduce(_reach(layout), initial=-np.inf))
     longest = longest if math.isfinite(longest) else 1.0
-    if layout.budget is not None and layout.budget <= _BUDGET_REACH * longest:
+    if layout.budget is not None and layout.budget <= BUDGET_REACH * longest:
         longest = max(longest, layout.budget)
     if not log:
         return 0.0, longest or 1.0
@@ -371,7 +368,7 @@ def _largest(values: FloatArray | IndexArray, count: int) -> IndexArray:
 def prefers_log(columns: ComparisonColumns) -> bool:
     """Return whether the slowest prediction is so far from the fastest that linear bars vanish."""
     known = columns.latency_ms[columns.latency_ms > 0]
-    return known.size > 1 and bool(known.max() > _LINEAR_SPAN * known.min())
+    return known.size > 1 and bool(known.max() > LINEAR_SPAN * known.min())
 
 
 def budget_shown(layout: ChartLayout, *, log: bool) -> bool:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ctm_gui.presenters.attention import looked_at
-from ctm_gui.presenters.grid import Column, Grid
+from ctm_gui.presenters.grid import (
+    Column,
+    Grid,
+    count_column,
+    name_column,
+    number_column,
+    place_column,
+    share_column,
+)
 from ctm_gui.presenters.operators import cumulative_share, operator_unit
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
 from predictor.core.records import Device
-from predictor.core.text import printable
-from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import NOTHING, number, percent, plain_number, shown
+from predictor.core.units import LatencyUnit, format_bytes
+from predictor.core.wording import percent
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.predict import OperatorTable
 
@@ -64,34 +70,23 @@ class OperatorsGrid(Grid):
     def _all(self) -> list[Column]:
         table = self.table
         scale = self._unit.from_ms(1.0)
+        cumulative = share_column(
+            "cumulative", "Cumulative", lambda: self.cumulative, _CUMULATIVE_HELP
+        )
         return [
-            Column(
-                "number",
-                "#",
-                numeric=True,
-                text=lambda row: str(row + 1),
-                sort_keys=lambda: np.arange(self.count, dtype=np.float64),
-                help="Place in the model, from its inputs to its outputs.",
-            ),
-            self._text("name", "Name", table.names),
-            self._text("type", "Type", table.op_types),
+            place_column(len(table.names)),
+            name_column("name", "Name", table.names),
+            name_column("type", "Type", table.op_types),
             self._shape(),
-            self._count("macs", "MACs", table.macs, format_count),
-            self._count("bytes", "Bytes", table.bytes_moved, format_bytes),
-            self._count("weights", "Weights", table.weight_bytes, format_bytes),
-            Column(
-                "latency",
-                f"Latency ({self._unit})",
-                numeric=True,
-                text=lambda row: number(float(table.latency_ms[row]) * scale),
-                sort_keys=lambda: table.latency_ms,
-                copied=lambda rows: _numbers(table.latency_ms * scale, rows),
-            ),
-            self._share(SHARE, "Share", lambda: table.share),
-            self._share("cumulative", "Cumulative", lambda: self.cumulative, _CUMULATIVE_HELP),
-            self._text("bound", "Bound by", table.bound_type),
+            count_column("macs", "MACs", table.macs),
+            count_column("bytes", "Bytes", table.bytes_moved, format_bytes),
+            count_column("weights", "Weights", table.weight_bytes, format_bytes),
+            number_column("latency", f"Latency ({self._unit})", table.latency_ms * scale),
+            share_column(SHARE, "Share", lambda: table.share),
+            replace(cumulative, sort_keys=lambda: table.share),
+            name_column("bound", "Bound by", table.bound_type),
             *self._looks(),
-            self._text("flags", "Flags", table.flags),
+            name_column("flags", "Flags", table.flags),
         ]
 
     def _looks(self) -> list[Column]:
@@ -117,18 +112,6 @@ class OperatorsGrid(Grid):
             )
         ]
 
-    def _text(self, key: str, title: str, texts: Sequence[str]) -> Column:
-        return Column(
-            key,
-            title,
-            numeric=False,
-            text=lambda row: shown(texts[row]),
-            sort_keys=lambda: text_ranks(texts),
-            copied=lambda rows: [
-                "" if texts[row] == NOTHING else printable(texts[row]) for row in rows
-            ],
-        )
-
     def _shape(self) -> Column:
         shapes = self.table.output_shapes
 
@@ -148,32 +131,3 @@ class OperatorsGrid(Grid):
             sort_keys=elements,
             help="Of the first output. Sorted by the number of elements.",
         )
-
-    def _count(
-        self, key: str, title: str, counts: npt.NDArray[np.int64], write: Callable[[float], str]
-    ) -> Column:
-        return Column(
-            key,
-            title,
-            numeric=True,
-            text=lambda row: write(int(counts[row])),
-            sort_keys=lambda: counts.astype(np.float64),
-            copied=lambda rows: [str(count) for count in counts[rows].tolist()],
-        )
-
-    def _share(
-        self, key: str, title: str, shares: Callable[[], FloatArray], help_text: str = ""
-    ) -> Column:
-        return Column(
-            key,
-            title,
-            numeric=True,
-            text=lambda row: percent(float(shares()[row])),
-            sort_keys=lambda: self.table.share,
-            copied=lambda rows: _numbers(shares(), rows),
-            help=help_text,
-        )
-
-
-def _numbers(values: FloatArray, rows: list[int]) -> list[str]:
-    return [plain_number(value) for value in values[rows].tolist()]

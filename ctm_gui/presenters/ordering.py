@@ -61,11 +61,9 @@ def text_ranks(texts: Sequence[str]) -> FloatArray:
     return np.fromiter(map(rank_of.__getitem__, texts), np.float64, len(texts))
 
 
-def number_keys(values: Sequence[float | None]) -> FloatArray:
+def number_keys(values: Sequence[float | None] | FloatArray) -> FloatArray:
     """Return ``values`` as float64 [N] with NaN for None."""
-    return np.fromiter(
-        (np.nan if value is None else value for value in values), np.float64, len(values)
-    )
+    return np.array(values, dtype=np.float64)
 
 
 def stable_order(keys: FloatArray, *, descending: bool = False) -> IndexArray:

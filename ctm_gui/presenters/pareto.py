@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.presenters.columns import number_column, text_column
-from ctm_gui.presenters.grid import Grid
+from ctm_gui.presenters.grid import Grid, number_column, text_column
 from ctm_gui.presenters.ordering import FloatArray, number_keys
 from ctm_gui.presenters.variants import VariantMatrix
+from predictor.core.columns import latency_title
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -184,7 +184,6 @@ class ScoresGrid(Grid):
 
     def __init__(self, found: TradeOff) -> None:
         self.found = found
-        title = "FPS" if found.unit is LatencyUnit.FPS else f"Latency ({found.unit})"
         super().__init__(
             len(found.labels),
             [
@@ -192,7 +191,7 @@ class ScoresGrid(Grid):
                 number_column(
                     SCORE, found.score_name, found.scores, "Type a number; empty for none."
                 ),
-                number_column("latency", title, found.values),
+                number_column("latency", latency_title(found.unit), found.values),
                 text_column("front", "Front", [_place(found, m) for m in range(len(found.labels))]),
             ],
         )

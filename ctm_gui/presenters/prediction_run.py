@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from ctm_gui.presenters.comparison import ComparisonRow
+from predictor.core.columns import PredictionRow
 from predictor.core.records import Device, Measurement, Precision, Prediction, Target
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
@@ -60,7 +60,7 @@ class Comparison:
 
     models: tuple[ComparedModel, ...] = ()
     targets: tuple[Target, ...] = ()
-    rows: tuple[ComparisonRow, ...] = ()
+    rows: tuple[PredictionRow, ...] = ()
     predicted: int = 0
     seconds: float = 0.0
     known: KnownTargets = field(default_factory=dict)
@@ -96,7 +96,7 @@ def compare(
     started = told = time.perf_counter()
     targets = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
     known = signatures.of(targets)
-    rows: list[ComparisonRow] = []
+    rows: list[PredictionRow] = []
     done = predicted = 0
     count, problem = 1, ""
     while done < len(models) and targets:
@@ -122,7 +122,7 @@ def _rows(
     targets: Sequence[Target],
     measured: Sequence[Measurement],
     known: KnownTargets,
-) -> Iterator[ComparisonRow]:
+) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
     good = [compared.model for compared in models if not compared.problem]
     predictions = iter(predict(good, targets, own=measured, signatures=known) if good else ())
@@ -134,7 +134,7 @@ def _rows(
         )
         notes = assumptions_of_each(compared.model, own)
         for target, prediction, assumed in zip(targets, own, notes, strict=True):
-            yield ComparisonRow(
+            yield PredictionRow(
                 prediction=prediction,
                 device_name=target.device.name,
                 vendor=target.device.vendor,

@@ -13,7 +13,8 @@ import numpy as np
 
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
-from predictor.core.text import plural
+from predictor.core.columns import no_number
+from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -125,7 +126,7 @@ def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUn
     prediction = row.prediction
     lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
     if prediction.latency_ms is None:
-        return "\n".join([*lines, f"No number: {shown(prediction.problem)}"])
+        return "\n".join([*lines, capitalised(no_number(prediction))])
     lines.append(cell_lines(matrix, model, target, unit)[0])
     if prediction.low80_ms is not None:
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")

@@ -7,9 +7,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ctm_gui.presenters.columns import count_column, number_column, text_column
-from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.ordering import text_ranks
+from ctm_gui.presenters.grid import Column, Grid, count_column, number_column, text_column
 from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_on
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import number, shown
@@ -97,11 +95,5 @@ class FastestGrid(Grid):
             return fastest_on(matrix, target, budget_ms)
 
         within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
-        fastest = Column(
-            "fastest",
-            within,
-            numeric=False,
-            text=sentence,
-            sort_keys=lambda: text_ranks([sentence(t) for t in range(len(titles))]),
-        )
+        fastest = Column("fastest", within, numeric=False, text=sentence)
         super().__init__(len(titles), [text_column("device", "Device", titles), fastest])

@@ -23,11 +23,10 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.comparison_model import ComparisonModel
-from ctm_gui.presenters.comparison import ComparisonRow
+from ctm_gui.presenters.comparison import summary
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import TIME_COLUMNS, ComparisonGrid
 from ctm_gui.presenters.comparison_groups import GroupOrder, target_groups
-from ctm_gui.presenters.comparison_summary import summary
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
 from ctm_gui.views.budget_box import BudgetBox
@@ -35,6 +34,7 @@ from ctm_gui.views.latency_chart import LatencyChart
 from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.turns import NextTurn
+from predictor.core.columns import Place, PredictionRow, TableContext
 from predictor.core.units import LatencyUnit
 
 _NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
@@ -76,7 +76,7 @@ class CompareView(QWidget):
         self._refresh()
         self.table.sort_by("latency")
 
-    def show_predictions(self, rows: Sequence[ComparisonRow]) -> None:
+    def show_predictions(self, rows: Sequence[PredictionRow]) -> None:
         """Show ``rows``; the selection stays where the rows are the same predictions."""
         data = ComparisonColumns(rows)
         first, same = not len(self._data), data.same_rows(self._data)
@@ -205,17 +205,14 @@ class CompareView(QWidget):
         self._stack.setCurrentIndex(1 if len(self._data) else 0)
         self.summary.setText(summary(self._data, self._budget_ms, self._unit))
         self.summary.setVisible(len(self._data) > 0)
-        grid = ComparisonGrid(self._data, self._unit, self._budget_ms)
+        context = TableContext(Place.COMPARE, self._unit, self._budget_ms)
+        grid = ComparisonGrid(self._data, context)
         old = self._model.grid
         grid.sort(old.sort_column, descending=old.descending)
         grid.show_only(self._mask())
-        self.table.keeping_selection(
-            lambda: self._model.show_comparison(grid, self._unit, self._budget_ms)
-        )
-        has_interval = not np.isnan(self._data.low80_ms).all()
-        self.table.set_column_shown("interval", shown=has_interval)
-        has_measured = not np.isnan(self._data.predicted_ms).all()
-        self.table.set_column_shown("predicted", shown=has_measured)
+        self.table.keeping_selection(lambda: self._model.show_comparison(grid))
+        for key, is_needed in grid.needed_columns().items():
+            self.table.set_column_shown(key, shown=is_needed)
         self._show_matches()
 
     def _filter(self) -> None:

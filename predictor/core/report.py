@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
+
+# On a linear axis, bars shorter than a fiftieth of the longest are hardly seen.
+LINEAR_SPAN: Final = 50.0
+# A budget further out than this many times the longest bar would squeeze all bars.
+BUDGET_REACH: Final = 3.0
 
 
 class SectionId(StrEnum):

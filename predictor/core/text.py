@@ -58,3 +58,8 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
         nouns: for any other count; empty for ``noun`` with an s.
     """
     return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def capitalised(text: str) -> str:
+    """Return text with a capital at its start, the rest as it is."""
+    return f"{text[:1].upper()}{text[1:]}"

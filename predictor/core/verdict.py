@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
+from predictor.core.percentiles import Z80
 from predictor.core.records import Prediction
-from predictor.core.wording import number
+from predictor.core.report import Tone
+from predictor.core.wording import number, percent
 
 
 class Verdict(StrEnum):
@@ -16,6 +21,15 @@ class Verdict(StrEnum):
     MEETS_MAYBE = "meets, may miss"
     OVER_MAYBE = "over, may meet"
     OVER = "over"
+
+
+VERDICT_TONES: Final[Mapping[Verdict, Tone]] = {
+    Verdict.NONE: Tone.PLAIN,
+    Verdict.MEETS: Tone.GOOD,
+    Verdict.MEETS_MAYBE: Tone.WARN,
+    Verdict.OVER_MAYBE: Tone.WARN,
+    Verdict.OVER: Tone.BAD,
+}
 
 
 def verdict(prediction: Prediction, budget_ms: float | None) -> Verdict:
@@ -37,7 +51,38 @@ def is_over(prediction: Prediction, budget_ms: float | None) -> bool:
 
 def verdict_text(prediction: Prediction, budget_ms: float | None) -> str:
     """Write the verdict, with how many times the budget a latency over it takes."""
-    found = verdict(prediction, budget_ms)
+    stands = verdict(prediction, budget_ms).value
     if prediction.latency_ms is None or not budget_ms or not is_over(prediction, budget_ms):
-        return found.value
-    return f"{found.value} ({number(prediction.latency_ms / budget_ms)}×)"
+        return stands
+    return f"{stands} ({number(prediction.latency_ms / budget_ms)}×)"
+
+
+def verdict_tone(prediction: Prediction, budget_ms: float | None) -> Tone:
+    """Return how the verdict's words are meant; they are muted where there is no number."""
+    if prediction.latency_ms is None:
+        return Tone.MUTED
+    return VERDICT_TONES[verdict(prediction, budget_ms)]
+
+
+def budget_probability(prediction: Prediction, budget_ms: float) -> float | None:
+    """Return how likely the latency is within ``budget_ms``; None without an interval.
+
+    The latency is taken as log-normal around P50, its 80 % interval telling the width to the
+    side of the budget.
+    """
+    p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
+    if p50 is None or low is None or high is None:
+        return None
+    edge = high if budget_ms >= p50 else low
+    deviation = abs(math.log(edge / p50)) / Z80
+    if budget_ms <= 0 or deviation == 0:
+        return float(budget_ms >= p50)
+    z = math.log(budget_ms / p50) / deviation
+    return 0.5 * math.erfc(-z / math.sqrt(2))
+
+
+def likelihood(part: float) -> str:
+    """Write how likely something is, 0 to 1; nothing that is predicted is certain."""
+    if part > 0.99:
+        return "> 99 %"
+    return "< 1 %" if part < 0.01 else percent(part, 2)

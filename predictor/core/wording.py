@@ -28,13 +28,13 @@ _ID_DIGITS = 8
 _LARGEST_WRITTEN = 1e15
 
 
-def shown(text: str) -> str:
+def shown(text: str, longest: int = _LONGEST_SHOWN) -> str:
     """Return a name from a file as it is shown: escaped, the middle of a very long one left out.
 
     It is cut before it is escaped: a name may be megabytes long and is asked for at every paint.
     """
-    if len(text) > _LONGEST_SHOWN:
-        half = _LONGEST_SHOWN // 2
+    if len(text) > longest:
+        half = longest // 2
         text = f"{text[:half]}…{text[-half:]}"
     return printable(text)
 

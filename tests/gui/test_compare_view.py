@@ -14,10 +14,10 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 
-from ctm_gui.presenters.comparison import ComparisonRow
 from ctm_gui.presenters.latency_chart import SINGLE_ROW_PX, Bar
 from ctm_gui.theme import DARK, LIGHT, apply_theme
 from ctm_gui.views.compare_view import CompareView
+from predictor.core.columns import PredictionRow
 from predictor.core.errors import HostError
 from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.core.units import LatencyUnit
@@ -36,10 +36,10 @@ def make_row(device: str, latency_ms: float | None, model: str = "resnet50", **f
         latency_ms=latency_ms,
         **facts,
     )
-    return ComparisonRow(prediction, device.upper(), "Maker", "gpu", model)
+    return PredictionRow(prediction, device.upper(), model, "Maker", "gpu")
 
 
-def show(view: CompareView, rows: list[ComparisonRow]) -> None:
+def show(view: CompareView, rows: list[PredictionRow]) -> None:
     """Show rows, and wait for the chart, which follows in a later turn."""
     view.show_predictions(rows)
     while view._chart_turn.isActive():
@@ -51,7 +51,7 @@ def column(view: CompareView, key: str) -> int:
 
 
 @pytest.fixture
-def rows() -> list[ComparisonRow]:
+def rows() -> list[PredictionRow]:
     return [
         make_row("rpi5", 80.0, bound_ms=20.0, low80_ms=60.0, high80_ms=100.0),
         make_row("orin", 25.0, bound_ms=10.0),

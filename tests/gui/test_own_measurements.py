@@ -58,5 +58,5 @@ def test_a_measured_cell_is_shown_with_the_engines_own_number(
     assert (row.prediction.latency_ms, row.prediction.predicted_ms) == (12.5, before.latency_ms)
     assert all(r.prediction.basis is not Basis.MEASURED for r in workspace.comparison.rows[1:])
     text = details(row, LatencyUnit.MS, None)
-    assert "Measured by: your own measurement, median, typed-by-hand/1" in text
-    assert "The engine alone predicts: " in text
+    assert "Measured: your own measurement, median, typed-by-hand/1" in text
+    assert "The engine alone predicts " in text

@@ -9,15 +9,11 @@ from typing import Any
 
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.records import Prediction, Target
+from predictor.core.verdict import budget_probability
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak
-from predictor.services.prediction.predict import (
-    KnownTargets,
-    OperatorTable,
-    budget_probability,
-    explain,
-)
+from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
 
 SCHEMA = "ctm-prediction/1"
 _WRITTEN: Mapping[Kind, Callable[[Any], object]] = {

@@ -11,7 +11,6 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.percentiles import Z80
 from predictor.core.records import (
     Basis,
     Configuration,
@@ -253,23 +252,6 @@ def operator_facts(model: Model) -> OperatorFacts:
         flags=_flag_words(graph),
         edges=graph.edges,
     )
-
-
-def budget_probability(prediction: Prediction, budget_ms: float) -> float | None:
-    """Return the probability of a latency within ``budget_ms``; None without an interval.
-
-    The latency is taken as log-normal around P50, its 80 % interval telling the width to the
-    side of the budget.
-    """
-    p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
-    if p50 is None or low is None or high is None:
-        return None
-    edge = high if budget_ms >= p50 else low
-    deviation = abs(math.log(edge / p50)) / Z80
-    if budget_ms <= 0 or deviation == 0:
-        return float(budget_ms >= p50)
-    z = math.log(budget_ms / p50) / deviation
-    return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
 def _row(

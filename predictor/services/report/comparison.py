@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from predictor.core.records import Basis, Prediction
+from predictor.core.columns import (
+    Place,
+    PredictionColumn,
+    PredictionRow,
+    TableContext,
+    columns_of,
+    latency_title,
+    no_number,
+    remarks,
+)
 from predictor.core.report import (
+    BUDGET_REACH,
+    LINEAR_SPAN,
     Bar,
     BarChart,
     Block,
@@ -19,27 +29,19 @@ from predictor.core.report import (
     SectionId,
     Table,
 )
-from predictor.core.text import plural
+from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
-from predictor.core.verdict import is_over, verdict, verdict_text
+from predictor.core.verdict import is_over
 from predictor.core.wording import (
-    NOTHING,
-    basis_text,
     batch_of,
     configuration_text,
     in_unit,
     interval_in_unit,
-    interval_text,
     number,
     shown,
 )
-from predictor.services.prediction.predict import budget_probability
 from predictor.services.report.request import Pair, ReportRequest
-from predictor.services.report.words import TONES, figures, latency, likelihood, text, words
 
-# On a linear axis, bars shorter than a fiftieth of the longest are hardly seen.
-_LINEAR_SPAN = 50.0
-_BUDGET_REACH = 3.0
 _P50 = "Each bar is the P50."
 _WHISKERS = "Its thick whisker is the 80 % interval, its thin one the 95 % interval."
 _BOUND = "The tick is the bound, which no run can beat."
@@ -58,85 +60,27 @@ def comparison_section(request: ReportRequest) -> Section:
     return Section(SectionId.COMPARISON, "Comparison", tuple(blocks))
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """Which columns the tables have: intervals and the budget only where there are any."""
-
-    interval80: bool
-    interval95: bool
-    budget: bool
-    likely: bool
-
-
 def _table(pairs: Sequence[Pair], request: ReportRequest) -> Table:
-    every = [pair.prediction for pair in request.pairs()]
-    has_interval = any(prediction.low80_ms is not None for prediction in every)
-    parts = _Shown(
-        interval80=has_interval,
-        interval95=any(prediction.low95_ms is not None for prediction in every),
-        budget=request.budget_ms is not None,
-        likely=request.budget_ms is not None and has_interval,
+    """Return a row a pair in the registry's columns; those with nothing to say are left out."""
+    context = TableContext(Place.REPORT, request.unit, request.budget_ms)
+    every = [_row_of(pair) for pair in request.pairs()]
+    columns = [c for c in columns_of(Place.REPORT) if c.is_needed(every, context)]
+    return Table(
+        tuple(Column(c.id, c.title(context), c.is_number) for c in columns),
+        tuple(_row(_row_of(pair), columns, context) for pair in pairs),
     )
-    rows = tuple(
-        Row(tuple(_cells(pair, request, parts)), _remarks(pair.prediction)) for pair in pairs
+
+
+def _row_of(pair: Pair) -> PredictionRow:
+    return PredictionRow(pair.prediction, pair.target.device.name, pair.model.label)
+
+
+def _row(row: PredictionRow, columns: Sequence[PredictionColumn], context: TableContext) -> Row:
+    cells = (
+        Cell(c.text(row, context), c.value and c.value(row, context), c.tone(row, context))
+        for c in columns
     )
-    return Table(tuple(_columns(request, parts)), rows)
-
-
-def _columns(request: ReportRequest, parts: _Shown) -> Iterator[Column]:
-    unit = request.unit
-    yield words("target", "Target")
-    yield words("configuration", "Configuration")
-    yield figures("latency", f"P50 {unit}")
-    if parts.interval80:
-        yield figures("interval80", f"80 % interval {unit}")
-    if parts.interval95:
-        yield figures("interval95", f"95 % interval {unit}")
-    if unit is not LatencyUnit.FPS:
-        yield figures("fps", "FPS")
-    yield figures("bound", f"Bound {unit}")
-    yield words("basis", "Basis")
-    if parts.budget:
-        yield words("verdict", f"Budget {number(request.budget_ms)} ms")
-    if parts.likely:
-        yield figures("likely", "Likely met")
-
-
-def _cells(pair: Pair, request: ReportRequest, parts: _Shown) -> Iterator[Cell]:
-    prediction, unit = pair.prediction, request.unit
-    yield text(shown(pair.target.device.name))
-    yield text(configuration_text(prediction.configuration))
-    yield latency(prediction.latency_ms, unit, prediction)
-    if parts.interval80:
-        yield text(interval_text(prediction, unit))
-    if parts.interval95:
-        yield text(interval_text(prediction, unit, 95))
-    if unit is not LatencyUnit.FPS:
-        yield latency(prediction.latency_ms, LatencyUnit.FPS, prediction)
-    yield latency(prediction.bound_ms, unit, prediction)
-    yield text(basis_text(prediction))
-    if parts.budget:
-        tone = TONES[verdict(prediction, request.budget_ms)]
-        yield text(verdict_text(prediction, request.budget_ms), tone)
-    if parts.likely:
-        likely = budget_probability(prediction, request.budget_ms or 0.0)
-        yield Cell(NOTHING if likely is None else likelihood(likely), likely)
-
-
-def _remarks(prediction: Prediction) -> str:
-    """Say what the figures do not: a problem, the memory, what the engine does not know."""
-    remarks = []
-    if prediction.problem:
-        remarks.append(f"No number: {shown(prediction.problem)}")
-    if prediction.provenance:
-        remarks.append(f"Measured: {shown(prediction.provenance)}")
-    if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
-        remarks.append(f"The engine alone predicts {number(prediction.predicted_ms)} ms")
-    if prediction.out_of_distribution:
-        remarks.append(f"Uncertain: {shown(prediction.out_of_distribution)}")
-    if prediction.fits_memory is False:
-        remarks.append("Does not fit in the device's memory")
-    return ". ".join(remarks)
+    return Row(tuple(cells), ". ".join(map(capitalised, remarks(row, context))))
 
 
 def _chart(request: ReportRequest) -> BarChart:
@@ -149,7 +93,7 @@ def _chart(request: ReportRequest) -> BarChart:
     bars = tuple(
         _bar(pair, series, request) for group in by_target for series, pair in enumerate(group)
     )
-    title = "Frames per second" if unit is LatencyUnit.FPS else f"Latency ({unit})"
+    title = "Frames per second" if unit is LatencyUnit.FPS else latency_title(unit)
     budget = _budget(pairs, request, bars)
     return BarChart(
         axis=title,
@@ -191,7 +135,7 @@ def _bar(pair: Pair, series: int, request: ReportRequest) -> Bar:
         detail=configuration_text(prediction.configuration),
         series=series,
         value=value,
-        text=f"no number: {shown(prediction.problem)}" if value is None else words_of_bar,
+        text=no_number(prediction) if value is None else words_of_bar,
         over=over,
         low80=low80,
         high80=high80,
@@ -211,11 +155,11 @@ def _budget(pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[Bar]) 
         return None
     budget = in_unit(request.budget_ms, request.unit, min(batches))
     longest = max((bar.value for bar in bars if bar.value is not None), default=0.0)
-    return budget if budget is not None and budget <= _BUDGET_REACH * longest else None
+    return budget if budget is not None and budget <= BUDGET_REACH * longest else None
 
 
 def _spans_decades(bars: Sequence[Bar]) -> bool:
     """Whether the shortest bar would be hardly seen beside the farthest end of an interval."""
     known = [bar.value for bar in bars if bar.value]
     ends = [end for bar in bars for end in (bar.value, bar.high80, bar.high95) if end]
-    return bool(known) and max(ends) > _LINEAR_SPAN * min(known)
+    return bool(known) and max(ends) > LINEAR_SPAN * min(known)

@@ -7,15 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from predictor.core.records import Basis, Prediction
 from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId, Tone
 from predictor.core.text import plural
-from predictor.core.verdict import Verdict, is_over, verdict
+from predictor.core.verdict import (
+    VERDICT_TONES,
+    Verdict,
+    budget_probability,
+    is_over,
+    likelihood,
+    verdict,
+)
 from predictor.core.wording import interval_text, number
-from predictor.services.prediction.predict import budget_probability
 from predictor.services.report.request import Pair, ReportedModel, ReportRequest
 from predictor.services.report.words import (
-    TONES,
     brief,
     latency_words,
-    likelihood,
     listed,
 )
 
@@ -91,7 +95,7 @@ def _by_verdict(
         if found:
             names = listed([_with_latency(pair, request) for pair in found])
             head = words.format(budget=f"{number(budget_ms)} ms")
-            yield Cell(f"{head}: {names}.", tone=TONES[kind])
+            yield Cell(f"{head}: {names}.", tone=VERDICT_TONES[kind])
 
 
 def _with_latency(pair: Pair, request: ReportRequest) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ctm_gui.presenters.comparison import ComparisonRow
+from predictor.core.columns import PredictionRow
 from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.services.prediction.predict import OperatorTable
 
-MakeRow = Callable[..., ComparisonRow]
+MakeRow = Callable[..., PredictionRow]
 
 
 def comparison_row(
@@ -23,7 +23,7 @@ def comparison_row(
     runtime: str = "ncnn",
     batch: int = 1,
     **facts: Any,
-) -> ComparisonRow:
+) -> PredictionRow:
     """Return a row with what is told, the rest ordinary."""
     prediction = Prediction(
         model=f"{model}.onnx",
@@ -35,7 +35,7 @@ def comparison_row(
         latency_ms=latency_ms,
         **facts,
     )
-    return ComparisonRow(prediction, device.upper(), "Maker", family, model)
+    return PredictionRow(prediction, device.upper(), model, "Maker", family)
 
 
 def operator_table(

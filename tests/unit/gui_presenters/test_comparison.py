@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.comparison import details
+from ctm_gui.presenters.comparison import details, summary
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import GroupOrder, TargetGroups, target_groups
-from ctm_gui.presenters.comparison_summary import summary
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import Verdict, is_over, verdict, verdict_text
@@ -127,10 +126,10 @@ def test_hovering_tells_everything_that_the_number_rests_on(make_row):
         "Latency: 45 ms (P50)",
         "80 % interval: 40 – 60 ms",
         "Bound: 9 ms",
+        "Uncertain: wide layers",
         "Budget 30 ms: over (1.5×)",
         "Memory: does not fit",
-        "Outside what the engine knows: wide layers",
-        "Flagged operators: a, b, c and 1 more",
+        "Not counted in full: a, b, c and 1 more",
         "Configuration: ncnn, fp32, 4 threads",
         "Basis: analytic, engine roofline 1",
     ]

@@ -5,7 +5,12 @@ import io
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import ComparisonGrid
+from predictor.core.columns import Place, TableContext
 from predictor.core.units import LatencyUnit
+
+
+def grid_of(rows, unit=LatencyUnit.MS, budget_ms=None):
+    return ComparisonGrid(ComparisonColumns(rows), TableContext(Place.COMPARE, unit, budget_ms))
 
 
 def cells(grid, row):
@@ -18,7 +23,7 @@ def place(grid, key):
 
 def test_a_row_shows_the_facts_of_its_prediction(make_row):
     row = make_row(latency_ms=45.0, low80_ms=40.0, high80_ms=60.0, bound_ms=9.0, fits_memory=True)
-    assert cells(ComparisonGrid(ComparisonColumns([row]), LatencyUnit.MS, 30.0), 0) == {
+    assert cells(grid_of([row], budget_ms=30.0), 0) == {
         "model": "resnet50",
         "device": "RPI5",
         "runtime": "ncnn",
@@ -26,9 +31,9 @@ def test_a_row_shows_the_facts_of_its_prediction(make_row):
         "threads": "4",
         "batch": "1",
         "latency": "45",
-        "interval": "40 – 60",
+        "interval80": "40 – 60",
         "predicted": "—",
-        "rate": "22.2",
+        "fps": "22.2",
         "bound": "9",
         "memory": "fits",
         "basis": "analytic",
@@ -39,21 +44,21 @@ def test_a_row_shows_the_facts_of_its_prediction(make_row):
 
 def test_units_change_numbers_and_titles(make_row):
     rows = [make_row(latency_ms=2.0, bound_ms=1.0, batch=8)]
-    micro = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.US, None)
+    micro = grid_of(rows, LatencyUnit.US)
     assert cells(micro, 0)["latency"] == "2000"
     titles = [column.title for column in micro.columns]
     assert {"Latency (µs)", "FPS", "Bound (µs)", "80 % interval (µs)"} <= set(titles)
-    rate = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.FPS, None)
+    rate = grid_of(rows, LatencyUnit.FPS)
     titles = [column.title for column in rate.columns]
     assert titles.count("FPS") == 1
     assert {"Latency (ms)", "Bound (FPS)"} <= set(titles)
     assert cells(rate, 0)["latency"] == "4000"
-    assert cells(rate, 0)["rate"] == "2"
+    assert cells(rate, 0)["fps"] == "2"
 
 
 def test_sorting_by_latency_puts_rows_without_a_number_last_in_both_directions(make_row):
     rows = [make_row("a", 30.0), make_row("b", None), make_row("c", 4.0), make_row("d", 30.0)]
-    grid = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.MS, None)
+    grid = grid_of(rows)
     grid.sort(place(grid, "latency"))
     assert grid.order.tolist() == [2, 0, 3, 1]
     grid.sort(place(grid, "latency"), descending=True)
@@ -69,14 +74,14 @@ def test_the_problem_names_all_that_is_wrong(make_row):
         out_of_distribution="wide",
         flagged_operators=("x", "y"),
     )
-    assert cells(ComparisonGrid(ComparisonColumns([row]), LatencyUnit.MS, None), 0)["remarks"] == (
-        "missing metric dram_bw_gbps; outside what the engine knows: wide; 2 flagged operators"
+    assert cells(grid_of([row]), 0)["remarks"] == (
+        "no number: missing metric dram_bw_gbps; uncertain: wide; 2 operators not counted in full"
     )
 
 
 def test_a_copy_holds_more_digits_and_leaves_out_dashes(make_row):
     rows = [make_row("=cmd", 1 / 3), make_row("b", None)]
-    grid = ComparisonGrid(ComparisonColumns(rows), LatencyUnit.MS, 30.0)
+    grid = grid_of(rows, budget_ms=30.0)
     read = list(csv.DictReader(io.StringIO(grid.as_csv([1, 0]), newline="")))
     assert [line["Latency (ms)"] for line in read] == ["", "0.333333"]
     assert [line["Device"] for line in read] == ["B", "'=CMD"]

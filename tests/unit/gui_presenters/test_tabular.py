@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.tabular import guarded, to_csv
+from ctm_gui.presenters.grid import guarded, to_csv
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 

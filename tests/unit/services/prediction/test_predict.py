@@ -19,11 +19,11 @@ from predictor.core.records import (
     Target,
     TensorInfo,
 )
+from predictor.core.verdict import budget_probability
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.services.prediction.engines import ENGINES
 from predictor.services.prediction.predict import (
-    budget_probability,
     explain,
     operator_facts,
     predict,

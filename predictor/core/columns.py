@@ -1,0 +1,415 @@
+"""The columns and remarks of tables of predictions: window, command line, reports and history.
+
+Whoever shows predictions takes its columns from here, so a new fact of ``Prediction`` is shown by
+one row of ``COLUMNS``, and what numbers do not say themselves is worded in one place, ``remarks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from predictor.core.records import Basis, Configuration, Prediction
+from predictor.core.report import Tone
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
+from predictor.core.verdict import (
+    budget_probability,
+    is_over,
+    likelihood,
+    verdict_text,
+    verdict_tone,
+)
+from predictor.core.wording import (
+    NOTHING,
+    adaptation_name,
+    basis_text,
+    batch_of,
+    batch_text,
+    configuration_text,
+    in_unit,
+    interval_text,
+    latency_text,
+    memory_text,
+    number,
+    shown,
+    threads_text,
+)
+
+# Doubts are several sentences: cut as names are, they would lose their middle.
+_LONGEST_REMARK: Final = 1000
+
+
+class Place(StrEnum):
+    """Where predictions are shown."""
+
+    COMPARE = "compare"
+    DETAILS = "details"
+    HISTORY = "history"
+    TEXT = "text"
+    REPORT = "report"
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionRow:
+    """One prediction with the words that the prediction itself does not carry.
+
+    Attributes:
+        prediction: latency of one model on one target, or why there is none.
+        device_name: the device's name for people.
+        model_label: the model's name, unique among those shown.
+        vendor: maker of the device.
+        family: kind of compute unit, as in ``Family``.
+        notes: what the number assumes about the model, in whole sentences.
+    """
+
+    prediction: Prediction
+    device_name: str
+    model_label: str
+    vendor: str = ""
+    family: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableContext:
+    """Where a table stands, the unit of its latencies, and the budget that they are held against.
+
+    A budget is in milliseconds, None without one.
+    """
+
+    place: Place
+    unit: LatencyUnit = LatencyUnit.MS
+    budget_ms: float | None = None
+
+
+Text = Callable[[PredictionRow, TableContext], str]
+Number = Callable[[PredictionRow, TableContext], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionColumn:
+    """One column of tables of predictions.
+
+    Attributes:
+        id: stable name, also of the column in a report's JSON document.
+        titles: its header by place; a place without one does not show it. ``{unit}`` and
+            ``{budget}`` stand for those of the context, ``{latency}`` and ``{rate}`` for the
+            latency in its unit and in the other kind of unit.
+        text: what people read.
+        value: the number that the text was written from, in the unit shown; None for words.
+        sort_key: the number that rows sort by where that is not the value.
+        help: one sentence for the header's tooltip.
+        tone: how the cell is meant.
+        is_needed: whether a table of these rows has anything to say in it.
+        is_time: whether its order turns round between a time and a rate.
+    """
+
+    id: str
+    titles: Mapping[Place, str]
+    text: Text
+    value: Number | None = None
+    sort_key: Number | None = None
+    help: str = ""
+    tone: Callable[[PredictionRow, TableContext], Tone] = lambda *_: Tone.PLAIN
+    is_needed: Callable[[Sequence[PredictionRow], TableContext], bool] = lambda *_: True
+    is_time: bool = field(default=False, kw_only=True)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds figures, which are set to the right and sorted as such."""
+        return self.value is not None or self.sort_key is not None
+
+    def title(self, context: TableContext) -> str:
+        """Return the header in a place that has one."""
+        return self.titles[context.place].format(
+            unit=context.unit,
+            budget=number(context.budget_ms),
+            latency=latency_title(context.unit),
+            rate=latency_title(_other_kind(context.unit)),
+        )
+
+
+def columns_of(place: Place) -> list[PredictionColumn]:
+    """Return the columns that a place shows, in their order."""
+    return [column for column in COLUMNS if place in column.titles]
+
+
+def latency_title(unit: LatencyUnit) -> str:
+    """Return the title of a latency in ``unit``: ``Latency (ms)``, ``FPS``."""
+    return "FPS" if unit is LatencyUnit.FPS else f"Latency ({unit})"
+
+
+def no_number(prediction: Prediction) -> str:
+    """Say why there is no number."""
+    return f"no number: {_shown(prediction.problem)}"
+
+
+def remarks(row: PredictionRow, context: TableContext) -> list[str]:
+    """Return what the figures shown in a place do not say: doubts, problems, assumptions.
+
+    Each begins with a small letter and ends without a stop, but for ``notes``.
+    """
+    said = (
+        text
+        for places, write in _REMARKS
+        if context.place in places
+        for text in write(row, context)
+    )
+    return list(said)
+
+
+def _shown(text: str) -> str:
+    return shown(text, _LONGEST_REMARK)
+
+
+def _other_kind(unit: LatencyUnit) -> LatencyUnit:
+    """Return a time for a rate, and the rate for a time."""
+    return LatencyUnit.MS if unit is LatencyUnit.FPS else LatencyUnit.FPS
+
+
+def _titled(title: str, *places: Place) -> Mapping[Place, str]:
+    return dict.fromkeys(places, title)
+
+
+def _words(
+    column_id: str,
+    titles: Mapping[Place, str],
+    fact: Callable[[Prediction], str],
+    help_text: str = "",
+) -> PredictionColumn:
+    return PredictionColumn(column_id, titles, lambda row, _: fact(row.prediction), help=help_text)
+
+
+def _count(
+    column_id: str,
+    titles: Mapping[Place, str],
+    fact: Callable[[Configuration], int],
+    write: Callable[[int], str],
+) -> PredictionColumn:
+    return PredictionColumn(
+        column_id,
+        titles,
+        lambda row, _: write(fact(row.prediction.configuration)),
+        sort_key=lambda row, _: fact(row.prediction.configuration),
+    )
+
+
+def _time(
+    column_id: str,
+    titles: Mapping[Place, str],
+    fact_ms: Callable[[Prediction], float | None],
+    unit: Callable[[LatencyUnit], LatencyUnit] = lambda unit: unit,
+    *,
+    help_text: str = "",
+    is_needed: Callable[[Sequence[PredictionRow], TableContext], bool] = lambda *_: True,
+) -> PredictionColumn:
+    def value(row: PredictionRow, context: TableContext) -> float | None:
+        prediction = row.prediction
+        batch = batch_of(prediction.configuration)
+        return in_unit(fact_ms(prediction), unit(context.unit), batch)
+
+    return PredictionColumn(
+        column_id,
+        titles,
+        lambda row, context: number(value(row, context)),
+        value,
+        help=help_text,
+        is_needed=is_needed,
+        is_time=True,
+    )
+
+
+def _interval(column_id: str, titles: Mapping[Place, str], percent: int) -> PredictionColumn:
+    def ends_ms(prediction: Prediction) -> tuple[float | None, float | None]:
+        if percent == 80:
+            return prediction.low80_ms, prediction.high80_ms
+        return prediction.low95_ms, prediction.high95_ms
+
+    def width_ms(row: PredictionRow, _: TableContext) -> float | None:
+        low, high = ends_ms(row.prediction)
+        return None if low is None or high is None else high - low
+
+    return PredictionColumn(
+        column_id,
+        titles,
+        lambda row, context: interval_text(row.prediction, context.unit, percent),
+        sort_key=width_ms,
+        help="Sorted by its width in milliseconds.",
+        is_needed=lambda rows, _: any(ends_ms(row.prediction)[0] is not None for row in rows),
+    )
+
+
+def _device(row: PredictionRow, _: TableContext) -> str:
+    return shown(row.device_name)
+
+
+def _runtime(row: PredictionRow, context: TableContext) -> str:
+    runtime = row.prediction.configuration.runtime
+    return NOTHING if runtime == "unknown" and context.place is Place.TEXT else runtime
+
+
+def _likely(row: PredictionRow, context: TableContext) -> float | None:
+    return budget_probability(row.prediction, context.budget_ms or 0.0)
+
+
+def _likely_text(row: PredictionRow, context: TableContext) -> str:
+    part = _likely(row, context)
+    return NOTHING if part is None else likelihood(part)
+
+
+def _memory_tone(row: PredictionRow, _: TableContext) -> Tone:
+    return Tone.BAD if row.prediction.fits_memory is False else Tone.PLAIN
+
+
+_C, _H, _T, _R = Place.COMPARE, Place.HISTORY, Place.TEXT, Place.REPORT
+_INTERVAL80 = _interval(
+    "interval80",
+    {
+        _C: "80 % interval ({unit})",
+        _T: "80 % interval",
+        _R: "80 % interval {unit}",
+    },
+    80,
+)
+
+COLUMNS: Final[tuple[PredictionColumn, ...]] = (
+    PredictionColumn("model", _titled("Model", _C, _H), lambda row, _: shown(row.model_label)),
+    PredictionColumn("device", _titled("Device", _C, _H, _T), _device),
+    PredictionColumn("target", _titled("Target", _R), _device),
+    PredictionColumn("runtime", _titled("Runtime", _C, _H, _T), _runtime),
+    _words(
+        "precision", _titled("Precision", _C, _H, _T), lambda p: p.configuration.precision.value
+    ),
+    _count("threads", _titled("Threads", _C, _H, _T), lambda c: c.threads, threads_text),
+    _count("batch", _titled("Batch", _C, _H), lambda c: c.batch, batch_text),
+    _words(
+        "configuration",
+        _titled("Configuration", _R),
+        lambda p: configuration_text(p.configuration),
+    ),
+    _time(
+        "latency",
+        {_C: "{latency}", _T: "P50 {unit}", _R: "P50 {unit}"},
+        lambda p: p.latency_ms,
+    ),
+    _INTERVAL80,
+    _interval("interval95", _titled("95 % interval {unit}", _R), 95),
+    _time(
+        "predicted",
+        _titled("Predicted ({unit})", _C),
+        lambda p: p.predicted_ms,
+        help_text="What the engine predicts where the latency was measured.",
+        is_needed=lambda rows, _: any(row.prediction.predicted_ms is not None for row in rows),
+    ),
+    _time(
+        "fps",
+        {_C: "{rate}", _T: "FPS", _R: "FPS"},
+        lambda p: p.latency_ms,
+        _other_kind,
+        is_needed=lambda _, c: c.place is Place.COMPARE or c.unit is not LatencyUnit.FPS,
+    ),
+    _time(
+        "bound",
+        {_C: "Bound ({unit})", _T: "Bound {unit}", _R: "Bound {unit}"},
+        lambda p: p.bound_ms,
+    ),
+    PredictionColumn(
+        "memory",
+        _titled("Memory fit", _C),
+        lambda row, _: memory_text(row.prediction.fits_memory),
+        tone=_memory_tone,
+    ),
+    _words("basis", _titled("Basis", _C, _H, _T, _R), basis_text),
+    _words(
+        "adaptation",
+        _titled("Adapted by", _H),
+        lambda p: adaptation_name(p.adaptation),
+        "What took the number to its target: the times of operators there, FiLM of the network "
+        "fine-tuned to it, or a Bayesian posterior alone.",
+    ),
+    _words("engine", _titled("Engine", _H), lambda p: shown(p.engine)),
+    PredictionColumn(
+        "verdict",
+        {_C: "Budget", _R: "Budget {budget} ms"},
+        lambda row, context: verdict_text(row.prediction, context.budget_ms),
+        tone=lambda row, context: verdict_tone(row.prediction, context.budget_ms),
+        is_needed=lambda _, c: c.place is Place.COMPARE or c.budget_ms is not None,
+    ),
+    PredictionColumn(
+        "likely",
+        _titled("Likely met", _R),
+        _likely_text,
+        _likely,
+        is_needed=lambda rows, c: c.budget_ms is not None and _INTERVAL80.is_needed(rows, c),
+    ),
+    PredictionColumn(
+        "remarks",
+        {_C: "Remarks", _T: ""},
+        lambda row, context: "; ".join(remarks(row, context)),
+    ),
+)
+
+COLUMN_BY_ID: Final[Mapping[str, PredictionColumn]] = {column.id: column for column in COLUMNS}
+
+
+def _problem(row: PredictionRow, _: TableContext) -> Sequence[str]:
+    return [no_number(row.prediction)] if row.prediction.problem else ()
+
+
+def _measured(row: PredictionRow, _: TableContext) -> Sequence[str]:
+    provenance = row.prediction.provenance
+    return [f"measured: {_shown(provenance)}"] if provenance else ()
+
+
+def _engine_alone(row: PredictionRow, context: TableContext) -> Sequence[str]:
+    prediction = row.prediction
+    if prediction.basis is not Basis.MEASURED or prediction.predicted_ms is None:
+        return ()
+    batch = batch_of(prediction.configuration)
+    predicted = latency_text(prediction.predicted_ms, context.unit, batch)
+    return [f"the engine alone predicts {predicted}"]
+
+
+def _uncertain(row: PredictionRow, _: TableContext) -> Sequence[str]:
+    doubt = row.prediction.out_of_distribution
+    return [f"uncertain: {_shown(doubt)}"] if doubt else ()
+
+
+def _adapted(row: PredictionRow, _: TableContext) -> Sequence[str]:
+    adaptation = row.prediction.adaptation
+    return [f"adapted by {adaptation_name(adaptation)}"] if adaptation else ()
+
+
+def _budget(row: PredictionRow, context: TableContext) -> Sequence[str]:
+    if context.budget_ms is None or row.prediction.latency_ms is None:
+        return ()
+    stands = "over" if is_over(row.prediction, context.budget_ms) else "meets"
+    return [f"{stands} {number(context.budget_ms)} ms"]
+
+
+def _memory(row: PredictionRow, _: TableContext) -> Sequence[str]:
+    return ["does not fit in the device's memory"] if row.prediction.fits_memory is False else ()
+
+
+def _flagged(row: PredictionRow, _: TableContext) -> Sequence[str]:
+    count = len(row.prediction.flagged_operators)
+    return [f"{plural(count, 'operator')} not counted in full"] if count else ()
+
+
+# A place leaves out what a column or a line of its own says there.
+_REMARKS: Final[
+    tuple[tuple[frozenset[Place], Callable[[PredictionRow, TableContext], Sequence[str]]], ...]
+] = (
+    (frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT}), _problem),
+    (frozenset({Place.COMPARE}), lambda row, _: row.notes),
+    (frozenset({Place.DETAILS, Place.REPORT}), _measured),
+    (frozenset({Place.DETAILS, Place.TEXT, Place.REPORT}), _engine_alone),
+    (frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT}), _uncertain),
+    (frozenset({Place.TEXT}), _adapted),
+    (frozenset({Place.TEXT}), _budget),
+    (frozenset({Place.TEXT, Place.REPORT}), _memory),
+    (frozenset({Place.COMPARE, Place.TEXT}), _flagged),
+)

@@ -1,0 +1,151 @@
+"""The registry of columns and remarks: what each place shows, in the same words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from predictor.core.columns import (
+    COLUMNS,
+    Place,
+    PredictionRow,
+    TableContext,
+    columns_of,
+    remarks,
+)
+from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.core.report import Tone
+from predictor.core.units import LatencyUnit
+
+TABLES = (Place.COMPARE, Place.HISTORY, Place.TEXT, Place.REPORT)
+PREDICTION = Prediction(
+    model="net.onnx",
+    fingerprint="0" * 64,
+    device_id="rpi5",
+    configuration=Configuration("ncnn", Precision.FP16, 4, 8),
+    engine="closertome/1",
+    basis=Basis.PROBED,
+    latency_ms=40.0,
+    low80_ms=30.0,
+    high80_ms=60.0,
+)
+
+
+def row(**facts: object) -> PredictionRow:
+    prediction = replace(PREDICTION, **facts)  # type: ignore[arg-type]
+    return PredictionRow(prediction, "Raspberry\u202e Pi", "net.onnx", notes=("It assumes much.",))
+
+
+def cells(shown: PredictionRow, context: TableContext) -> dict[str, str]:
+    return {c.id: c.text(shown, context) for c in columns_of(context.place)}
+
+
+def needed(shown: PredictionRow, context: TableContext) -> set[str]:
+    return {c.id for c in columns_of(context.place) if c.is_needed([shown], context)}
+
+
+def test_every_column_has_an_id_of_its_own_and_a_place() -> None:
+    assert len({column.id for column in COLUMNS}) == len(COLUMNS)
+    assert all(column.titles for column in COLUMNS)
+
+
+@pytest.mark.parametrize("place", TABLES)
+@pytest.mark.parametrize("unit", list(LatencyUnit))
+def test_no_place_shows_two_columns_of_one_title(place: Place, unit: LatencyUnit) -> None:
+    context = TableContext(place, unit, 30.0)
+    titles = [column.title(context) for column in columns_of(place)]
+
+    assert len(set(titles)) == len(titles)
+    assert len(set(titles)) == len(titles)
+    assert not any("{" in title for title in titles)
+
+
+def test_places_say_the_same_of_one_prediction() -> None:
+    shown = row()
+    tables = [cells(shown, TableContext(place, budget_ms=30.0)) for place in TABLES]
+
+    for name in {column.id for column in COLUMNS} - {"remarks"}:
+        assert len({table[name] for table in tables if name in table}) == 1, name
+
+
+def test_names_are_escaped_and_numbers_stand_behind_figures() -> None:
+    context = TableContext(Place.COMPARE, LatencyUnit.FPS)
+    columns = {column.id: column for column in columns_of(Place.COMPARE)}
+
+    assert columns["device"].text(row(), context) == "Raspberry\\u202e Pi"
+    latency, other = columns["latency"], columns["fps"]
+    assert latency.value is not None
+    assert latency.value(row(), context) == 200.0
+    assert (latency.title(context), latency.text(row(), context)) == ("FPS", "200")
+    assert (other.title(context), other.text(row(), context)) == ("Latency (ms)", "40")
+
+
+def test_printed_tables_leave_out_what_has_nothing_to_say() -> None:
+    plain = row(low80_ms=None, high80_ms=None)
+    report, text = TableContext(Place.REPORT), TableContext(Place.TEXT)
+
+    assert needed(plain, report).isdisjoint({"interval80", "interval95", "verdict", "likely"})
+    assert {"interval80", "likely"} <= needed(row(), replace(report, budget_ms=30.0))
+    assert "fps" not in needed(row(), replace(report, unit=LatencyUnit.FPS))
+    assert "interval80" not in needed(plain, text)
+    assert "fps" in needed(plain, TableContext(Place.COMPARE, LatencyUnit.FPS))
+
+
+def test_an_unknown_runtime_is_a_dash_in_printed_text() -> None:
+    unknown = row(configuration=Configuration())
+
+    assert cells(unknown, TableContext(Place.TEXT))["runtime"] == "—"
+    assert cells(unknown, TableContext(Place.COMPARE))["runtime"] == "unknown"
+
+
+def test_tones_follow_the_budget_and_the_memory() -> None:
+    columns = {column.id: column for column in COLUMNS}
+    context = TableContext(Place.COMPARE, budget_ms=30.0)
+
+    def tone(name: str, shown: PredictionRow) -> Tone:
+        return columns[name].tone(shown, context)
+
+    assert tone("verdict", row()) is Tone.WARN
+    assert tone("verdict", row(low80_ms=35.0)) is Tone.BAD
+    assert tone("verdict", row(latency_ms=None)) is Tone.MUTED
+    assert tone("memory", row(fits_memory=False)) is Tone.BAD
+    assert tone("latency", row()) is Tone.PLAIN
+
+
+def test_a_remark_has_the_same_words_wherever_it_stands() -> None:
+    shown = row(
+        latency_ms=None,
+        problem="not supported: fp16",
+        out_of_distribution="wide layers",
+        fits_memory=False,
+        flagged_operators=("a",),
+    )
+    problem, doubt = "no number: not supported: fp16", "uncertain: wide layers"
+    memory, flagged = "does not fit in the device's memory", "1 operator not counted in full"
+
+    said = {place: remarks(shown, TableContext(place)) for place in Place}
+    assert said[Place.COMPARE] == [problem, "It assumes much.", doubt, flagged]
+    assert said[Place.DETAILS] == [problem, doubt]
+    assert said[Place.TEXT] == [problem, doubt, "adapted by posterior", memory, flagged]
+    assert said[Place.REPORT] == [problem, doubt, memory]
+    assert said[Place.HISTORY] == []
+
+
+def test_a_measured_latency_says_who_measured_and_what_the_engine_says() -> None:
+    shown = row(basis=Basis.MEASURED, provenance="you", predicted_ms=10.0)
+
+    assert remarks(shown, TableContext(Place.REPORT, LatencyUnit.FPS)) == [
+        "measured: you",
+        "the engine alone predicts 800 FPS",
+    ]
+
+
+def test_a_long_doubt_is_whole_and_an_endless_one_is_cut() -> None:
+    doubt = "; ".join(["it is unlike anything that was learned from"] * 9)
+    context = TableContext(Place.TEXT)
+
+    assert remarks(row(basis=None, out_of_distribution=doubt), context) == [f"uncertain: {doubt}"]
+    (cut,) = remarks(row(basis=None, out_of_distribution="x" * 10**6), context)
+    assert len(cut) < 1100
+    assert "…" in cut
