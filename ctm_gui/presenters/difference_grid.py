@@ -6,13 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.presenters.difference import ModelDifference
-from ctm_gui.presenters.grid import (
-    Grid,
-    number_column,
-    search_mask,
-    search_texts,
-    text_column,
-)
+from ctm_gui.presenters.grid import Grid, number_column, search_mask, search_texts, text_column
 from ctm_gui.presenters.operators import operator_unit
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import NOTHING, change_text, shown, signed

@@ -8,12 +8,16 @@ from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_
 from predictor.core.report import Report, Section, SectionId
 from predictor.core.text import plural
 from predictor.core.wording import number, shown
-from predictor.services.report.attention import attention_section
 from predictor.services.report.comparison import comparison_section
 from predictor.services.report.devices import devices_section
 from predictor.services.report.methods import methods_section
 from predictor.services.report.models import models_section
-from predictor.services.report.operators import Explained, explained_pairs, operators_section
+from predictor.services.report.operators import (
+    Explained,
+    attention_section,
+    explained_pairs,
+    operators_section,
+)
 from predictor.services.report.probing import probing_section
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.settings import settings_section

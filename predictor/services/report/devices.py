@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from predictor.core.metric_labels import FAMILY_WORDS, metric_label
-from predictor.core.metrics import METRICS
+from predictor.core.metrics import METRICS, Metric
 from predictor.core.records import Cluster, Device
-from predictor.core.report import (
-    Block,
-    Cell,
-    Facts,
-    Heading,
-    Paragraph,
-    Row,
-    Section,
-    SectionId,
-    Table,
-)
+from predictor.core.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
 from predictor.core.units import significant
-from predictor.core.wording import configuration_text, shown
+from predictor.core.wording import NOTHING, configuration_text, shown
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import figures, text, words
+from predictor.services.report.words import Field, figures, table_of, text, whole, words
 
-_METRIC_COLUMNS = (
-    words("metric", "Fact"),
-    figures("value", "Value"),
-    words("unit", "Unit"),
-    words("source", "Source"),
+_CLUSTERS: tuple[Field[Cluster], ...] = (
+    words("cores_of", "Cores of one kind", lambda cluster: shown(cluster.name)),
+    figures("cores", "Cores", lambda cluster: whole(cluster.cores)),
+    figures("clock_mhz", "Clock MHz", lambda cluster: _figure(cluster.clock_mhz)),
+    figures("fp32_au_per_core", "FP32 lanes per core", lambda c: _figure(c.fp32_au_per_core)),
 )
-_SOURCE_COLUMNS = (words("source", "Source"), words("text", "What it is"))
-_CLUSTER_COLUMNS = (
-    words("cores_of", "Cores of one kind"),
-    figures("cores", "Cores"),
-    figures("clock_mhz", "Clock MHz"),
-    figures("fp32_au_per_core", "FP32 lanes per core"),
+_SOURCES: tuple[Field[tuple[str, str]], ...] = (
+    words("source", "Source", lambda source: source[1]),
+    words("text", "What it is", lambda source: shown(source[0])),
 )
 
 
@@ -55,15 +42,15 @@ def _sheet(device: Device) -> Iterator[Block]:
     yield Heading(shown(device.name), f"{FAMILY_WORDS[device.family]} · {shown(device.vendor)}")
     yield Facts(tuple(_facts(device)))
     if device.clusters:
-        yield Table(_CLUSTER_COLUMNS, tuple(map(_cluster, device.clusters)))
+        yield table_of(_CLUSTERS, device.clusters)
     if not device.metrics:
         yield Paragraph("Nothing is known of it.")
         return
     sources = _numbered_sources(device)
-    yield Table(_METRIC_COLUMNS, tuple(_metrics(device, sources)))
+    known = (metric for metric in METRICS if metric.name in device.metrics)
+    yield table_of(_metrics(device, sources), known)
     if sources:
-        rows = (Row((text(mark), text(shown(source)))) for source, mark in sources.items())
-        yield Table(_SOURCE_COLUMNS, tuple(rows))
+        yield table_of(_SOURCES, sources.items())
 
 
 def _facts(device: Device) -> Iterator[tuple[str, Cell]]:
@@ -83,27 +70,14 @@ def _numbered_sources(device: Device) -> dict[str, str]:
     return {source: f"[{place}]" for place, source in enumerate(distinct, 1)}
 
 
-def _metrics(device: Device, sources: Mapping[str, str]) -> Iterator[Row]:
-    for metric in METRICS:
-        value = device.metric(metric.name)
-        if value is not None:
-            yield Row(
-                (
-                    text(metric_label(metric.name, device.family)),
-                    Cell(significant(value, 5), value),
-                    text(metric.unit),
-                    text(sources.get(device.sources.get(metric.name, ""), "")),
-                )
-            )
-
-
-def _cluster(cluster: Cluster) -> Row:
-    lanes = cluster.fp32_au_per_core
-    return Row(
-        (
-            text(shown(cluster.name)),
-            Cell(str(cluster.cores), float(cluster.cores)),
-            Cell(significant(cluster.clock_mhz, 5), cluster.clock_mhz),
-            Cell("—" if lanes is None else significant(lanes, 5), lanes),
-        )
+def _metrics(device: Device, sources: Mapping[str, str]) -> Sequence[Field[Metric]]:
+    return (
+        words("metric", "Fact", lambda metric: metric_label(metric.name, device.family)),
+        figures("value", "Value", lambda metric: _figure(device.metric(metric.name))),
+        words("unit", "Unit", lambda metric: metric.unit),
+        words("source", "Source", lambda m: sources.get(device.sources.get(m.name, ""), "")),
     )
+
+
+def _figure(value: float | None) -> Cell:
+    return Cell(NOTHING if value is None else significant(value, 5), value)

@@ -5,47 +5,51 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.records import TensorInfo
-from predictor.core.report import (
-    Block,
-    Bullets,
-    Cell,
-    Facts,
-    Heading,
-    Row,
-    Section,
-    SectionId,
-    Table,
-)
+from predictor.core.report import Block, Bullets, Cell, Facts, Heading, Section, SectionId
 from predictor.core.text import plural
-from predictor.core.units import format_bytes, format_count
+from predictor.core.units import format_bytes
 from predictor.core.wording import shown
 from predictor.graph.model import Model
 from predictor.services.models.inspection import totals
 from predictor.services.report.request import ReportedModel, ReportRequest
-from predictor.services.report.words import count, dims, figures, share, text, words
+from predictor.services.report.words import (
+    Field,
+    count,
+    counted,
+    dims,
+    figures,
+    share,
+    size,
+    table_of,
+    text,
+    words,
+)
 
 _TYPES_LISTED = 12
 _TENSORS_LISTED = 24
-_TENSOR_COLUMNS = (
-    words("tensor", "Tensor"),
-    words("name", "Name"),
-    words("dtype", "Type"),
-    words("shape", "Shape"),
-    words("declared", "In the file"),
+_TENSORS: tuple[Field[tuple[str, ...]], ...] = (
+    words("tensor", "Tensor", itemgetter(0)),
+    words("name", "Name", itemgetter(1)),
+    words("dtype", "Type", itemgetter(2)),
+    words("shape", "Shape", itemgetter(3)),
+    words("declared", "In the file", itemgetter(4)),
 )
-_TYPE_COLUMNS = (
-    words("op_type", "Operator type"),
-    figures("operators", "Count"),
-    figures("macs", "MACs"),
-    figures("macs_share", "of MACs"),
-    figures("bytes_moved", "Bytes moved"),
-    figures("bytes_share", "of bytes"),
+
+
+# Of operators of one type: its name, their count, MACs and bytes moved, and those of the model.
+_Sums = tuple[str, list[int], list[int]]
+_TYPES: tuple[Field[_Sums], ...] = (
+    words("op_type", "Operator type", itemgetter(0)),
+    figures("operators", "Count", lambda row: count(row[1][0])),
+    figures("macs", "MACs", lambda row: counted(row[1][1])),
+    figures("macs_share", "of MACs", lambda row: _part(row, 1)),
+    figures("bytes_moved", "Bytes moved", lambda row: size(row[1][2])),
+    figures("bytes_share", "of bytes", lambda row: _part(row, 2)),
 )
 
 
@@ -60,8 +64,8 @@ def _sheet(reported: ReportedModel) -> Iterator[Block]:
     model = reported.model
     yield Heading(shown(reported.label))
     yield Facts(tuple(_facts(model)))
-    yield Table(_TENSOR_COLUMNS, tuple(_tensors(model)), "Inputs and outputs")
-    yield Table(_TYPE_COLUMNS, tuple(_types(model)), "Operators by type")
+    yield table_of(_TENSORS, _tensors(model), "Inputs and outputs")
+    yield table_of(_TYPES, _types(model), "Operators by type")
     if model.notes:
         yield Bullets(tuple(Cell(shown(note)) for note in model.notes))
 
@@ -70,15 +74,15 @@ def _facts(model: Model) -> Iterator[tuple[str, Cell]]:
     sums = totals(model)
     yield "File", text(shown(os.path.basename(model.path.replace("\\", "/"))))  # noqa: PTH119
     modified = datetime.fromtimestamp(model.modified_ns / 1e9, UTC).date().isoformat()
-    size = f"{format_bytes(model.size_bytes)} without external weights, of {modified}"
-    yield "Size and date", Cell(size, float(model.size_bytes))
+    dated = f"{format_bytes(model.size_bytes)} without external weights, of {modified}"
+    yield "Size and date", Cell(dated, float(model.size_bytes))
     yield "Fingerprint", text(model.graph.fingerprint)
-    yield "Parameters", _counted(sums["params"])
-    yield "MACs", _counted(sums["macs"])
+    yield "Parameters", counted(sums["params"])
+    yield "MACs", counted(sums["macs"])
     yield "Operators", count(sums["operators"])
-    yield "Bytes moved", _bytes(sums["bytes_moved"])
-    yield "Weights", _bytes(sums["weight_bytes"])
-    yield "Largest live activations", _bytes(sums["peak_activation_bytes"])
+    yield "Bytes moved", size(sums["bytes_moved"])
+    yield "Weights", size(sums["weight_bytes"])
+    yield "Largest live activations", size(sums["peak_activation_bytes"])
     yield "Opsets", text(_opsets(model))
     if model.producer:
         yield "Made by", text(shown(model.producer))
@@ -88,35 +92,27 @@ def _facts(model: Model) -> Iterator[tuple[str, Cell]]:
         yield f"Open dimension {shown(dimension.name)}", value
 
 
-def _counted(value: int) -> Cell:
-    return Cell(format_count(value), float(value))
-
-
-def _bytes(value: int) -> Cell:
-    return Cell(format_bytes(value), float(value))
-
-
 def _opsets(model: Model) -> str:
     return ", ".join(
         f"{shown(domain) or 'ONNX'} {version}" for domain, version in model.opsets.items()
     )
 
 
-def _tensors(model: Model) -> Iterator[Row]:
+def _tensors(model: Model) -> Iterator[tuple[str, ...]]:
     every = [("input", tensor) for tensor in model.inputs]
     every += [("output", tensor) for tensor in model.outputs]
     for kind, tensor in every[:_TENSORS_LISTED]:
-        yield Row(tuple(map(text, (kind, *_tensor(tensor)))))
+        yield kind, *_tensor(tensor)
     rest = len(every) - _TENSORS_LISTED
     if rest > 0:
-        yield Row((text(f"and {plural(rest, 'more tensor')}"), *[text("")] * 4))
+        yield f"and {plural(rest, 'more tensor')}", "", "", "", ""
 
 
 def _tensor(tensor: TensorInfo) -> tuple[str, ...]:
     return shown(tensor.name), tensor.dtype, dims(tensor.shape), dims(tensor.declared)
 
 
-def _types(model: Model) -> Iterator[Row]:
+def _types(model: Model) -> Iterator[_Sums]:
     """Yield operator types with the most MACs first, then those that move the most bytes."""
     graph = model.graph
     types, index = np.unique(np.array(graph.op_types, dtype=object), return_inverse=True)
@@ -128,23 +124,14 @@ def _types(model: Model) -> Iterator[Row]:
         ]
     )
     order = np.lexsort((-sums[0], -sums[2], -sums[1]))
+    every = sums.sum(axis=1).tolist()
     for place in order[:_TYPES_LISTED].tolist():
-        yield _type_row(shown(str(types[place])), sums[:, place], sums.sum(axis=1))
+        yield shown(str(types[place])), sums[:, place].tolist(), every
     rest = order[_TYPES_LISTED:]
     if rest.size:
-        name = f"{plural(rest.size, 'other type')}"
-        yield _type_row(name, sums[:, rest].sum(axis=1), sums.sum(axis=1))
+        yield plural(rest.size, "other type"), sums[:, rest].sum(axis=1).tolist(), every
 
 
-def _type_row(name: str, sums: NDArray[Any], every: NDArray[Any]) -> Row:
-    operators, macs, moved = map(int, sums.tolist())
-    _, all_macs, all_moved = map(int, every.tolist())
-    cells = (
-        text(name),
-        count(operators),
-        _counted(macs),
-        share(macs / all_macs if all_macs else 0.0),
-        _bytes(moved),
-        share(moved / all_moved if all_moved else 0.0),
-    )
-    return Row(cells)
+def _part(row: _Sums, place: int) -> Cell:
+    _, of_type, every = row
+    return share(of_type[place] / every[place] if every[place] else 0.0)

@@ -6,45 +6,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
 from predictor.core.records import Basis
-from predictor.core.report import (
-    Block,
-    Cell,
-    Heading,
-    Paragraph,
-    Row,
-    Section,
-    SectionId,
-    Table,
-)
+from predictor.core.report import Block, Cell, Heading, HeatMap, Paragraph, Section, SectionId
 from predictor.core.text import plural
-from predictor.core.units import format_bytes, format_count
+from predictor.core.units import format_count, significant
 from predictor.core.wording import configuration_text, number, percent, shown
+from predictor.services.prediction.attention import AttentionMaps, token_label
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import (
+    Field,
     brief,
     dims,
     figures,
     latency_words,
     share,
-    text,
+    size,
+    table_of,
     words,
 )
 
-_COLUMNS = (
-    words("name", "Operator"),
-    words("op_type", "Type"),
-    words("output", "Output"),
-    figures("macs", "MACs"),
-    figures("bytes_moved", "Bytes"),
-    figures("latency_ms", "ms"),
-    figures("share", "Share"),
-    figures("sum", "Sum"),
-    words("bound", "Bound"),
-)
+_ATTENDING_SHOWN = 18
+_METRICS_SHOWN = 14
 _BOUNDS = ("compute", "memory", "launch")
 
 
@@ -104,7 +90,7 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
     yield pair_heading(explained.pair, request)
     yield Paragraph(_sentence(table, chosen) + _of_prediction(explained.pair))
     if chosen:
-        yield Table(_COLUMNS, tuple(_rows(table, chosen)))
+        yield table_of(_columns(explained.table, chosen), chosen)
 
 
 def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
@@ -130,21 +116,79 @@ def _of_prediction(pair: Pair) -> str:
     return " The latency was measured as a whole; the parts are those of the engine's prediction."
 
 
-def _rows(table: OperatorTable, chosen: Sequence[int]) -> Iterator[Row]:
-    reached = 0.0
-    for index in chosen:
-        reached += float(table.share[index])
-        macs, moved = int(table.macs[index]), int(table.bytes_moved[index])
-        latency_ms = float(table.latency_ms[index])
-        cells = (
-            text(shown(table.names[index])),
-            text(shown(table.op_types[index])),
-            text(dims(table.output_shapes[index])),
-            Cell(format_count(macs) if macs else "", float(macs)),
-            Cell(format_bytes(moved), float(moved)),
-            Cell(number(latency_ms), latency_ms),
-            share(float(table.share[index])),
-            share(reached),
-            text(table.bound_type[index]),
-        )
-        yield Row(cells)
+def _columns(operators: OperatorTable, chosen: Sequence[int]) -> Sequence[Field[int]]:
+    """Return the columns; ``Sum`` adds up the shares of the chosen operators from the first on."""
+    reached = dict(zip(chosen, np.cumsum(operators.share[list(chosen)]).tolist(), strict=True))
+    return (
+        words("name", "Operator", lambda index: shown(operators.names[index])),
+        words("op_type", "Type", lambda index: shown(operators.op_types[index])),
+        words("output", "Output", lambda index: dims(operators.output_shapes[index])),
+        figures("macs", "MACs", lambda index: _macs(int(operators.macs[index]))),
+        figures("bytes_moved", "Bytes", lambda index: size(int(operators.bytes_moved[index]))),
+        figures("latency_ms", "ms", lambda index: _milliseconds(operators.latency_ms[index])),
+        figures("share", "Share", lambda index: share(float(operators.share[index]))),
+        figures("sum", "Sum", lambda index: share(reached[index])),
+        words("bound", "Bound", lambda index: operators.bound_type[index]),
+    )
+
+
+def _macs(macs: int) -> Cell:
+    return Cell(format_count(macs) if macs else "", float(macs))
+
+
+def _milliseconds(latency_ms: np.float64) -> Cell:
+    return Cell(number(float(latency_ms)), float(latency_ms))
+
+
+def attention_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+    """Return the heat maps of the pairs whose engine attends; no blocks where none does."""
+    blocks: list[Block] = []
+    for one in explained:
+        attention = one.table.attention
+        if attention is not None:
+            blocks.append(pair_heading(one.pair, request))
+            blocks += _maps(one, attention)
+    return Section(SectionId.ATTENTION, "Attention", tuple(blocks))
+
+
+def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
+    table, device = explained.table, explained.pair.target.device
+    operators = slowest(table, _ATTENDING_SHOWN)
+    metrics = _most_attended(attention, table)
+    labels = tuple(token_label(attention.metrics[metric], device) for metric in metrics)
+    names = tuple(shown(table.names[index]) for index in operators)
+    yield Paragraph(
+        f"Shown are the {plural(len(operators), 'slowest operator')} of {len(table.names)} and "
+        f"{len(metrics)} of {len(attention.metrics)} facts, those that weigh most first. "
+        f"What operators heard from facts weighs {significant(attention.blend)} beside what facts "
+        f"heard from operators; attention weighs {significant(attention.residual)} beside an "
+        "operator's own state. Attention tells what the network looked at; it does not prove what "
+        "takes the time."
+    )
+    heard = attention.operator_to_metric[np.ix_(operators, metrics)]
+    yield HeatMap(
+        "What each operator reads of the device: an operator's row sums to 100 % over all facts",
+        "Operator",
+        names,
+        labels,
+        _shares(heard),
+    )
+    read = attention.metric_to_operator.T[np.ix_(operators, metrics)]
+    yield HeatMap(
+        "What each fact reads of the model: a fact's column sums to 100 % over all operators",
+        "Operator",
+        names,
+        labels,
+        _shares(read),
+    )
+
+
+def _most_attended(attention: AttentionMaps, table: OperatorTable) -> list[int]:
+    """Return the facts that weigh most, operators counted by their share of the time."""
+    weight = table.share @ attention.operator_to_metric
+    order = np.argsort(-weight, kind="stable")[:_METRICS_SHOWN]
+    return [int(metric) for metric in order.tolist()]
+
+
+def _shares(values: NDArray[np.float32]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(map(float, row)) for row in values.tolist())

@@ -8,33 +8,37 @@ from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Basis, Measurement, Prediction
-from predictor.core.report import (
-    Block,
-    Cell,
-    Facts,
-    Heading,
-    Paragraph,
-    Row,
-    Section,
-    SectionId,
-    Table,
-)
+from predictor.core.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
 from predictor.core.runtimes import MEASURED, RUNTIMES
 from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
-from predictor.services.report.words import brief, figures, listed, text, words
+from predictor.services.report.words import (
+    Field,
+    brief,
+    figures,
+    listed,
+    table_of,
+    text,
+    whole,
+    words,
+)
 from predictor.services.signatures.adaptation import ADAPTATIONS, adaptation_of
 from predictor.services.signatures.stored import Signatures
 
-_COLUMNS = (
-    words("network", "Reference network"),
-    figures("latency_ms", "Median ms"),
-    figures("least_ms", "Least ms"),
-    figures("variation", "Variation"),
-    figures("runs", "Runs"),
-    words("statistic", "Statistic"),
+
+def _network(measurement: Measurement) -> str:
+    return shown(measurement.provenance.network or measurement.fingerprint[:12])
+
+
+_COLUMNS: tuple[Field[Measurement], ...] = (
+    words("network", "Reference network", _network),
+    figures("latency_ms", "Median ms", lambda measurement: _milliseconds(measurement.value_ms)),
+    figures("least_ms", "Least ms", lambda measurement: _least(measurement.samples_ns)),
+    figures("variation", "Variation", lambda measurement: _variation(measurement.samples_ns)),
+    figures("runs", "Runs", lambda measurement: whole(len(measurement.samples_ns))),
+    words("statistic", "Statistic", lambda measurement: shown(measurement.statistic)),
 )
 _SHIPPED = (
     "Other networks were measured on {names} and published. What they tell of these targets ships "
@@ -96,9 +100,8 @@ def _part(known: KnownSignature, name: str, used: Sequence[Prediction]) -> Itera
     if not used:
         yield Paragraph("The numbers in this report do not rest on this signature.")
     yield Facts((*_facts(known), ("Predictions adapted by", text(_adaptation(known, used)))))
-    rows = tuple(_row(measurement) for measurement in known.measurements)
-    if rows:
-        yield Table(_COLUMNS, rows)
+    if known.measurements:
+        yield table_of(_COLUMNS, known.measurements)
 
 
 def _facts(known: KnownSignature) -> Iterator[tuple[str, Cell]]:
@@ -145,18 +148,14 @@ def _only(values: set[str]) -> str:
     return listed(sorted(values), 4)
 
 
-def _row(measurement: Measurement) -> Row:
-    samples = measurement.samples_ns
-    name = measurement.provenance.network or measurement.fingerprint[:12]
-    least_ms = min(samples) / 1e6 if samples else None
-    variation = coefficient_of_variation(samples) if samples else None
-    return Row(
-        (
-            text(shown(name)),
-            Cell(significant(measurement.value_ms, 4), measurement.value_ms),
-            Cell(NOTHING if least_ms is None else significant(least_ms, 4), least_ms),
-            Cell(NOTHING if variation is None else percent(variation), variation),
-            Cell(str(len(samples)), float(len(samples))),
-            text(shown(measurement.statistic)),
-        )
-    )
+def _least(samples_ns: Sequence[int]) -> Cell:
+    return _milliseconds(min(samples_ns) / 1e6 if samples_ns else None)
+
+
+def _milliseconds(value_ms: float | None) -> Cell:
+    return Cell(NOTHING if value_ms is None else significant(value_ms, 4), value_ms)
+
+
+def _variation(samples_ns: Sequence[int]) -> Cell:
+    variation = coefficient_of_variation(samples_ns) if samples_ns else None
+    return Cell(percent(variation), variation)

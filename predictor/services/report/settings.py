@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from predictor.core.report import Block, Bullets, Cell, Facts, Row, Section, SectionId, Table, Tone
+from predictor.core.records import Configuration, Target
+from predictor.core.report import Block, Bullets, Cell, Facts, Section, SectionId, Tone
 from predictor.core.wording import NOTHING, number, shown, threads_text
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import figures, text, words
+from predictor.services.report.words import Field, figures, table_of, text, whole, words
 
-_COLUMNS = (
-    words("target", "Target"),
-    words("runtime", "Runtime"),
-    words("precision", "Precision"),
-    figures("threads", "Threads"),
-    words("usual", "Usual there"),
+_COLUMNS: tuple[Field[tuple[Target, Configuration, Configuration]], ...] = (
+    words("target", "Target", lambda row: shown(row[0].device.name)),
+    words("runtime", "Runtime", lambda row: NOTHING if _is_unknown(row[1]) else row[1].runtime),
+    words("precision", "Precision", lambda row: row[1].precision.value),
+    figures("threads", "Threads", lambda row: _threads_cell(row[1].threads)),
+    words("usual", "Usual there", lambda row: _usual(*row[1:])),
 )
 
 
@@ -25,7 +26,7 @@ def settings_section(request: ReportRequest) -> Section:
     """Return the what-ifs, the configuration of each target, and assumptions."""
     blocks: list[Block] = [
         Facts(tuple(_asked(request))),
-        Table(_COLUMNS, tuple(_targets(request)), "Execution configurations"),
+        table_of(_COLUMNS, _targets(request), "Execution configurations"),
     ]
     sentences = dict.fromkeys(_assumed(request))
     if sentences:
@@ -42,7 +43,7 @@ def _asked(request: ReportRequest) -> Iterator[tuple[str, Cell]]:
     threads = "the usual count of each device" if asked.threads is None else _threads(asked.threads)
     yield "Threads", text(threads)
     if asked.batch is not None:
-        yield "Batch", Cell(str(asked.batch), float(asked.batch))
+        yield "Batch", whole(asked.batch)
     else:
         yield "Batch", text("each model's own")
 
@@ -51,22 +52,24 @@ def _threads(threads: int) -> str:
     return "all cores" if threads == 0 else str(threads)
 
 
-def _targets(request: ReportRequest) -> Iterator[Row]:
+def _targets(request: ReportRequest) -> Iterator[tuple[Target, Configuration, Configuration]]:
+    """Yield each target, its configuration as predicted, and the usual one of its device."""
     usual = resolve_targets([target.device for target in request.targets])
-    for target, usual_one, prediction in zip(
-        request.targets, usual, request.predictions, strict=False
-    ):
-        made, common = prediction.configuration, usual_one.configuration
-        is_usual = (made.runtime, made.precision) == (common.runtime, common.precision)
-        yield Row(
-            (
-                text(shown(target.device.name)),
-                text(NOTHING if made.runtime == "unknown" else made.runtime),
-                text(made.precision.value),
-                Cell(threads_text(made.threads), float(made.threads)),
-                text("yes" if is_usual else f"{common.runtime}, {common.precision.value}"),
-            )
-        )
+    for target, common, made in zip(request.targets, usual, request.predictions, strict=False):
+        yield target, made.configuration, common.configuration
+
+
+def _threads_cell(threads: int) -> Cell:
+    return Cell(threads_text(threads), float(threads))
+
+
+def _usual(made: Configuration, usual: Configuration) -> str:
+    is_usual = (made.runtime, made.precision) == (usual.runtime, usual.precision)
+    return "yes" if is_usual else f"{usual.runtime}, {usual.precision.value}"
+
+
+def _is_unknown(configuration: Configuration) -> bool:
+    return configuration.runtime == "unknown"
 
 
 def _assumed(request: ReportRequest) -> Iterator[str]:

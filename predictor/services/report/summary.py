@@ -17,11 +17,7 @@ from predictor.core.verdict import (
 )
 from predictor.core.wording import interval_text, number
 from predictor.services.report.request import Pair, ReportedModel, ReportRequest
-from predictor.services.report.words import (
-    brief,
-    latency_words,
-    listed,
-)
+from predictor.services.report.words import brief, latency_words, listed
 
 _MODELS_NAMED = 12
 _GROUPS: tuple[tuple[Verdict, str], ...] = (

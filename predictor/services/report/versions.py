@@ -10,35 +10,24 @@ from importlib.metadata import PackageNotFoundError, version
 
 from predictor import __version__
 from predictor.core.records import Target
-from predictor.core.report import (
-    Block,
-    Cell,
-    Commands,
-    Facts,
-    Paragraph,
-    Row,
-    Section,
-    SectionId,
-    Table,
-)
+from predictor.core.report import Block, Cell, Commands, Facts, Paragraph, Section, SectionId
 from predictor.core.wording import shown
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import resolve_targets
-from predictor.services.report.request import Asked, ReportRequest
-from predictor.services.report.words import text, words
+from predictor.services.report.request import Asked, ReportedModel, ReportRequest
+from predictor.services.report.words import Field, table_of, text, words
 
 PROGRAM = f"CloserToMe {__version__}"
 _PACKAGES = ("numpy", "onnx", "onnxruntime", "PySide6-Essentials")
-_MODEL_COLUMNS = (words("model", "Model"), words("fingerprint", "Fingerprint (SHA-256)"))
+_MODELS: tuple[Field[ReportedModel], ...] = (
+    words("model", "Model", lambda model: shown(model.label)),
+    words("fingerprint", "Fingerprint (SHA-256)", lambda model: model.model.graph.fingerprint),
+)
 
 
 def versions_section(request: ReportRequest) -> Section:
     """Return versions, fingerprints and the commands."""
-    rows = tuple(
-        Row((text(shown(model.label)), text(model.model.graph.fingerprint)))
-        for model in request.models
-    )
-    blocks: list[Block] = [Facts(tuple(_facts(request))), Table(_MODEL_COLUMNS, rows)]
+    blocks: list[Block] = [Facts(tuple(_facts(request))), table_of(_MODELS, request.models)]
     if request.commands:
         blocks += [Paragraph("The same again, in a shell:"), Commands(request.commands)]
     return Section(SectionId.VERSIONS, "Versions and how to repeat this", tuple(blocks))

@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from predictor.core.records import Prediction
-from predictor.core.report import Cell, Column, Tone
+from predictor.core.report import Cell, Column, Row, Table, Tone
 from predictor.core.text import shortened
-from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
-    batch_of,
-    latency_text,
-    percent,
-    shown,
-)
+from predictor.core.units import LatencyUnit, format_bytes, format_count
+from predictor.core.wording import batch_of, latency_text, percent, shown
 
 _BRIEF = 56
 
+T = TypeVar("T")
 
-def words(key: str, title: str) -> Column:
+
+@dataclass(frozen=True, slots=True)
+class Field(Generic[T]):
+    """A column of a table, and its cell in the row of a thing."""
+
+    column: Column
+    cell: Callable[[T], Cell]
+
+
+def words(key: str, title: str, of: Callable[[T], str]) -> Field[T]:
     """Return a column of words."""
-    return Column(key, title)
+    return Field(Column(key, title), lambda thing: Cell(of(thing)))
 
 
-def figures(key: str, title: str) -> Column:
+def figures(key: str, title: str, of: Callable[[T], Cell]) -> Field[T]:
     """Return a column of figures."""
-    return Column(key, title, is_number=True)
+    return Field(Column(key, title, is_number=True), of)
+
+
+def table_of(fields: Sequence[Field[T]], things: Iterable[T], title: str = "") -> Table:
+    """Return a row a thing."""
+    rows = (Row(tuple(field.cell(thing) for field in fields)) for thing in things)
+    return Table(tuple(field.column for field in fields), tuple(rows), title)
 
 
 def text(value: str, tone: Tone = Tone.PLAIN) -> Cell:
     """Return a cell of words."""
     return Cell(value, tone=tone)
+
+
+def whole(value: int) -> Cell:
+    """Return a cell of a small whole number."""
+    return Cell(str(value), float(value))
 
 
 def count(value: int) -> Cell:
@@ -41,6 +59,16 @@ def count(value: int) -> Cell:
 def latency_words(prediction: Prediction, unit: LatencyUnit) -> str:
     """Write a prediction's P50 with its unit."""
     return latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
+
+
+def counted(value: int) -> Cell:
+    """Return a cell of a count with a decimal prefix."""
+    return Cell(format_count(value), float(value))
+
+
+def size(value: int) -> Cell:
+    """Return a cell of a number of bytes."""
+    return Cell(format_bytes(value), float(value))
 
 
 def share(value: float) -> Cell:

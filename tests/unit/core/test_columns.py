@@ -6,14 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.core.columns import (
-    COLUMNS,
-    Place,
-    PredictionRow,
-    TableContext,
-    columns_of,
-    remarks,
-)
+from predictor.core.columns import COLUMNS, Place, PredictionRow, TableContext, columns_of, remarks
 from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.core.report import Tone
 from predictor.core.units import LatencyUnit

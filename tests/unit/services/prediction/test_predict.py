@@ -23,12 +23,7 @@ from predictor.core.verdict import budget_probability
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.services.prediction.engines import ENGINES
-from predictor.services.prediction.predict import (
-    explain,
-    operator_facts,
-    predict,
-    resolve_targets,
-)
+from predictor.services.prediction.predict import explain, operator_facts, predict, resolve_targets
 from tests.unit.cost.graphs import FUSED, UNKNOWN, VIEW, Op, make_graph, make_target
 
 PHONE = Device(
