@@ -137,11 +137,11 @@ class Application:
     def open_report(self) -> ReportDialog:
         """Show the report of what is compared now; its dialog is built when it is first asked."""
         # Loaded since the first frame, see ctm_gui.later.
-        from ctm_gui.presenters.report import ReportDesk  # noqa: PLC0415
+        from ctm_gui.presenters.report import ReportPresenter  # noqa: PLC0415
         from ctm_gui.views.report_dialog import ReportDialog  # noqa: PLC0415
 
         if self.report is None:
-            desk = ReportDesk(self.workspace.recorder, self.window)
+            desk = ReportPresenter(self.workspace.recorder, self.window)
             self.report = ReportDialog(desk, self.settings.get(table.FOLDER), self.window)
             self.report.set_theme(self._theme)
         in_turns(self._showing_report(self.report), self.report)

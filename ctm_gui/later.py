@@ -20,7 +20,7 @@ PLOTS = ("pyqtgraph",)
 VIEWS = (
     "ctm_gui.views.latency_chart",
     "ctm_gui.views.compare_view",
-    "ctm_gui.presenters.variants_desk",
+    "ctm_gui.presenters.variants",
     "ctm_gui.presenters.difference",
     "ctm_gui.views.matrix_view",
     "ctm_gui.views.pareto_view",

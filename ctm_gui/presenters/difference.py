@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.presenters.follower import ComparisonFollower
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.records import Prediction, Target
 from predictor.services.prediction.operator_difference import (
     OperatorDifference,
@@ -62,36 +63,22 @@ class ModelDifference:
         return TimesMoved(nothing, nothing, self.difference.change)
 
 
-class DifferenceDesk(QObject):
-    """Chooses two models of a comparison and finds out what differs; works while it is looked at.
+class DifferencePresenter(ComparisonFollower):
+    """Chooses two models of a comparison and works out what differs.
 
     ``choices_changed`` says that the models or the choice are others; ``difference_changed`` that
     ``difference`` and ``message`` are.
-
-    Args:
-        worker: the thread that predictions are made on.
-        parent: owner.
     """
 
     choices_changed = Signal()
     difference_changed = Signal()
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._worker = worker
-        self._comparison = Comparison()
+        super().__init__(worker, parent)
         self._chosen: tuple[int, int] | None = None
         self._matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None = None
-        self._task: Task | None = None
-        self._active = False
-        self._stale = True
         self.difference: ModelDifference | None = None
         self.message = NOTHING_YET
-
-    @property
-    def settled(self) -> bool:
-        """Whether the difference is true to the choice, as far as anybody looks."""
-        return self._task is None
 
     @property
     def models(self) -> tuple[ComparedModel, ...]:
@@ -108,11 +95,10 @@ class DifferenceDesk(QObject):
 
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow a new comparison; the chosen models stay chosen where they are in it."""
-        if comparison is self._comparison:
-            return
-        self._comparison = comparison
-        self.choices_changed.emit()
-        self._refresh()
+        if comparison is not self._comparison:
+            self._comparison = comparison
+            self.choices_changed.emit()
+            self._refresh()
 
     def choose(self, first: int, second: int) -> None:
         """Compare two other models of the comparison."""
@@ -128,36 +114,21 @@ class DifferenceDesk(QObject):
             first, second = self.choice
             self.choose(second, first)
 
-    def set_active(self, *, active: bool) -> None:
-        """Say whether anybody looks; what is not looked at is not computed."""
-        self._active = active
-        if active and self._stale:
-            self._refresh()
-
-    def _refresh(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-        self._stale = True
-        if not self._active:
-            return
-        self._stale = False
+    def _begin(self) -> None:
         if len(self.models) < 2:
             self._show(None, NOTHING_YET)
             return
-        self._submit(partial(_find, self._comparison, self.choice, self._matched))
+        self._work_out(partial(_find, self._comparison, self.choice, self._matched))
 
-    def _on_found(self, found: ModelDifference) -> None:
+    def _on_result(self, found: ModelDifference) -> None:
         self._matched = found.first, found.second, found.difference
         self._show(found, "")
         if not found.is_complete:
             # A task of its own: predictions that are asked for meanwhile do not wait.
-            self._submit(partial(_with_more_times, found))
+            self._work_out(partial(_with_more_times, found))
 
-    def _submit(self, work: Callable[[TaskContext], ModelDifference]) -> None:
-        self._task = self._worker.submit(
-            work, on_result=self._on_found, on_error=lambda error: self._show(None, str(error))
-        )
+    def _work_out(self, work: Callable[[TaskContext], ModelDifference]) -> None:
+        self._submit(work, self._on_result, lambda error: self._show(None, str(error)))
 
     def _show(self, difference: ModelDifference | None, message: str) -> None:
         self._task = None

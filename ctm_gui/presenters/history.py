@@ -36,7 +36,7 @@ READ_DELAY_MS = 300
 Devices = Callable[[], Mapping[str, Device]]
 
 
-class HistoryDesk(QObject):
+class HistoryPresenter(QObject):
     """Holds what the History view shows.
 
     ``changed`` says that ``data`` is another; ``busy_changed`` that it is being read or changed;

@@ -1,4 +1,4 @@
-"""Latency against the user's score: which models no other beats in both."""
+"""Latency against the user's score: which models no other beats in both, and where they lie."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ from predictor.core.wording import (
 )
 
 SCORE = "score"
+_PADDING = 0.12
+_BUDGET_REACH = 1.5
+_LOG_SPAN = 8.0
+
+Range = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,3 +206,31 @@ def _place(found: TradeOff, model: int) -> str:
     if not found.is_placed[model]:
         return NOTHING
     return "on the front" if found.front[model] else "dominated"
+
+
+def axis_ranges(found: TradeOff, *, log: bool) -> tuple[Range, Range]:
+    """Return the ends of both axes with some room; powers of ten where latency is logarithmic."""
+    placed = found.is_placed
+    marks = np.concatenate([found.values[placed], found.lows[placed], found.highs[placed]])
+    marks = marks[~np.isnan(marks)]
+    if found.budget is not None and marks.size and found.budget <= _BUDGET_REACH * marks.max():
+        marks = np.append(marks, found.budget)
+    if log:
+        marks = np.log10(marks[marks > 0])
+    across = _padded(marks, least=None if log else 0.0)
+    return across, _padded(found.scores[placed], least=None)
+
+
+def prefers_log_axis(found: TradeOff) -> bool:
+    """Return whether the slowest model is so far from the fastest that the others crowd."""
+    known = found.values[found.is_placed & (found.values > 0)]
+    return known.size > 1 and bool(known.max() > _LOG_SPAN * known.min())
+
+
+def _padded(marks: FloatArray, least: float | None) -> Range:
+    if not marks.size:
+        return 0.0, 1.0
+    low, high = float(marks.min()), float(marks.max())
+    span = high - low or max(abs(high) * _PADDING, 1e-3 if math.isfinite(high) else 1.0)
+    start = low - _PADDING * span
+    return (start if least is None else max(least, start)), high + _PADDING * span

@@ -73,7 +73,7 @@ class Draft:
     pages: Pages
 
 
-class ReportDesk(QObject):
+class ReportPresenter(QObject):
     """Makes the report of one subject at a time.
 
     ``changed`` says that ``draft`` or ``busy`` is another; ``progressed`` gives a Progress;

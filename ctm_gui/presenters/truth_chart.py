@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ctm_gui.geometry import nearest_point
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
-from ctm_gui.presenters.pareto_axes import nearest_point
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.services.history.truth import Pair

@@ -7,13 +7,17 @@ window shows rates.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
+from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.presenters.follower import ComparisonFollower
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison
+from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.columns import no_number
+from predictor.core.errors import CtmError
 from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
@@ -184,3 +188,47 @@ def _standing(matrix: VariantMatrix, model: int) -> str:
     ends = [change_text(float(end)) for end in (known.min(), known.max())]
     span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
     return f"{name} is faster on {faster} of {known.size} ({span})"
+
+
+class VariantsPresenter(ComparisonFollower):
+    """The choice of a baseline, and the matrix that follows from it.
+
+    ``matrix_changed`` says that ``matrix`` is another.
+    """
+
+    matrix_changed = Signal()
+    failed = Signal(object)
+
+    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
+        super().__init__(worker, parent)
+        self._baseline_id: int | None = None
+        self.matrix: VariantMatrix | None = None
+
+    @property
+    def baseline(self) -> int:
+        """Index of the baseline among the models; the first one where none was chosen."""
+        ids = [compared.entry_id for compared in self._comparison.models]
+        return ids.index(self._baseline_id) if self._baseline_id in ids else 0
+
+    def choose_baseline(self, model: int) -> None:
+        """Compare with another model of the comparison."""
+        entry_id = self._comparison.models[model].entry_id
+        if entry_id != self._baseline_id:
+            self._baseline_id = entry_id
+            self._refresh()
+
+    def _begin(self) -> None:
+        if not self._comparison.rows:
+            self._show(None)
+            return
+        work = partial(variant_matrix, self._comparison, self.baseline)
+        self._submit(lambda _: work(), self._show, self._on_error)
+
+    def _on_error(self, error: CtmError) -> None:
+        self._show(None)
+        self.failed.emit(error)
+
+    def _show(self, matrix: VariantMatrix | None) -> None:
+        self._task = None
+        self.matrix = matrix
+        self.matrix_changed.emit()

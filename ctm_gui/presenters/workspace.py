@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
 from ctm_gui.presenters.devices import DeviceLibrary
-from ctm_gui.presenters.history import HistoryDesk
+from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.messages import MessageLog
 from ctm_gui.presenters.own_measurements import OwnMeasurements
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison, WhatIf, compare
@@ -77,7 +77,7 @@ class Workspace(QObject):
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
         self.machine = ThisMachine(self.library, self)
         self.own = OwnMeasurements(self.recorder.run, self._models, self)
-        self.history = HistoryDesk(
+        self.history = HistoryPresenter(
             self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
         )
         self.projects = ProjectExchange(self.recorder.run, catalogue, self)

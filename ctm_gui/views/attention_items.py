@@ -11,8 +11,8 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QLinearGradient, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from ctm_gui.geometry import shared_widths
 from ctm_gui.presenters.attention_map import Cell, MapLayout
-from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import LIGHT, Theme
 from predictor.core.wording import percent, shown
 

@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.presenters.device_form import DeviceForm
-from ctm_gui.presenters.difference import DifferenceDesk
+from ctm_gui.presenters.difference import DifferencePresenter
 from ctm_gui.presenters.explanation import ExplanationPresenter
 from ctm_gui.presenters.scores import Scores
-from ctm_gui.presenters.variants_desk import VariantsDesk
+from ctm_gui.presenters.variants import VariantsPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.theme import LIGHT, Theme
@@ -127,8 +127,8 @@ class CentralViews(QObject):
         yield
         self.compare_tabs = CompareTabs(
             self.compare_view,
-            VariantsDesk(workspace.predictor, self),
-            DifferenceDesk(workspace.predictor, self),
+            VariantsPresenter(workspace.predictor, self),
+            DifferencePresenter(workspace.predictor, self),
             Scores(self._settings, self),
         )
         yield

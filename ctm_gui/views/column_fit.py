@@ -8,9 +8,9 @@ from heapq import nlargest
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QTableView
 
+from ctm_gui.geometry import shared_widths
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Column
-from ctm_gui.presenters.widths import shared_widths
 from ctm_gui.theme import CELL_PADDING_PX
 from ctm_gui.views.turns import in_turns
 

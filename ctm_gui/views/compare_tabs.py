@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
-from ctm_gui.presenters.difference import DifferenceDesk
+from ctm_gui.presenters.difference import DifferencePresenter
 from ctm_gui.presenters.prediction_run import Comparison
 from ctm_gui.presenters.scores import Scores
-from ctm_gui.presenters.variants_desk import VariantsDesk
+from ctm_gui.presenters.variants import VariantsPresenter
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.difference_view import DifferenceView
@@ -44,8 +44,8 @@ class CompareTabs(QWidget):
     def __init__(
         self,
         chart: CompareView,
-        variants: VariantsDesk,
-        difference: DifferenceDesk,
+        variants: VariantsPresenter,
+        difference: DifferencePresenter,
         scores: Scores,
         parent: QWidget | None = None,
     ) -> None:

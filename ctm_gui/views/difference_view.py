@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.presenters.difference import DifferenceDesk, ModelDifference
+from ctm_gui.presenters.difference import DifferencePresenter, ModelDifference
 from ctm_gui.presenters.difference_grid import (
     MOVED,
     DifferenceGrid,
@@ -59,7 +59,7 @@ class DifferenceView(QWidget):
         self._arrange()
         self._connect()
 
-    def show_choices(self, desk: DifferenceDesk) -> None:
+    def show_choices(self, desk: DifferencePresenter) -> None:
         """Offer the models, and show which two are chosen."""
         labels = [shown(compared.label) for compared in desk.models]
         for box, chosen in zip((self.first_box, self.second_box), desk.choice, strict=True):

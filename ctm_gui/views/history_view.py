@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.models.past_model import PastModel
-from ctm_gui.presenters.history import HistoryDesk
+from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.past_grid import TAGS, ErrorsGrid, PastGrid
 from ctm_gui.presenters.past_rows import PastRows
@@ -59,7 +59,7 @@ class HistoryView(QWidget):
     built = Signal()
 
     def __init__(
-        self, desk: HistoryDesk, projects: ProjectExchange, parent: QWidget | None = None
+        self, desk: HistoryPresenter, projects: ProjectExchange, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.desk, self.projects = desk, projects

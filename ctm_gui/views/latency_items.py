@@ -11,10 +11,9 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from ctm_gui.log_ticks import log_ticks
+from ctm_gui.geometry import log_ticks, past_mark, shared_widths
 from ctm_gui.presenters.badges import Badge
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
-from ctm_gui.presenters.widths import past_mark, shared_widths
 from ctm_gui.theme import Theme
 from ctm_gui.views.badges import BADGE_PX, badge_font, badge_width, paint_badge
 from ctm_gui.views.plots import hatch_lines

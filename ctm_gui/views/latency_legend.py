@@ -11,7 +11,7 @@ from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from ctm_gui.presenters.widths import shared_widths
+from ctm_gui.geometry import shared_widths
 from ctm_gui.views.latency_items import (
     PADDING_PX,
     ChartState,

@@ -12,8 +12,8 @@ from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
-from ctm_gui.presenters.pareto import TradeOff, point_details
-from ctm_gui.presenters.pareto_axes import axis_ranges, nearest_point
+from ctm_gui.geometry import nearest_point
+from ctm_gui.presenters.pareto import TradeOff, axis_ranges, point_details
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.latency_items import ValueAxis

@@ -19,8 +19,14 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.variants_model import ScoresModel
-from ctm_gui.presenters.pareto import SCORE, ScoresGrid, TradeOff, trade_off, trade_off_sentence
-from ctm_gui.presenters.pareto_axes import prefers_log_axis
+from ctm_gui.presenters.pareto import (
+    SCORE,
+    ScoresGrid,
+    TradeOff,
+    prefers_log_axis,
+    trade_off,
+    trade_off_sentence,
+)
 from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants import VariantMatrix
 from ctm_gui.theme import Theme

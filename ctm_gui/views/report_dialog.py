@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.report import ReportDesk, ReportSubject
+from ctm_gui.presenters.report import ReportPresenter, ReportSubject
 from ctm_gui.report.marks import UNITS_PER_INCH, Pages, PageSize
 from ctm_gui.report.painting import QT_SIZES, paint_page
 from ctm_gui.report.typeface import register_fonts
@@ -62,7 +62,7 @@ class ReportDialog(QDialog):
         parent: the main window.
     """
 
-    def __init__(self, desk: ReportDesk, folder: str, parent: QWidget | None = None) -> None:
+    def __init__(self, desk: ReportPresenter, folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.desk = desk
         self._folder = folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # Characters that Markdown or the HTML in it would take as markup.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>|~#&])")
@@ -49,3 +49,25 @@ def _escaped_start(found: re.Match[str]) -> str:
     start = found.group(1)
     # A digit cannot be escaped; the mark after it can: ``1\.``.
     return f"{start}\\" if start.isdigit() else f"\\{start}"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table of a page that we publish; None is a dash, numbers have two decimals."""
+    lines = [list(header), ["---"] * len(header), *([cell(v) for v in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(value: object) -> str:
+    """Write one value."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return str(value).replace("|", "\\|")
+
+
+def with_spread(mean: float | None, spread: float | None) -> str:
+    """Write a mean with its standard deviation."""
+    if mean is None:
+        return "-"
+    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"

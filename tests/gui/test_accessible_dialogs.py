@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QInputDialog
 from ctm_gui.presenters.probing.choice import Way
 from ctm_gui.presenters.probing.results import ResultRow
 from ctm_gui.presenters.probing.run import HostKeyQuestion
-from ctm_gui.presenters.report import ReportDesk
+from ctm_gui.presenters.report import ReportPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
 from ctm_gui.views.change_dialog import ChangeDialog
@@ -83,7 +83,7 @@ def make_dialogs(workspace: Workspace, folder: Path, window: MainWindow) -> list
         ConflictsDialog(opened, window),  # type: ignore[arg-type]
         ChangeDialog((), (), LatencyUnit.MS, window),
         HostKeyDialog(HostKeyQuestion("board", 22, "ed25519", "SHA256:abc"), window),
-        ReportDialog(ReportDesk(workspace.recorder), str(folder), window),
+        ReportDialog(ReportPresenter(workspace.recorder), str(folder), window),
     ]
 
 

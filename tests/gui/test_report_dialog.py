@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
-from ctm_gui.presenters.report import ReportDesk, ReportSubject
+from ctm_gui.presenters.report import ReportPresenter, ReportSubject
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.report.marks import PageSize
 from ctm_gui.views.main_window import MainWindow
@@ -37,7 +37,7 @@ def compared(
 
 @pytest.fixture
 def dialog(qtbot: QtBot, compared: Workspace, tmp_path: Path) -> Iterator[ReportDialog]:
-    desk = ReportDesk(compared.recorder)
+    desk = ReportPresenter(compared.recorder)
     dialog = ReportDialog(desk, str(tmp_path))
     qtbot.addWidget(dialog)
     dialog.show()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from predictor.core.markdown_tables import cell, table
+from predictor.core.markdown import cell, table
 from predictor.core.text import printable
 
 _FIGURES = ("rae_percent", "acc5_percent", "acc10_percent", "acc15_percent")

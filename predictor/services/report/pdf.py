@@ -1,9 +1,14 @@
-"""A report as PDF: a child process lays it out by Qt, which this package does not know."""
+"""A report as PDF: a child process lays it out, for this package knows neither Qt nor pages.
+
+The writer is a module that the installed program registers, an entry point; it is run by ``-m`` and
+answers one request: it gets ``{"id", "report", "page"}`` as a line and returns the file in base64.
+"""
 
 from __future__ import annotations
 
 import base64
 import sys
+from importlib.metadata import entry_points
 from queue import Empty
 from typing import Any
 
@@ -17,7 +22,7 @@ WRITER_FLAG = "--report-writer"
 """First argument of a frozen program that is to be the writer; its entry knows it."""
 
 _WHAT = "the PDF writer"
-_MODULE = "ctm_gui.report"
+_WRITERS = "closertome.report_writers"  # group of the entry point that is named pdf
 _POLL_S = 0.05
 
 
@@ -36,7 +41,7 @@ def report_pdf(
         progress: told of each block and page.
 
     Raises:
-        HostError: the child cannot be started or fails, for example for lack of a library.
+        HostError: there is no writer, or it fails, for example for lack of a library.
         CancelledError: a stop was asked for.
     """
     token = cancel or CancelToken()
@@ -72,4 +77,8 @@ def _result(child: ChildProcess, token: CancelToken, progress: ProgressCallback)
 def _command() -> list[str]:
     if getattr(sys, "frozen", False):
         return [sys.executable, WRITER_FLAG]
-    return [sys.executable, "-P", "-X", "utf8", "-m", _MODULE]
+    for writer in entry_points(group=_WRITERS, name="pdf"):
+        return [sys.executable, "-P", "-X", "utf8", "-m", writer.module]
+    raise HostError(
+        _WHAT, "no installed program has one", "install CloserToMe again, or write report.md"
+    )

@@ -8,7 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.presenters import difference
-from ctm_gui.presenters.difference import DifferenceDesk
+from ctm_gui.presenters.difference import DifferencePresenter
 from ctm_gui.presenters.difference_grid import DifferenceGrid, TargetsGrid, difference_summary
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.units import LatencyUnit
@@ -36,8 +36,8 @@ def worker() -> Iterator[SerialWorker]:
 
 
 @pytest.fixture
-def desk(qtbot: QtBot, worker: SerialWorker) -> DifferenceDesk:
-    desk = DifferenceDesk(worker)
+def desk(qtbot: QtBot, worker: SerialWorker) -> DifferencePresenter:
+    desk = DifferencePresenter(worker)
     desk.set_active(active=True)
     with qtbot.waitSignal(desk.difference_changed):
         desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
@@ -50,7 +50,7 @@ def cells(grid, key: str) -> list[str]:
 
 
 def test_the_first_two_models_are_compared_until_others_are_chosen(
-    qtbot: QtBot, desk: DifferenceDesk
+    qtbot: QtBot, desk: DifferencePresenter
 ) -> None:
     assert desk.choice == (0, 1)
     assert difference_summary(desk.difference) == (
@@ -66,7 +66,7 @@ def test_the_first_two_models_are_compared_until_others_are_chosen(
     assert desk.choice == (0, 2)
 
 
-def test_times_by_change_sum_to_the_difference(desk: DifferenceDesk) -> None:
+def test_times_by_change_sum_to_the_difference(desk: DifferencePresenter) -> None:
     grid = TargetsGrid(desk.difference, LatencyUnit.MS)
     columns = {column.key: column.sort_keys() for column in grid.columns if column.numeric}
     moved = sum(columns[change.value] for change in Change)
@@ -76,7 +76,7 @@ def test_times_by_change_sum_to_the_difference(desk: DifferenceDesk) -> None:
     assert (columns["added"] > 0).all()
 
 
-def test_a_row_says_what_became_of_an_operator(desk: DifferenceDesk) -> None:
+def test_a_row_says_what_became_of_an_operator(desk: DifferencePresenter) -> None:
     grid = DifferenceGrid(desk.difference, 0, LatencyUnit.MS)
     assert cells(grid, "change") == ["changed", "removed", "added", "same"]
     assert cells(grid, "what") == ["shape", "—", "—", "—"]
@@ -85,14 +85,14 @@ def test_a_row_says_what_became_of_an_operator(desk: DifferenceDesk) -> None:
     assert cells(grid, "moved")[1].startswith("−")
 
 
-def test_rows_are_filtered_by_words_and_change(desk: DifferenceDesk) -> None:
+def test_rows_are_filtered_by_words_and_change(desk: DifferencePresenter) -> None:
     grid = DifferenceGrid(desk.difference, 0, LatencyUnit.MS)
     assert grid.mask("", Change.ADDED).tolist() == [False, False, True, False]
     assert grid.mask("relu", None).tolist() == [False, True, False, False]
     assert not grid.mask("relu", Change.ADDED).any()
 
 
-def test_one_model_has_nothing_to_differ_from(qtbot: QtBot, desk: DifferenceDesk) -> None:
+def test_one_model_has_nothing_to_differ_from(qtbot: QtBot, desk: DifferencePresenter) -> None:
     with qtbot.waitSignal(desk.difference_changed):
         desk.set_comparison(comparison_of({"first": [1.0]}, OPERATORS))
     assert desk.difference is None
@@ -103,7 +103,7 @@ def test_targets_come_part_by_part(
     qtbot: QtBot, worker: SerialWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(difference, "_PART_S", 0.0)
-    desk = DifferenceDesk(worker)
+    desk = DifferencePresenter(worker)
     desk.set_active(active=True)
     known: list[int] = []
     desk.difference_changed.connect(lambda: known.append(len(desk.difference.times)))
@@ -115,7 +115,7 @@ def test_targets_come_part_by_part(
 
 
 def test_nothing_is_computed_while_nobody_looks(qtbot: QtBot, worker: SerialWorker) -> None:
-    desk = DifferenceDesk(worker)
+    desk = DifferencePresenter(worker)
     desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
     assert desk.settled
     assert desk.difference is None

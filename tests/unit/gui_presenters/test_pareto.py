@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.pareto import ScoresGrid, front, trade_off, trade_off_sentence
-from ctm_gui.presenters.pareto_axes import axis_ranges, nearest_point, prefers_log_axis
+from ctm_gui.presenters.pareto import (
+    ScoresGrid,
+    axis_ranges,
+    front,
+    prefers_log_axis,
+    trade_off,
+    trade_off_sentence,
+)
 from ctm_gui.presenters.prediction_run import ComparedModel
 from ctm_gui.presenters.scores import Scores, parse_score
 from ctm_gui.presenters.variants import variant_matrix
@@ -93,13 +99,6 @@ def test_axes_hold_every_point_and_a_budget_nearby() -> None:
     assert left < 0.0
     assert right > np.log10(4.0)
     assert not prefers_log_axis(found())
-
-
-def test_the_nearest_point_within_reach() -> None:
-    points = np.array([[0.0, 0.0], [10.0, 0.0], [np.nan, np.nan]])
-    assert nearest_point(points, (9.0, 1.0), 5.0) == 1
-    assert nearest_point(points, (5.0, 20.0), 5.0) is None
-    assert nearest_point(np.full((1, 2), np.nan), (0.0, 0.0), 5.0) is None
 
 
 def test_the_table_says_where_each_model_stands() -> None:

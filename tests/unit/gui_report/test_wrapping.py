@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
+from ctm_gui.geometry import linear_ticks
 from ctm_gui.report.marks import Style
-from ctm_gui.report.ticks import linear_ticks
 from ctm_gui.report.typeface import Typeface, register_fonts
 from ctm_gui.report.wrapping import ELLIPSIS, shortened_to, wrapped
 from predictor.core.text import printable

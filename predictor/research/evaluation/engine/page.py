@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from predictor.core.markdown_tables import cell, table
+from predictor.core.markdown import cell, table
 from predictor.research.evaluation.engine.validation import Figures, Validation
 
 _TITLES = {

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from predictor.calibration.scores import Scores
-from predictor.core.markdown_tables import cell, table
+from predictor.core.markdown import cell, table
 from predictor.core.records import Configuration
 from predictor.core.text import plural
 from predictor.research.corpus import Corpus

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from predictor.core.markdown_tables import table, with_spread
+from predictor.core.markdown import table, with_spread
 from predictor.core.text import plural
 from predictor.research.nas.benchmark.published import (
     ABLATION_METHODS,

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,19 @@ def test_a_cancel_ends_the_child(report: Report) -> None:
 def test_a_child_that_dies_is_told_in_a_sentence(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pdf, "_MODULE", "ctm_gui.no_such_module")
+    writer = EntryPoint("pdf", "ctm_gui.no_such_module", "closertome.report_writers")
+    monkeypatch.setattr(pdf, "entry_points", lambda **_: [writer])
 
     with pytest.raises(HostError, match="the PDF writer: it ended without a result"):
+        report_pdf(report)
+
+
+def test_a_program_without_a_writer_says_so(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf, "entry_points", lambda **_: [])
+
+    with pytest.raises(HostError, match="the PDF writer: no installed program has one"):
         report_pdf(report)
 
 

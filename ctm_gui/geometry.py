@@ -1,0 +1,114 @@
+"""Geometry of plots and tables: ticks of axes, widths side by side, the nearest of points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+_LABEL_PX = 64.0
+_STEPS = tuple(math.log10(step) for step in (2, 5))
+_ALL_STEPS = tuple(math.log10(step) for step in range(2, 10))
+
+
+def log_ticks(low: float, high: float, width_px: float) -> tuple[list[float], list[float]]:
+    """Return the ticks between two ends, so that labels do not touch one another.
+
+    Args:
+        low: log10 of the axis's left end.
+        high: log10 of its right end.
+        width_px: its length in pixels.
+
+    Returns:
+        log10 of the ticks with a label and of those without: powers of ten, every so many where
+        they are close, and 2 and 5 between them where there is room.
+    """
+    if not high > low or width_px <= 0:
+        return [], []
+    decade_px = width_px / (high - low)
+    every = max(1, math.ceil(_LABEL_PX / decade_px))
+    # From 5 to 10 it is 0.3 decades: the narrowest gap between labels.
+    steps = _STEPS if 0.3 * decade_px >= _LABEL_PX else ()
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    labelled = [
+        decade + step for decade in decades if decade % every == 0 for step in (0.0, *steps)
+    ]
+    between = _ALL_STEPS if decade_px >= _LABEL_PX else ()
+    known = set(labelled)
+    bare = [
+        tick
+        for decade in decades
+        for step in (0.0, *between)
+        if (tick := decade + step) not in known
+    ]
+    return _within(labelled, low, high), _within(bare, low, high)
+
+
+def _within(ticks: list[float], low: float, high: float) -> list[float]:
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def linear_ticks(high: float, most: int) -> list[float]:
+    """Return round values from 0 to ``high``, at most ``most`` + 1 of them: steps of 1, 2 or 5.
+
+    Args:
+        high: the axis's right end, over 0.
+        most: steps at most.
+    """
+    raw = high / max(most, 1)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
+    return [place * step for place in range(math.floor(high / step * (1 + 1e-9)) + 1)]
+
+
+def shared_widths(natural: Sequence[float], room: float, least: float) -> list[float]:
+    """Return widths that fit in ``room``: the widest give way first, none under ``least``.
+
+    Args:
+        natural: the widths that each would like, in pixels.
+        room: the pixels there are.
+        least: the width under which none is pressed, unless it is naturally narrower.
+
+    Returns:
+        One width each, none wider than it would like; their sum is over ``room`` only where
+        ``least`` leaves no choice.
+    """
+    left, widths = room, list(natural)
+    # From the narrowest on, each takes what it would like or an equal part of what is left.
+    by_width = sorted(range(len(natural)), key=lambda index: natural[index])
+    for place, index in enumerate(by_width):
+        fair = max(left / (len(by_width) - place), least)
+        widths[index] = min(natural[index], fair)
+        left -= widths[index]
+    return widths
+
+
+def past_mark(start: float, width: float, mark: float, end: float, gap: float) -> float:
+    """Return where words start that shall not cover a mark; all in the same unit.
+
+    They go right of the mark where they would cover it and have room there, else they stay.
+
+    Args:
+        start: where they would start.
+        width: of the words.
+        mark: where the mark is.
+        end: of the room.
+        gap: between the mark and words after it.
+    """
+    covered = start - gap / 2 < mark < start + width + gap / 2
+    return mark + gap if covered and mark + gap + width <= end else start
+
+
+def nearest_point(
+    points: npt.NDArray[np.float64], at: tuple[float, float], reach: float
+) -> int | None:
+    """Return the nearest of points (float64 [M, 2], NaN for none) within ``reach``, else None."""
+    if not points.size:
+        return None
+    distance = np.hypot(points[:, 0] - at[0], points[:, 1] - at[1])
+    if np.isnan(distance).all():
+        return None
+    nearest = int(np.nanargmin(distance))
+    return nearest if distance[nearest] <= reach else None
