@@ -202,6 +202,13 @@ class Grid:
         )
         self._refresh()
 
+    def sort_like(self, other: Grid) -> None:
+        """Sort by the column that another grid is sorted by, where this one has it too."""
+        keys = [column.key for column in self.columns]
+        key = None if other.sort_column is None else other.columns[other.sort_column].key
+        if key in keys:
+            self.sort(keys.index(key), descending=other.descending)
+
     def show_only(self, visible: npt.NDArray[np.bool_]) -> None:
         """Show the rows where ``visible`` (bool [N]) is true, in the present order."""
         self._visible = visible

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.theme import LIGHT, Theme
@@ -19,6 +19,7 @@ from ctm_gui.views.attention_items import (
     RowNames,
     heat_table,
 )
+from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
 
@@ -54,8 +55,7 @@ class AttentionMap(QWidget):
         self._repeats = (1, 1)
         self.rows_plot.box.sigYRangeChanged.connect(self._show_images)
         self._marks = PixelItem(self.rows_plot.box, self._paint_marks)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.addWidget(self.rows_plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Maps of attention")

@@ -7,15 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -29,6 +23,18 @@ from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
 from ctm_gui.views.attention_map import AttentionMap
 from ctm_gui.views.pair_choice import PairChoice
+from ctm_gui.views.parts import (
+    bare_column,
+    empty_label,
+    focus_on,
+    matches_text,
+    on_find,
+    plain_label,
+    push_button,
+    search_box,
+    splitter,
+    stacked,
+)
 from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
 from ctm_gui.views.tables import GridView, copy_button, in_parts
 from predictor.core.records import Device
@@ -101,8 +107,7 @@ class AttentionView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_box.selectAll()
+        focus_on(self.search_box)
 
     def save(self, path: Path) -> None:
         """Save the maps as SVG or PNG, or their numbers as CSV, by the path's ending.
@@ -118,20 +123,18 @@ class AttentionView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
-        self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search operators")
-        self.matches = _muted_label("Matches")
+        self.search_box = search_box("Search name or type (Ctrl+F)", "Search operators")
+        self.matches = plain_label(role="muted", name="Matches")
         self.group_box = QCheckBox("&Group by type")
         self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
-        self.save_button = QPushButton("S&ave…")
-        self.save_button.setToolTip("Save the maps as a picture, or their numbers as CSV.")
-        self.pairs = _muted_label("What operators look mostly at", role="heading")
-        self.weights = _muted_label("Blend and residual weight")
-        self.cell = _muted_label("Cell under the cursor")
-        self._message = _muted_label("Message", role="empty")
-        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.save_button = push_button(
+            "S&ave…", "Save the maps as a picture, or their numbers as CSV."
+        )
+        self.pairs = plain_label(role="heading", name="What operators look mostly at")
+        self.weights = plain_label(role="muted", name="Blend and residual weight")
+        self.cell = plain_label(role="muted", name="Cell under the cursor")
+        self._message = empty_label()
+        self._message.setAccessibleName("Message")
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
@@ -140,24 +143,16 @@ class AttentionView(QWidget):
         for widget in (self.matches, self.group_box, self._copy, self.save_button):
             controls.addWidget(widget)
         upper = QWidget()
-        map_and_cell = QVBoxLayout(upper)
-        map_and_cell.setContentsMargins(0, 0, 0, 0)
+        map_and_cell = bare_column(upper)
         map_and_cell.addWidget(self.map, 1)
         map_and_cell.addWidget(self.cell)
-        self._split = QSplitter(Qt.Orientation.Vertical)
-        for part in (upper, self.table):
-            self._split.addWidget(part)
-        self._split.setChildrenCollapsible(False)
-        self._split.setSizes([700, 200])
+        self._split = splitter(Qt.Orientation.Vertical, upper, self.table, sizes=(700, 200))
         self._parts = QWidget()
-        parts = QVBoxLayout(self._parts)
-        parts.setContentsMargins(0, 0, 0, 0)
+        parts = bare_column(self._parts)
         for label in (self.pairs, self.weights):
             parts.addWidget(label)
         parts.addWidget(self._split, 1)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._message)
-        self._stack.addWidget(self._parts)
+        self._stack = stacked(self._message, self._parts)
         layout = QVBoxLayout(self)
         layout.addWidget(self.pair)
         layout.addLayout(controls)
@@ -175,9 +170,7 @@ class AttentionView(QWidget):
         self.table.row_activated.connect(self._activate)
         self.table.rows_selected.connect(self._on_rows)
         self._model.layoutChanged.connect(self._show_map)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.focus_search)
+        on_find(self, self.focus_search)
 
     def _set_enabled(self, *, enabled: bool) -> None:
         for widget in (self.search_box, self.group_box, self._copy, self.save_button):
@@ -219,8 +212,7 @@ class AttentionView(QWidget):
             self.matches.clear()
             return np.ones(len(rows), dtype=np.bool_)
         mask = search_mask(rows.search_texts, search)
-        count = int(mask.sum())
-        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
+        self.matches.setText(matches_text(int(mask.sum()), mask.size))
         return mask
 
     def _show_map(self, *_: object) -> None:
@@ -260,12 +252,3 @@ class AttentionView(QWidget):
         operator = self._operator_of(row)
         if operator is not None:
             self.operator_activated.emit(operator)
-
-
-def _muted_label(name: str, role: str = "muted") -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setProperty("role", role)
-    label.setAccessibleName(name)
-    return label

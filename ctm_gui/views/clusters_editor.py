@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
 
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.metric_field import note_label, show_note
+from ctm_gui.views.parts import bare_column
 from predictor.services.devices.form import CLUSTERS, ClusterFields
 
 # Field, title, width.
@@ -45,8 +46,7 @@ class ClustersEditor(QWidget):
         self.add_button.clicked.connect(lambda: self._emit((*self._rows, ClusterFields()), ""))
         self.problem = note_label("bad")
         self.warning = note_label("warn")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         for widget in (self._body, self.problem, self.warning):
             layout.addWidget(widget)
         layout.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)

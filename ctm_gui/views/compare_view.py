@@ -8,17 +8,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
     QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,6 +25,18 @@ from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
 from ctm_gui.views.budget_box import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
+from ctm_gui.views.parts import (
+    add_labelled,
+    bare_column,
+    empty_label,
+    focus_on,
+    matches_text,
+    on_find,
+    plain_label,
+    search_box,
+    splitter,
+    stacked,
+)
 from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.turns import NextTurn
@@ -126,35 +132,23 @@ class CompareView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.filter_box.selectAll()
+        focus_on(self.filter_box)
 
     def _make_controls(self) -> None:
-        self.summary = QLabel()
-        self.summary.setTextFormat(Qt.TextFormat.PlainText)
-        self.summary.setWordWrap(True)
-        self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary")
+        self.summary = plain_label(role="heading", name="Summary")
         self.budget_box = BudgetBox()
         self.order_box = QComboBox()
         self.order_box.addItems([order.value for order in GroupOrder])
         self.order_box.setAccessibleName("Order of the bars")
         self.log_box = QCheckBox("Lo&g scale")
         self.save_button = QPushButton("Save &plot…")
-        self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText("Filter by model, device, vendor, runtime…")
-        self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setAccessibleName("Filter")
-        self.matches = QLabel()
-        self.matches.setProperty("role", "muted")
+        self.filter_box = search_box("Filter by model, device, vendor, runtime…", "Filter")
+        self.matches = plain_label(role="muted", wraps=False)
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
         for text, box in (("&Budget", self.budget_box), ("So&rt bars", self.order_box)):
-            label = QLabel(text)
-            label.setBuddy(box)
-            controls.addWidget(label)
-            controls.addWidget(box)
+            add_labelled(controls, text, box)
             controls.addSpacing(8)
         controls.addWidget(self.log_box)
         controls.addSpacing(8)
@@ -162,21 +156,12 @@ class CompareView(QWidget):
         controls.addWidget(self.matches)
         controls.addWidget(copy_button(self.table))
         controls.addWidget(self.save_button)
-        self._parts = QSplitter(Qt.Orientation.Vertical)
-        self._parts.addWidget(self.chart)
-        self._parts.addWidget(self.table)
-        self._parts.setChildrenCollapsible(False)
-        self._parts.setStretchFactor(0, 3)
-        self._parts.setStretchFactor(1, 2)
-        self._parts.setSizes([600, 400])
-        self._empty = QLabel(_NOTHING_YET)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setProperty("role", "empty")
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(self._parts)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        parts = splitter(
+            Qt.Orientation.Vertical, self.chart, self.table, stretch=(3, 2), sizes=(600, 400)
+        )
+        self._empty = empty_label(_NOTHING_YET)
+        self._stack = stacked(self._empty, parts)
+        layout = bare_column(self)
         layout.addWidget(self.summary)
         layout.addLayout(controls)
         layout.addWidget(self._stack, 1)
@@ -193,9 +178,7 @@ class CompareView(QWidget):
         self.chart.row_activated.connect(self.row_activated)
         self.table.row_activated.connect(self.row_activated)
         self.table.rows_selected.connect(self.chart.select_rows)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.focus_search)
+        on_find(self, self.focus_search)
 
     def _refresh(self) -> None:
         self._refresh_table()
@@ -207,8 +190,7 @@ class CompareView(QWidget):
         self.summary.setVisible(len(self._data) > 0)
         context = TableContext(Place.COMPARE, self._unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context)
-        old = self._model.grid
-        grid.sort(old.sort_column, descending=old.descending)
+        grid.sort_like(self._model.grid)
         grid.show_only(self._mask())
         self.table.keeping_selection(lambda: self._model.show_comparison(grid))
         for key, is_needed in grid.needed_columns().items():
@@ -224,8 +206,7 @@ class CompareView(QWidget):
         return self._data.search_mask(self.filter_box.text())
 
     def _show_matches(self) -> None:
-        shown, count = self._model.rowCount(), len(self._data)
-        self.matches.setText("" if shown == count else f"{shown} of {count}")
+        self.matches.setText(matches_text(self._model.rowCount(), len(self._data)))
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._mask())

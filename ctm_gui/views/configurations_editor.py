@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.views.metric_field import note_label, show_note
+from ctm_gui.views.parts import bare_column, push_button
 from ctm_gui.views.what_if_bar import PRECISION_NAMES
 from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import RUNTIMES
@@ -44,8 +45,7 @@ class ConfigurationsEditor(QWidget):
         self.threads.setAccessibleName("Threads")
         self.add_button = QPushButton("Add")
         self.add_button.setAccessibleName("Add configuration")
-        self.first_button = QPushButton("Make usual")
-        self.first_button.setToolTip("Predictions use the first configuration")
+        self.first_button = push_button("Make usual", "Predictions use the first configuration")
         self.remove_button = QPushButton("Remove")
         self.remove_button.setAccessibleName("Remove configuration")
         self.problem = note_label("bad")
@@ -95,8 +95,7 @@ class ConfigurationsEditor(QWidget):
         for widget in (self.runtime, self.precision, self.threads, self.add_button):
             below.addWidget(widget)
         below.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.addLayout(top)
         layout.addLayout(below)
         layout.addWidget(self.problem)

@@ -19,6 +19,7 @@ from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_comparison import DeviceComparisonGrid, comparison_summary
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Grid
+from ctm_gui.views.parts import add_labelled, plain_label
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.records import Device
 from predictor.core.wording import shown
@@ -32,8 +33,7 @@ class DeviceComparisonView(QWidget):
         self._entries: tuple[DeviceEntry, ...] = ()
         self._device: Device | None = None
         self._model = GridModel(Grid(0, ()), self)
-        self.title = QLabel()
-        self.title.setTextFormat(Qt.TextFormat.PlainText)
+        self.title = plain_label(wraps=False)
         self.other, self._typed = _searchable_box("Compare with")
         self.table = GridView(self._model, "Metrics of both devices")
         self.summary = QLabel()
@@ -69,10 +69,7 @@ class DeviceComparisonView(QWidget):
     def _arrange(self) -> None:
         row = QHBoxLayout()
         row.addWidget(self.title)
-        label = QLabel("compared &with")
-        label.setBuddy(self.other)
-        row.addWidget(label)
-        row.addWidget(self.other, 1)
+        add_labelled(row, "compared &with", self.other, 1)
         row.addWidget(copy_button(self.table))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.views.elided_label import ElidedLabel
 from ctm_gui.views.metric_field import note_label, show_note
+from ctm_gui.views.parts import plain_label, push_button
 from predictor.core.wording import shown
 
 _SHOWN_LINES = 3
@@ -30,18 +31,15 @@ class DeviceHeader(QWidget):
         self._form = form
         self.name = ElidedLabel()
         self.name.setProperty("role", "heading")
-        self.state = QLabel()
-        self.state.setTextFormat(Qt.TextFormat.PlainText)
-        self.state.setProperty("role", "muted")
-        self.state.setWordWrap(True)
+        self.state = plain_label(role="muted")
         self.needs = note_label("warn")
         self.problems = note_label("bad")
         self.warnings = note_label("warn")
-        self.duplicate_button = _button("&Duplicate", "Make a device of your own from this one")
-        self.save_button = _button("&Save", "Keep what was typed; predictions follow")
-        self.revert_button = _button("&Revert", "Go back to what was saved")
-        self.export_button = _button("E&xport…", "Write a device file")
-        self.delete_button = _button("De&lete", "Delete this device; undo brings it back")
+        self.duplicate_button = push_button("&Duplicate", "Make a device of your own from this one")
+        self.save_button = push_button("&Save", "Keep what was typed; predictions follow")
+        self.revert_button = push_button("&Revert", "Go back to what was saved")
+        self.export_button = push_button("E&xport…", "Write a device file")
+        self.delete_button = push_button("De&lete", "Delete this device; undo brings it back")
         self._arrange()
         self.duplicate_button.clicked.connect(self.duplicate)
         self.save_button.clicked.connect(form.save)
@@ -104,9 +102,3 @@ class DeviceHeader(QWidget):
 def _at_most(lines: list[str]) -> list[str]:
     rest = len(lines) - _SHOWN_LINES
     return [*lines[:_SHOWN_LINES], f"and {rest} more below"] if rest > 0 else lines
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(tip)
-    return button

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QLabel, QStyleOptionGraphicsItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.parts import plain_label
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
@@ -64,10 +65,7 @@ class DeviceProfile(QWidget):
         super().__init__(parent)
         self.rows: Sequence[ProfileRow] = ()
         self.theme = LIGHT
-        self.title = QLabel()
-        self.title.setTextFormat(Qt.TextFormat.PlainText)
-        self.title.setProperty("role", "muted")
-        self.title.setWordWrap(True)
+        self.title = plain_label(role="muted")
         self.plot = RowPlot({"left": _Names(self)}, self)
         axis = self.plot.plot.getAxis("bottom")
         axis.setTicks([_TICKS])

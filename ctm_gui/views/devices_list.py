@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.devices_grid import DevicesGrid
 from ctm_gui.presenters.grid import search_mask
+from ctm_gui.views.parts import bare_column, focus_on
 from ctm_gui.views.tables import GridView
 
 
@@ -33,8 +34,7 @@ class DevicesList(QWidget):
         self._nothing = QLabel("No device matches.")
         self._nothing.setProperty("role", "muted")
         self._nothing.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         for widget in (self.search_box, self.table, self._nothing):
             layout.addWidget(widget)
         self.search_box.textChanged.connect(self._search)
@@ -59,13 +59,12 @@ class DevicesList(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_box.selectAll()
+        focus_on(self.search_box)
 
     def refresh(self) -> None:
         """Show the library as it is now; order, search and the current device stay."""
         old, self.grid = self.grid, self._new_grid()
-        self.grid.sort(old.sort_column, descending=old.descending)
+        self.grid.sort_like(old)
         self._model.replace(self.grid)
         self._search()
         self.table.fit_columns()

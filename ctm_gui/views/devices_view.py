@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -28,6 +28,7 @@ from ctm_gui.views.device_header import DeviceHeader
 from ctm_gui.views.device_profile import DeviceProfile
 from ctm_gui.views.devices_list import DevicesList
 from ctm_gui.views.drop_overlay import refuse_drops
+from ctm_gui.views.parts import bare_column, on_find, push_button
 from ctm_gui.views.turns import in_turns
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
@@ -138,8 +139,7 @@ class DevicesView(QWidget):
             self.form.show(self.library.entries[0].key)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.addWidget(splitter)
         self.list = DevicesList(self.library, self.form)
         splitter.addWidget(self._build_left())
@@ -158,8 +158,7 @@ class DevicesView(QWidget):
 
     def _build_right(self) -> QWidget:
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
+        column = bare_column(right)
         column.setSpacing(4)
         self.header = DeviceHeader(self.form)
         self.form_view = DeviceFormView(self.form)
@@ -180,11 +179,12 @@ class DevicesView(QWidget):
         column = QVBoxLayout(left)
         column.setContentsMargins(8, 8, 8, 8)
         buttons = QHBoxLayout()
-        self.import_button = QPushButton("&Import…")
-        self.import_button.setToolTip("Make devices from device files, ours or NeuSight's")
-        self.detect_button = QPushButton("Detect this &machine")
-        self.detect_button.setToolTip(
-            "Make a device of this machine: what its system states, then what it sustains"
+        self.import_button = push_button(
+            "&Import…", "Make devices from device files, ours or NeuSight's"
+        )
+        self.detect_button = push_button(
+            "Detect this &machine",
+            "Make a device of this machine: what its system states, then what it sustains",
         )
         for button in (self.import_button, self.detect_button):
             buttons.addWidget(button)
@@ -226,9 +226,7 @@ class DevicesView(QWidget):
         self.cancel_button.clicked.connect(self.machine.cancel)
         self.machine.changed.connect(self._show_machine)
         self.pages.currentChanged.connect(self._on_device)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.focus_search)
+        on_find(self, self.focus_search)
 
     def _duplicate(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)

@@ -6,12 +6,6 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,6 +18,18 @@ from ctm_gui.presenters.difference_grid import (
     difference_summary,
 )
 from ctm_gui.presenters.grid import Grid
+from ctm_gui.views.parts import (
+    add_labelled,
+    bare_column,
+    choice_box,
+    empty_label,
+    focus_on,
+    plain_label,
+    push_button,
+    search_box,
+    splitter,
+    stacked,
+)
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
@@ -93,63 +99,40 @@ class DifferenceView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_box.selectAll()
+        focus_on(self.search_box)
 
     def _make_controls(self) -> None:
-        self.first_box, self.second_box = _model_box("First model"), _model_box("Second model")
-        self.exchange_button = QPushButton("E&xchange")
-        self.exchange_button.setToolTip("Compare the other way round.")
+        self.first_box, self.second_box = choice_box("First model"), choice_box("Second model")
+        self.exchange_button = push_button("E&xchange", "Compare the other way round.")
         self.change_box = QComboBox()
         for change in _CHANGES:
             self.change_box.addItem("All operators" if change is None else change.capitalize())
         self.change_box.setAccessibleName("Operators shown")
-        self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
-        self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search operators of both models")
-        self.summary = QLabel()
-        self.summary.setTextFormat(Qt.TextFormat.PlainText)
-        self.summary.setWordWrap(True)
-        self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary of the difference")
-        self.target_label = QLabel()
-        self.target_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.target_label.setProperty("role", "muted")
-        self._message = QLabel()
-        self._message.setTextFormat(Qt.TextFormat.PlainText)
-        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._message.setWordWrap(True)
-        self._message.setProperty("role", "empty")
+        self.search_box = search_box(
+            "Search name or type (Ctrl+F)", "Search operators of both models"
+        )
+        self.summary = plain_label(role="heading", name="Summary of the difference")
+        self.target_label = plain_label(role="muted", wraps=False)
+        self._message = empty_label()
 
     def _arrange(self) -> None:
         choices, controls = QHBoxLayout(), QHBoxLayout()
         for text, box in (("Fi&rst", self.first_box), ("Seco&nd", self.second_box)):
-            label = QLabel(text)
-            label.setBuddy(box)
-            choices.addWidget(label)
-            choices.addWidget(box, 1)
+            add_labelled(choices, text, box, 1)
         choices.addWidget(self.exchange_button)
         controls.addWidget(self.target_label, 1)
         controls.addWidget(self.search_box, 1)
         controls.addWidget(self.change_box)
         controls.addWidget(copy_button(self.table))
         below = QWidget()
-        lower = QVBoxLayout(below)
-        lower.setContentsMargins(0, 0, 0, 0)
+        lower = bare_column(below)
         lower.addLayout(controls)
         lower.addWidget(self.table, 1)
-        self._parts = QSplitter(Qt.Orientation.Vertical)
-        self._parts.addWidget(self.targets)
-        self._parts.addWidget(below)
-        self._parts.setChildrenCollapsible(False)
-        self._parts.setStretchFactor(1, 1)
-        self._parts.setSizes([240, 480])
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._message)
-        self._stack.addWidget(self._parts)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        self._parts = splitter(
+            Qt.Orientation.Vertical, self.targets, below, stretch=(0, 1), sizes=(240, 480)
+        )
+        self._stack = stacked(self._message, self._parts)
+        layout = bare_column(self)
         layout.addWidget(self.summary)
         layout.addLayout(choices)
         layout.addWidget(self._stack, 1)
@@ -183,9 +166,8 @@ class DifferenceView(QWidget):
         return ids.index(self._target_id) if self._target_id in ids else 0
 
     def _show_targets(self, found: ModelDifference) -> None:
-        grid, old = TargetsGrid(found, self._unit), self._targets_model.grid
-        if old.columns:
-            grid.sort(old.sort_column, descending=old.descending)
+        grid = TargetsGrid(found, self._unit)
+        grid.sort_like(self._targets_model.grid)
         self.targets.keeping_selection(lambda: self._targets_model.replace(grid))
 
     def _show_operators(self) -> None:
@@ -197,7 +179,7 @@ class DifferenceView(QWidget):
             self.target_label.setText(f"Times on {shown(found.targets[target].device.name)}")
         grid, old = DifferenceGrid(found, target, self._unit), self._model.grid
         if isinstance(old, DifferenceGrid):
-            grid.sort(old.sort_column, descending=old.descending)
+            grid.sort_like(old)
             self.table.keeping_selection(lambda: self._model.replace(grid))
         else:
             self._model.replace(grid)
@@ -220,11 +202,3 @@ class DifferenceView(QWidget):
 
     def _choose(self, *_: object) -> None:
         self.models_chosen.emit(self.first_box.currentIndex(), self.second_box.currentIndex())
-
-
-def _model_box(name: str) -> QComboBox:
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(16)
-    return box

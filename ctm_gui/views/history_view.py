@@ -7,13 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -30,6 +26,7 @@ from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.change_dialog import ChangeDialog
 from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.drop_overlay import refuse_drops
+from ctm_gui.views.parts import empty_label, on_find, plain_label, push_button, splitter, stacked
 from ctm_gui.views.past_filter import PastFilterBar
 from ctm_gui.views.past_table import PastTable
 from ctm_gui.views.project_parts import ProjectButton, ProjectProgress
@@ -149,15 +146,8 @@ class HistoryView(QWidget):
         self.built.emit()
 
     def _make_table(self) -> None:
-        self.summary = QLabel()
-        self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary")
-        self.warning = QLabel()
-        self.warning.setProperty("role", "warn")
-        self.warning.setAccessibleName("Warning")
-        for label in (self.summary, self.warning):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setWordWrap(True)
+        self.summary = plain_label(role="heading", name="Summary")
+        self.warning = plain_label(role="warn", name="Warning")
         self.filter_bar = PastFilterBar()
         self._model = PastModel(self)
         self.table = PastTable(self._model)
@@ -171,49 +161,34 @@ class HistoryView(QWidget):
         self.errors.set_least_width("target", _TARGET_PX)
 
     def _make_buttons(self) -> None:
-        self.open_button = _button("&Open Again", "Open the model with its dimensions again")
-        self.compare_button = _button(
+        self.open_button = push_button("&Open Again", "Open the model with its dimensions again")
+        self.compare_button = push_button(
             "Compare with &Now", "Predict the selected rows again with the present engine"
         )
-        self.record_button = _button(
+        self.record_button = push_button(
             "&Record Measured…", "Type a latency that was measured for this prediction"
         )
-        self.delete_button = _button("&Delete", "Delete the selected rows; undo brings them back")
-        self.save_button = _button("Sa&ve plot…", "Save the plot as SVG or PNG")
+        self.delete_button = push_button(
+            "&Delete", "Delete the selected rows; undo brings them back"
+        )
+        self.save_button = push_button("Sa&ve plot…", "Save the plot as SVG or PNG")
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
         self.progress = ProjectProgress(self.projects)
 
     def _arrange(self) -> None:
         buttons = QHBoxLayout()
-        for button in (
-            self.open_button,
-            self.compare_button,
-            self.record_button,
-            self.delete_button,
-        ):
-            buttons.addWidget(button)
+        for of_rows in (self.open_button, self.compare_button, self.record_button):
+            buttons.addWidget(of_rows)
+        buttons.addWidget(self.delete_button)
         buttons.addStretch(1)
         buttons.addWidget(copy_button(self.table))
         buttons.addWidget(self.save_button)
         buttons.addWidget(self.project_button)
-        truth = QSplitter(Qt.Orientation.Horizontal)
-        truth.addWidget(self.plot)
-        truth.addWidget(self.errors)
-        self.truth = QStackedWidget()
-        self.truth.addWidget(truth)
-        parts = QSplitter(Qt.Orientation.Vertical)
-        parts.addWidget(self.table)
-        parts.addWidget(self.truth)
-        for splitter, sizes in ((truth, [420, 560]), (parts, [440, 340])):
-            splitter.setChildrenCollapsible(False)
-            splitter.setSizes(sizes)
-        self._empty = QLabel(NOTHING_YET)
-        self._empty.setWordWrap(True)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setProperty("role", "empty")
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(parts)
+        truth = splitter(Qt.Orientation.Horizontal, self.plot, self.errors, sizes=(420, 560))
+        self.truth = stacked(truth)
+        parts = splitter(Qt.Orientation.Vertical, self.table, self.truth, sizes=(440, 340))
+        self._empty = empty_label(NOTHING_YET)
+        self._stack = stacked(self._empty, parts)
         layout = QVBoxLayout(self)
         for part in (self.summary, self.warning, self.filter_bar):
             layout.addWidget(part)
@@ -243,9 +218,7 @@ class HistoryView(QWidget):
         self.save_button.clicked.connect(
             lambda: ask_and_save(self, "predicted-measured", self.save_plot)
         )
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.focus_search)
+        on_find(self, self.focus_search)
 
     def _show_data(self) -> None:
         if self.table.is_edited:
@@ -259,8 +232,7 @@ class HistoryView(QWidget):
         self._stack.setCurrentIndex(1 if len(data) else 0)
         self.filter_bar.show_choices(data)
         grid = PastGrid(data, self._unit)
-        old = self._model.grid
-        grid.sort(old.sort_column, descending=old.descending)
+        grid.sort_like(self._model.grid)
         grid.show_only(data.mask(self.filter_bar.wanted()))
         chosen = self._selected_ids()
         self._model.replace(grid)
@@ -347,12 +319,6 @@ class HistoryView(QWidget):
         there = tuple(e for e in entries if e.stored.id in known)
         self.changes = ChangeDialog(there, [known[e.stored.id] for e in there], self._unit, self)
         self.changes.show()
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(tip)
-    return button
 
 
 def _has_interval(data: PastRows) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.comparison import details
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
@@ -33,6 +33,7 @@ from ctm_gui.views.latency_items import (
     ValueAxis,
 )
 from ctm_gui.views.latency_legend import LegendAxis
+from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
 from predictor.core.units import LatencyUnit
@@ -66,8 +67,7 @@ class LatencyChart(QWidget):
             self.rows_plot.box, BarPainter(self._state, self.rows_plot.box, self._value_axis)
         )
         self.budget_line = self._make_budget_line()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.addWidget(self.rows_plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Latency chart")

@@ -30,6 +30,7 @@ from ctm_gui.views.menus import fill_menus
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.models_panel import ModelsPanel
 from ctm_gui.views.notice import Noticed
+from ctm_gui.views.parts import splitter
 from ctm_gui.views.recent_menu import RecentMenu
 from ctm_gui.views.session import (
     FIRST_SIZE,
@@ -39,7 +40,6 @@ from ctm_gui.views.session import (
     remembered_unit,
     restore_targets,
 )
-from ctm_gui.views.splitters import splitter
 from ctm_gui.views.status_line import StatusLine
 from ctm_gui.views.tab_places import TITLES
 from ctm_gui.views.targets_panel import TargetsPanel

@@ -7,11 +7,6 @@ import numpy.typing as npt
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,6 +17,15 @@ from ctm_gui.presenters.variants import VariantMatrix, fastest_models, matrix_su
 from ctm_gui.presenters.variants_grid import MARK, MODEL, FastestGrid, VariantsGrid
 from ctm_gui.theme import Theme
 from ctm_gui.views.budget_box import BudgetBox
+from ctm_gui.views.parts import (
+    add_labelled,
+    bare_column,
+    focus_on,
+    plain_label,
+    push_button,
+    search_box,
+    splitter,
+)
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.variant_delegate import VariantDelegate
 from predictor.core.units import LatencyUnit
@@ -85,47 +89,31 @@ class MatrixView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        self.filter_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.filter_box.selectAll()
+        focus_on(self.filter_box)
 
     def _make_controls(self) -> None:
-        self.summary = QLabel()
-        self.summary.setTextFormat(Qt.TextFormat.PlainText)
-        self.summary.setWordWrap(True)
-        self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary of the matrix")
+        self.summary = plain_label(role="heading", name="Summary of the matrix")
         self.budget_box = BudgetBox()
-        self.baseline_button = QPushButton("Ma&ke Baseline")
-        self.baseline_button.setToolTip(
-            "Compare the others with the current model; a click on its circle does the same."
+        self.baseline_button = push_button(
+            "Ma&ke Baseline",
+            "Compare the others with the current model; a click on its circle does the same.",
         )
-        self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText("Filter models…")
-        self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setAccessibleName("Filter models")
+        self.filter_box = search_box("Filter models…", "Filter models")
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
-        label = QLabel("&Budget")
-        label.setBuddy(self.budget_box)
-        controls.addWidget(label)
-        controls.addWidget(self.budget_box)
+        add_labelled(controls, "&Budget", self.budget_box)
         controls.addSpacing(8)
         controls.addWidget(self.baseline_button)
         controls.addWidget(self.filter_box, 1)
         controls.addWidget(copy_button(self.table))
-        self._parts = QSplitter(Qt.Orientation.Vertical)
-        self._parts.addWidget(self.table)
-        self._parts.addWidget(self.fastest)
-        self._parts.setChildrenCollapsible(False)
-        self._parts.setStretchFactor(0, 3)
-        self._parts.setStretchFactor(1, 2)
-        self._parts.setSizes([420, 260])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        parts = splitter(
+            Qt.Orientation.Vertical, self.table, self.fastest, stretch=(3, 2), sizes=(420, 260)
+        )
+        layout = bare_column(self)
         layout.addWidget(self.summary)
         layout.addLayout(controls)
-        layout.addWidget(self._parts, 1)
+        layout.addWidget(parts, 1)
 
     def _connect(self) -> None:
         self.budget_box.budget_edited.connect(self._budget_set)
@@ -139,9 +127,8 @@ class MatrixView(QWidget):
         if matrix is None or not len(matrix.comparison.rows):
             return
         grid = VariantsGrid(matrix, self._unit)
-        old = self._model.grid
-        if isinstance(old, VariantsGrid) and len(old.columns) == len(grid.columns):
-            grid.sort(old.sort_column, descending=old.descending)
+        if len(grid.columns) == len(self._model.grid.columns):  # the same targets
+            grid.sort_like(self._model.grid)
         grid.show_only(self._mask())
         fastest = fastest_models(matrix, self._budget_ms)
         self.table.keeping_selection(lambda: self._model.show_matrix(grid, fastest, self._unit))

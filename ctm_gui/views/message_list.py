@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.presenters.messages import Level, Message, MessageLog
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.keys import add_keys
+from ctm_gui.views.parts import push_button
 
 
 class MessageList(QWidget):
@@ -37,8 +38,7 @@ class MessageList(QWidget):
         bar.valueChanged.connect(self._follow)
         bar.rangeChanged.connect(self._keep_at_end)
         add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
-        copy = QPushButton("Copy")
-        copy.setToolTip("Copy the selected messages, or all")
+        copy = push_button("Copy", "Copy the selected messages, or all")
         copy.setAccessibleName("Copy messages")
         copy.clicked.connect(self.copy)
         clear = QPushButton("Clear")

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 from ctm_gui.presenters.device_wording import metric_help
 from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.fields import FormLineEdit
+from ctm_gui.views.parts import plain_label
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family, Metric
 from predictor.services.devices.form import range_text
@@ -112,10 +113,8 @@ class MetricField(QWidget):
 
 def note_label(role: str, parent: QWidget | None = None) -> QLabel:
     """Return a hidden label for a sentence beside a field; plain text, it may quote a file."""
-    label = QLabel(parent)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setProperty("role", role)
-    label.setWordWrap(True)
+    label = plain_label(role=role)
+    label.setParent(parent)
     label.hide()
     return label
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QV
 
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf
 from ctm_gui.views.dimensions_editor import DimensionsEditor
+from ctm_gui.views.parts import plain_label, push_button
 from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes
 
@@ -54,8 +55,7 @@ class ModelDetails(QWidget):
         return row
 
     def _button(self, text: str, tip: str, act: Callable[[int], None]) -> QPushButton:
-        button = QPushButton(text)
-        button.setToolTip(tip)
+        button = push_button(text, tip)
         button.setAccessibleDescription(tip)
         button.clicked.connect(lambda: self._on_row(act))
         return button
@@ -86,10 +86,7 @@ class ModelDetails(QWidget):
 
 
 def _text_label(role: str, accessible_name: str) -> QLabel:
-    label = QLabel()
-    label.setProperty("role", role)
-    label.setAccessibleName(accessible_name)
-    label.setWordWrap(True)
+    label = plain_label(role=role, name=accessible_name)
     # Names come from files: never markup.
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setTextInteractionFlags(

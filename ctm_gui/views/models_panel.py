@@ -23,6 +23,7 @@ from ctm_gui.theme import Theme
 from ctm_gui.views.keys import add_keys
 from ctm_gui.views.model_delegate import ModelDelegate
 from ctm_gui.views.model_details import ModelDetails
+from ctm_gui.views.parts import empty_label
 
 EMPTY_TEXT = "Drop .onnx files or folders here,\nor press Ctrl+O"
 
@@ -103,11 +104,7 @@ class ModelsPanel(QWidget):
         return row
 
     def _build_empty(self) -> QLabel:
-        label = QLabel(EMPTY_TEXT)
-        label.setProperty("role", "empty")
-        label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        label.setWordWrap(True)
-        return label
+        return empty_label(EMPTY_TEXT)
 
     def _build_list(self) -> QListView:
         view = QListView()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.views.parts import bare_column, plain_label
 
 
 class Noticed(QWidget):
@@ -11,18 +13,13 @@ class Noticed(QWidget):
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__()
-        self.notice = QLabel()
-        self.notice.setTextFormat(Qt.TextFormat.PlainText)
-        self.notice.setWordWrap(True)
-        self.notice.setProperty("role", "notice")
-        self.notice.setAccessibleName("Notice")
+        self.notice = plain_label(role="notice", name="Notice")
         self.notice.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.notice.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.setSpacing(0)
         layout.addWidget(self.notice)
         layout.addWidget(widget, 1)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFileDialog,
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
     QPushButton,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -24,6 +20,17 @@ from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
 from ctm_gui.views.pair_choice import PairChoice
+from ctm_gui.views.parts import (
+    bare_column,
+    empty_label,
+    focus_on,
+    matches_text,
+    on_find,
+    plain_label,
+    push_button,
+    search_box,
+    stacked,
+)
 from ctm_gui.views.save_plot import ask_and_save, save_plot
 from ctm_gui.views.share_delegate import LEAST_PX, ShareDelegate
 from ctm_gui.views.tables import GridView, copy_button
@@ -105,8 +112,7 @@ class OperatorsView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_box.selectAll()
+        focus_on(self.search_box)
 
     def save_plot(self, path: Path) -> None:
         """Save the bars of time by type as SVG or PNG by the path's ending.
@@ -118,28 +124,16 @@ class OperatorsView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Search name or type (Ctrl+F)")
-        self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search operators")
-        self.matches = QLabel()
-        self.matches.setProperty("role", "muted")
+        self.search_box = search_box("Search name or type (Ctrl+F)", "Search operators")
+        self.matches = plain_label(role="muted", wraps=False)
         self.hide_box = QCheckBox("H&ide views and fused")
         self.hide_box.setToolTip("Leave out operators that take no time of their own.")
         self.type_button = QPushButton()
         self.type_button.setAccessibleName("All types")
         self.type_button.setToolTip("Show all types again.")
         self.type_button.hide()
-        self.totals = QLabel()
-        self.totals.setTextFormat(Qt.TextFormat.PlainText)
-        self.totals.setProperty("role", "muted")
-        self.totals.setWordWrap(True)
-        self.totals.setAccessibleName("Totals")
-        self._message = QLabel()
-        self._message.setTextFormat(Qt.TextFormat.PlainText)
-        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._message.setWordWrap(True)
-        self._message.setProperty("role", "empty")
+        self.totals = plain_label(role="muted", name="Totals")
+        self._message = empty_label()
 
     def _arrange(self) -> None:
         controls = QHBoxLayout()
@@ -150,20 +144,17 @@ class OperatorsView(QWidget):
         controls.addWidget(self._copy)
         self.save_button = QPushButton("Save &plot…")
         controls.addWidget(self.save_button)
-        self.node_data_button = QPushButton("&Node data…")
-        self.node_data_button.setToolTip(
-            "Save latency and share of every operator for Google's Model Explorer."
+        self.node_data_button = push_button(
+            "&Node data…",
+            "Save latency and share of every operator for Google's Model Explorer.",
         )
         controls.addWidget(self.node_data_button)
         self._parts = QWidget()
-        parts = QVBoxLayout(self._parts)
-        parts.setContentsMargins(0, 0, 0, 0)
+        parts = bare_column(self._parts)
         parts.addWidget(self.strip)
         parts.addWidget(self.table, 1)
         parts.addWidget(self.totals)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._message)
-        self._stack.addWidget(self._parts)
+        self._stack = stacked(self._message, self._parts)
         layout = QVBoxLayout(self)
         layout.addWidget(self.pair)
         layout.addLayout(controls)
@@ -180,9 +171,7 @@ class OperatorsView(QWidget):
         )
         self.node_data_button.clicked.connect(self._ask_for_node_data)
         self._model.layoutChanged.connect(self._show_totals)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.focus_search)
+        on_find(self, self.focus_search)
 
     def _set_filter_enabled(self, *, enabled: bool) -> None:
         buttons = (self._copy, self.save_button, self.node_data_button)
@@ -195,7 +184,7 @@ class OperatorsView(QWidget):
         grid = OperatorsGrid(self._summary.table, self._unit, self._device)
         old = self._model.grid
         if isinstance(old, OperatorsGrid):
-            grid.sort(old.sort_column, descending=old.descending)
+            grid.sort_like(old)
             self.table.keeping_selection(lambda: self._model.replace(grid))
         else:
             self._model.replace(grid)
@@ -222,8 +211,7 @@ class OperatorsView(QWidget):
         if self._type is not None:
             label = times[self._type].label.replace("&", "&&")
             self.type_button.setText(f"Type: {label} ✕")
-        count = int(mask.sum())
-        self.matches.setText("" if count == mask.size else f"{count} of {mask.size}")
+        self.matches.setText(matches_text(int(mask.sum()), mask.size))
         self._show_totals()
 
     def _show_totals(self, *_: object) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from ctm_gui.views.parts import add_labelled, choice_box
 from predictor.core.wording import shown
 
 
@@ -21,14 +22,12 @@ class PairChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.model_box, self.target_box = _choice_box("Model"), _choice_box("Target")
+        self.model_box, self.target_box = choice_box("Model"), choice_box("Target")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         for text, box in (("&Model", self.model_box), ("Ta&rget", self.target_box)):
-            label = QLabel(text)
-            label.setBuddy(box)
-            layout.addWidget(label)
-            layout.addWidget(box, 1)
+            add_labelled(layout, text, box, 1)
+            box.setEnabled(False)
             box.activated.connect(self._tell_choice)
 
     def set_choices(self, models: Sequence[str], targets: Sequence[str]) -> None:
@@ -51,12 +50,3 @@ class PairChoice(QWidget):
 
     def _tell_choice(self, *_: object) -> None:
         self.choice_changed.emit(self.model_box.currentIndex(), self.target_box.currentIndex())
-
-
-def _choice_box(name: str) -> QComboBox:
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(16)
-    box.setEnabled(False)
-    return box

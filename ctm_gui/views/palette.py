@@ -9,7 +9,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.commands import Command, matching
+from ctm_gui.views.parts import plain_label
 
 _WIDTH_PX, _ROWS = 560, 12
 _LIST_KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
@@ -44,9 +44,7 @@ class CommandPalette(QDialog):
         self.edit.setAccessibleName("Command")
         self.edit.setClearButtonEnabled(True)
         self.list = _list()
-        self.tip = QLabel()
-        self.tip.setProperty("role", "muted")
-        self.tip.setTextFormat(Qt.TextFormat.PlainText)
+        self.tip = plain_label(role="muted", wraps=False)
         layout = QVBoxLayout(self)
         for part in (self.edit, self.list, self.tip):
             layout.addWidget(part)

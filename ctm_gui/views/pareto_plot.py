@@ -10,13 +10,14 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from ctm_gui.geometry import nearest_point
 from ctm_gui.presenters.pareto import TradeOff, axis_ranges, point_details
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.latency_items import ValueAxis
+from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
 from predictor.core.units import LatencyUnit
@@ -46,8 +47,7 @@ class ParetoPlot(QWidget):
         self.canvas = _Canvas(self, self._value_axis)
         self._box: pg.ViewBox = self.canvas.getViewBox()
         self._item = PixelItem(self._box, self._paint)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.addWidget(self.canvas)
         self.setAccessibleName("Latency against score")
         self.set_theme(LIGHT)

@@ -8,13 +8,9 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
-    QComboBox,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
-    QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,6 +27,7 @@ from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants import VariantMatrix
 from ctm_gui.theme import Theme
 from ctm_gui.views.pareto_plot import ParetoPlot
+from ctm_gui.views.parts import add_labelled, bare_column, choice_box, plain_label, splitter
 from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
 from predictor.core.units import LatencyUnit
@@ -109,17 +106,8 @@ class ParetoView(QWidget):
         self.plot.save(path)
 
     def _make_controls(self) -> None:
-        self.summary = QLabel()
-        self.summary.setTextFormat(Qt.TextFormat.PlainText)
-        self.summary.setWordWrap(True)
-        self.summary.setProperty("role", "heading")
-        self.summary.setAccessibleName("Summary of the plot")
-        self.target_box = QComboBox()
-        self.target_box.setAccessibleName("Target of the plot")
-        self.target_box.setSizeAdjustPolicy(
-            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-        )
-        self.target_box.setMinimumContentsLength(24)
+        self.summary = plain_label(role="heading", name="Summary of the plot")
+        self.target_box = choice_box("Target of the plot", letters=24)
         self.name_box = QLineEdit(self._scores.name)
         self.name_box.setAccessibleName("What the scores are")
         self.name_box.setToolTip("What the scores are: accuracy, mAP, word error rate.")
@@ -132,25 +120,17 @@ class ParetoView(QWidget):
     def _arrange(self) -> None:
         controls = QHBoxLayout()
         for text, box in (("Ta&rget", self.target_box), ("S&core", self.name_box)):
-            label = QLabel(text)
-            label.setBuddy(box)
-            controls.addWidget(label)
-            controls.addWidget(box)
+            add_labelled(controls, text, box)
             controls.addSpacing(8)
         controls.addWidget(self.higher_box)
         controls.addWidget(self.log_box)
         controls.addStretch(1)
         controls.addWidget(copy_button(self.table))
         controls.addWidget(self.save_button)
-        parts = QSplitter(Qt.Orientation.Horizontal)
-        parts.addWidget(self.plot)
-        parts.addWidget(self.table)
-        parts.setChildrenCollapsible(False)
-        parts.setStretchFactor(0, 3)
-        parts.setStretchFactor(1, 2)
-        parts.setSizes([440, 480])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        parts = splitter(
+            Qt.Orientation.Horizontal, self.plot, self.table, stretch=(3, 2), sizes=(440, 480)
+        )
+        layout = bare_column(self)
         layout.addWidget(self.summary)
         layout.addLayout(controls)
         layout.addWidget(parts, 1)
@@ -191,9 +171,8 @@ class ParetoView(QWidget):
         self._show(found)
 
     def _show(self, found: TradeOff) -> None:
-        grid, old = ScoresGrid(found), self._model.grid
-        if isinstance(old, ScoresGrid):
-            grid.sort(old.sort_column, descending=old.descending)
+        grid = ScoresGrid(found)
+        grid.sort_like(self._model.grid)
         self.table.keeping_selection(lambda: self._model.replace(grid))
         self.summary.setText(trade_off_sentence(found))
         if not self._scaled and found.is_placed.sum() > 1:

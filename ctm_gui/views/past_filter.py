@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from ctm_gui.presenters.past_rows import PERIODS, PastFilter, PastRows
+from ctm_gui.views.parts import focus_on, matches_text, plain_label, search_box
 from predictor.core.records import Basis
 from predictor.core.wording import NOTHING, shown
 
@@ -25,18 +26,14 @@ class PastFilterBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.search_box = QLineEdit()
-        self.search_box.setPlaceholderText("Filter by model, device, engine, tag, note…")
-        self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Filter")
+        self.search_box = search_box("Filter by model, device, engine, tag, note…", "Filter")
         self.model_box = _box("Model", "All models")
         self.device_box = _box("Device", "All devices")
         self.basis_box = _box("Basis", "Every basis")
         self.tag_box = _box("Tag", "All tags")
         self.period_box = _box("Time", "")
         self.measured_box = QCheckBox("&Measured only")
-        self.matches = QLabel()
-        self.matches.setProperty("role", "muted")
+        self.matches = plain_label(role="muted", wraps=False)
         for basis in Basis:
             self.basis_box.addItem(basis.value, basis.value)
         self.basis_box.addItem("no number", NOTHING)
@@ -67,12 +64,11 @@ class PastFilterBar(QWidget):
 
     def show_matches(self, shown_count: int, count: int) -> None:
         """Say how many rows of how many are shown."""
-        self.matches.setText("" if shown_count == count else f"{shown_count} of {count}")
+        self.matches.setText(matches_text(shown_count, count))
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_box.selectAll()
+        focus_on(self.search_box)
 
     def _arrange(self) -> None:
         row = QHBoxLayout(self)

@@ -31,6 +31,7 @@ from ctm_gui.report.typeface import register_fonts
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.theme import Theme
 from ctm_gui.views.page_preview import PagePreview
+from ctm_gui.views.parts import plain_label
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.report import SectionId
@@ -143,10 +144,7 @@ class ReportDialog(QDialog):
         self.title_box.textChanged.connect(lambda _: self._typing.start())
 
     def _make_foot(self) -> None:
-        self.words = QLabel()
-        self.words.setTextFormat(Qt.TextFormat.PlainText)
-        self.words.setWordWrap(True)
-        self.words.setAccessibleName("Result")
+        self.words = plain_label(name="Result")
         self.page_words = QLabel()
         self.page_words.setProperty("role", "muted")
         self.bar = QProgressBar()

@@ -12,13 +12,13 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
-    QLabel,
     QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
 from ctm_gui.settings import TABLE, AnySetting, Settings
+from ctm_gui.views.parts import plain_label
 from predictor.core.text import printable
 
 _WIDTH_PX = 580
@@ -53,7 +53,9 @@ class SettingsDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.addLayout(form)
         layout.addStretch(1)
-        layout.addWidget(_words(f"The settings are kept in {printable(str(settings.path))}."))
+        layout.addWidget(
+            plain_label(f"The settings are kept in {printable(str(settings.path))}.", "muted")
+        )
         layout.addWidget(buttons)
         self.resize(_WIDTH_PX, layout.heightForWidth(_WIDTH_PX))
 
@@ -75,7 +77,7 @@ class SettingsDialog(QDialog):
             form.addRow("", editor)
         else:
             form.addRow(label, editor)
-        form.addRow("", _words(words))
+        form.addRow("", plain_label(words, "muted"))
 
     def _take(self, setting: AnySetting) -> None:
         self._settings.set(setting, value_of(self.editors[setting.key]))
@@ -126,11 +128,3 @@ def _signal(editor: QWidget) -> Any:
     if isinstance(editor, QComboBox):
         return editor.currentIndexChanged
     return editor.toggled if isinstance(editor, QCheckBox) else editor.valueChanged  # type: ignore[attr-defined]
-
-
-def _words(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("role", "muted")
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    return label

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.samples import Sample, samples
+from ctm_gui.views.parts import plain_label, push_button
 
 _WIDTH_PX = 620
 _STEPS = (
@@ -45,14 +45,11 @@ class StartPage(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Start")
-        self.open_button = QPushButton("Open Models…")
-        self.open_button.setToolTip("Ctrl+O")
+        self.open_button = push_button("Open Models…", "Ctrl+O")
         self.open_button.clicked.connect(self.open_requested)
-        self.folder_button = QPushButton("Open a Folder…")
-        self.folder_button.setToolTip("Ctrl+Shift+O")
+        self.folder_button = push_button("Open a Folder…", "Ctrl+Shift+O")
         self.folder_button.clicked.connect(self.folder_requested)
-        self.help_button = QPushButton("How to Begin")
-        self.help_button.setToolTip("F1")
+        self.help_button = push_button("How to Begin", "F1")
         self.help_button.clicked.connect(self.help_requested)
         self.sample_buttons: list[QPushButton] = []
         self.all_button = QPushButton("Compare All Three")
@@ -64,15 +61,15 @@ class StartPage(QScrollArea):
         column = QVBoxLayout(body)
         column.setSpacing(12)
         column.addStretch(2)
-        column.addWidget(_words("Drop an ONNX model on this window", "title"))
-        column.addWidget(_words(_STEPS, "muted"))
+        column.addWidget(plain_label("Drop an ONNX model on this window", "title"))
+        column.addWidget(plain_label(_STEPS, "muted"))
         row = QHBoxLayout()
         for button in (self.open_button, self.folder_button, self.help_button):
             row.addWidget(button)
         row.addStretch(1)
         column.addLayout(row)
         column.addSpacing(16)
-        column.addWidget(_words("Or try a model that ships with the program", "heading"))
+        column.addWidget(plain_label("Or try a model that ships with the program", "heading"))
         column.addLayout(self._build_samples(samples()))
         column.addStretch(3)
         centred = QHBoxLayout(page)
@@ -92,15 +89,8 @@ class StartPage(QScrollArea):
             button.clicked.connect(lambda _, path=path: self.samples_chosen.emit([path]))
             self.sample_buttons.append(button)
             grid.addWidget(button, row, 0)
-            grid.addWidget(_words(sample.words, "muted"), row, 1)
+            grid.addWidget(plain_label(sample.words, "muted"), row, 1)
         paths = [str(sample.path) for sample in shipped]
         self.all_button.clicked.connect(lambda _: self.samples_chosen.emit(paths))
         grid.addWidget(self.all_button, len(shipped), 0)
         return grid
-
-
-def _words(text: str, role: str) -> QLabel:
-    label = QLabel(text)
-    label.setWordWrap(True)
-    label.setProperty("role", role)
-    return label

@@ -7,12 +7,13 @@ import time
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from ctm_gui.presenters.messages import Level, Message
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.elided_label import ElidedLabel
+from ctm_gui.views.parts import plain_label
 from predictor.core.text import plural
 
 # A progress bar that gets a value paints at once; many files a second need no such haste.
@@ -40,9 +41,7 @@ class StatusLine(QWidget):
         self._cancel.setFlat(True)
         self._cancel.setAccessibleName("Stop reading models")
         self._cancel.clicked.connect(workspace.cancel_all)
-        self.counts = QLabel()
-        self.counts.setProperty("role", "muted")
-        self.counts.setAccessibleName("Counts")
+        self.counts = plain_label(role="muted", name="Counts", wraps=False)
         self.messages_button = QPushButton("Messages")
         self.messages_button.setFlat(True)
         self.messages_button.clicked.connect(self.messages_requested)

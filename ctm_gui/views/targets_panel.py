@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.models.targets_tree import Column, TargetsTreeModel
 from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.views.parts import focus_on
 from ctm_gui.views.target_menu import target_menu
 
 _BASIS_WIDTH = 76
@@ -75,8 +76,7 @@ class TargetsPanel(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_box.selectAll()
+        focus_on(self.search_box)
 
     def select_shown(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""

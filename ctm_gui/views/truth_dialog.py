@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ctm_gui.views.parts import plain_label
 from predictor.core.errors import InputError
 from predictor.core.tags import MAX_NOTE
 from predictor.core.units import LatencyUnit
@@ -80,9 +81,7 @@ class TruthDialog(QDialog):
         self.note_box = QLineEdit()
         self.note_box.setMaxLength(MAX_NOTE)
         self.note_box.setPlaceholderText("tool, driver, power mode, who measured…")
-        self.problem = QLabel()
-        self.problem.setWordWrap(True)
-        self.problem.setProperty("role", "muted")
+        self.problem = plain_label(role="muted")
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Save | kinds.Cancel)
         self.buttons.button(kinds.Save).setText("Record")

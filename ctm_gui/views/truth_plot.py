@@ -8,7 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from ctm_gui.presenters.ordering import FloatArray
 from ctm_gui.presenters.past_rows import PastRows
@@ -17,6 +17,7 @@ from ctm_gui.presenters.truth_chart import BASES, TruthChart
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.latency_items import ValueAxis
+from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem
 from ctm_gui.views.save_plot import save_plot
 from predictor.core.units import LatencyUnit
@@ -49,8 +50,7 @@ class TruthPlot(QWidget):
         self._axes = axes
         self._box: pg.ViewBox = self.canvas.getViewBox()
         self._item = PixelItem(self._box, self._paint)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.addWidget(self.canvas)
         self.setMinimumSize(QSize(_LEAST_PX, _LEAST_PX))
         self.setAccessibleName("Predicted against measured")

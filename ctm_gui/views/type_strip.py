@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.operators import (
     BOUND_TYPES,
@@ -17,6 +17,7 @@ from ctm_gui.presenters.operators import (
 )
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.latency_items import paint_bar
+from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem, RowPlot
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import latency_text, percent
@@ -117,8 +118,7 @@ class TypeStrip(QWidget):
         self.plot.tooltip_at = self._tooltip
         self.plot.clicked.connect(lambda _x, y: self._toggle(int(y // _ROW_PX)))
         self._bars = PixelItem(self.plot.box, self._paint)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = bare_column(self)
         layout.addWidget(self.plot)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Time by operator type")
