@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from predictor.cli.model_text import NAME_COLUMNS, describe, dims_text
 from predictor.cli.tables import render_table
-from predictor.core.records import Basis, Device, Prediction, Target
-from predictor.core.text import printable, shortened
-from predictor.core.units import LatencyUnit, format_bytes, format_count, significant
-from predictor.core.wording import adaptation_name, percent
+from predictor.core.columns import Place, PredictionRow, TableContext, columns_of
+from predictor.core.records import Device, Prediction, Target
+from predictor.core.text import shortened
+from predictor.core.units import format_bytes, format_count, significant
+from predictor.core.wording import number, percent
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.fastest import fastest_sentence
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
 
-_NOTHING = "—"
 _OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")
 _OPERATOR_RIGHT = "   rrrrr"
 _LOOKS = "Looks mostly at"
@@ -80,89 +79,15 @@ def _by_latency(pair: tuple[Target, Prediction]) -> float:
 
 
 def _comparison(pairs: Sequence[tuple[Target, Prediction]], budget_ms: float | None) -> str:
-    columns = [column for column in _COLUMNS if column.name != _INTERVAL or _has_interval(pairs)]
+    context = TableContext(Place.TEXT, budget_ms=budget_ms)
     rows = [
-        [
-            *(column.cell(target, prediction) for column in columns),
-            _remarks(prediction, budget_ms),
-        ]
+        PredictionRow(prediction, shortened(target.device.name, NAME_COLUMNS), prediction.model)
         for target, prediction in pairs
     ]
+    columns = [c for c in columns_of(Place.TEXT) if c.is_needed(rows, context)]
+    cells = [[column.text(row, context) for column in columns] for row in rows]
     right = "".join("r" if column.is_number else " " for column in columns)
-    return render_table([*(column.name for column in columns), ""], rows, right)
-
-
-def _has_interval(pairs: Sequence[tuple[Target, Prediction]]) -> bool:
-    return any(prediction.low80_ms is not None for _, prediction in pairs)
-
-
-def _runtime(_: Target, prediction: Prediction) -> str:
-    runtime = prediction.configuration.runtime
-    return _NOTHING if runtime == "unknown" else runtime
-
-
-def _threads(_: Target, prediction: Prediction) -> str:
-    threads = prediction.configuration.threads
-    return str(threads) if threads else _NOTHING
-
-
-def _rate(_: Target, prediction: Prediction) -> str:
-    if prediction.latency_ms is None:
-        return _NOTHING
-    batch = max(prediction.configuration.batch, 1)
-    return _number(LatencyUnit.FPS.from_ms(prediction.latency_ms, batch))
-
-
-def _interval(_: Target, prediction: Prediction) -> str:
-    if prediction.low80_ms is None:
-        return _NOTHING
-    return f"{_number(prediction.low80_ms)} – {_number(prediction.high80_ms)}"
-
-
-def _basis(_: Target, prediction: Prediction) -> str:
-    return _NOTHING if prediction.basis is None else prediction.basis.value
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    name: str
-    is_number: bool
-    cell: Callable[[Target, Prediction], str]
-
-
-_INTERVAL = "80 % interval"
-_COLUMNS = (
-    _Column("Device", False, lambda target, _: shortened(target.device.name, NAME_COLUMNS)),
-    _Column("Runtime", False, _runtime),
-    _Column("Precision", False, lambda _, prediction: prediction.configuration.precision.value),
-    _Column("Threads", True, _threads),
-    _Column("P50 ms", True, lambda _, prediction: _number(prediction.latency_ms)),
-    _Column(_INTERVAL, True, _interval),
-    _Column("FPS", True, _rate),
-    _Column("Bound ms", True, lambda _, prediction: _number(prediction.bound_ms)),
-    _Column("Basis", False, _basis),
-)
-
-
-def _number(value: float | None) -> str:
-    return _NOTHING if value is None else significant(value)
-
-
-def _remarks(prediction: Prediction, budget_ms: float | None) -> str:
-    """Say in words what the numbers do not: the budget, a problem, the memory, odd operators."""
-    remarks = [prediction.problem, prediction.out_of_distribution]
-    if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
-        remarks.append(f"predicted {significant(prediction.predicted_ms)} ms")
-    if prediction.adaptation:
-        remarks.append(f"adapted by {adaptation_name(prediction.adaptation)}")
-    if budget_ms is not None and prediction.latency_ms is not None:
-        meets = prediction.latency_ms <= budget_ms
-        remarks.append(f"{'meets' if meets else 'over'} {significant(budget_ms)} ms")
-    if prediction.fits_memory is False:
-        remarks.append("does not fit in the device's memory")
-    if prediction.flagged_operators:
-        remarks.append(f"{len(prediction.flagged_operators)} operators not counted in full")
-    return printable("; ".join(filter(None, remarks)))
+    return render_table([column.title(context) for column in columns], cells, right)
 
 
 def _operator_tables(
@@ -171,9 +96,7 @@ def _operator_tables(
     for target, prediction in pairs:
         if prediction.latency_ms is None:
             continue
-        title = (
-            f"{shortened(target.device.name, NAME_COLUMNS)}, {_number(prediction.latency_ms)} ms"
-        )
+        title = f"{shortened(target.device.name, NAME_COLUMNS)}, {number(prediction.latency_ms)} ms"
         table = explain(model, target, engine, known)
         yield f"{title}\n{_operator_table(table, target.device)}"
 
