@@ -6,7 +6,7 @@ one row of ``COLUMNS``, and what numbers do not say themselves is worded in one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -30,6 +30,7 @@ from predictor.core.wording import (
     batch_text,
     configuration_text,
     in_unit,
+    interval_ms,
     interval_text,
     latency_text,
     memory_text,
@@ -152,13 +153,7 @@ def remarks(row: PredictionRow, context: TableContext) -> list[str]:
 
     Each begins with a small letter and ends without a stop, but for ``notes``.
     """
-    said = (
-        text
-        for places, write in _REMARKS
-        if context.place in places
-        for text in write(row, context)
-    )
-    return list(said)
+    return [text for places, text in _remarks(row, context) if context.place in places]
 
 
 def _shown(text: str) -> str:
@@ -223,13 +218,8 @@ def _time(
 
 
 def _interval(column_id: str, titles: Mapping[Place, str], percent: int) -> PredictionColumn:
-    def ends_ms(prediction: Prediction) -> tuple[float | None, float | None]:
-        if percent == 80:
-            return prediction.low80_ms, prediction.high80_ms
-        return prediction.low95_ms, prediction.high95_ms
-
     def width_ms(row: PredictionRow, _: TableContext) -> float | None:
-        low, high = ends_ms(row.prediction)
+        low, high = interval_ms(row.prediction, percent)
         return None if low is None or high is None else high - low
 
     return PredictionColumn(
@@ -238,7 +228,7 @@ def _interval(column_id: str, titles: Mapping[Place, str], percent: int) -> Pred
         lambda row, context: interval_text(row.prediction, context.unit, percent),
         sort_key=width_ms,
         help="Sorted by its width in milliseconds.",
-        is_needed=lambda rows, _: any(ends_ms(row.prediction)[0] is not None for row in rows),
+        is_needed=lambda rows, context: any(width_ms(row, context) is not None for row in rows),
     )
 
 
@@ -355,61 +345,33 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
 COLUMN_BY_ID: Final[Mapping[str, PredictionColumn]] = {column.id: column for column in COLUMNS}
 
 
-def _problem(row: PredictionRow, _: TableContext) -> Sequence[str]:
-    return [no_number(row.prediction)] if row.prediction.problem else ()
+_EVERYWHERE = frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT})
 
 
-def _measured(row: PredictionRow, _: TableContext) -> Sequence[str]:
-    provenance = row.prediction.provenance
-    return [f"measured: {_shown(provenance)}"] if provenance else ()
-
-
-def _engine_alone(row: PredictionRow, context: TableContext) -> Sequence[str]:
-    prediction = row.prediction
-    if prediction.basis is not Basis.MEASURED or prediction.predicted_ms is None:
-        return ()
-    batch = batch_of(prediction.configuration)
-    predicted = latency_text(prediction.predicted_ms, context.unit, batch)
-    return [f"the engine alone predicts {predicted}"]
-
-
-def _uncertain(row: PredictionRow, _: TableContext) -> Sequence[str]:
-    doubt = row.prediction.out_of_distribution
-    return [f"uncertain: {_shown(doubt)}"] if doubt else ()
-
-
-def _adapted(row: PredictionRow, _: TableContext) -> Sequence[str]:
-    adaptation = row.prediction.adaptation
-    return [f"adapted by {adaptation_name(adaptation)}"] if adaptation else ()
-
-
-def _budget(row: PredictionRow, context: TableContext) -> Sequence[str]:
-    if context.budget_ms is None or row.prediction.latency_ms is None:
-        return ()
-    stands = "over" if is_over(row.prediction, context.budget_ms) else "meets"
-    return [f"{stands} {number(context.budget_ms)} ms"]
-
-
-def _memory(row: PredictionRow, _: TableContext) -> Sequence[str]:
-    return ["does not fit in the device's memory"] if row.prediction.fits_memory is False else ()
-
-
-def _flagged(row: PredictionRow, _: TableContext) -> Sequence[str]:
-    count = len(row.prediction.flagged_operators)
-    return [f"{plural(count, 'operator')} not counted in full"] if count else ()
-
-
-# A place leaves out what a column or a line of its own says there.
-_REMARKS: Final[
-    tuple[tuple[frozenset[Place], Callable[[PredictionRow, TableContext], Sequence[str]]], ...]
-] = (
-    (frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT}), _problem),
-    (frozenset({Place.COMPARE}), lambda row, _: row.notes),
-    (frozenset({Place.DETAILS, Place.REPORT}), _measured),
-    (frozenset({Place.DETAILS, Place.TEXT, Place.REPORT}), _engine_alone),
-    (frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT}), _uncertain),
-    (frozenset({Place.TEXT}), _adapted),
-    (frozenset({Place.TEXT}), _budget),
-    (frozenset({Place.TEXT, Place.REPORT}), _memory),
-    (frozenset({Place.COMPARE, Place.TEXT}), _flagged),
-)
+def _remarks(
+    row: PredictionRow, context: TableContext
+) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
+    """Yield each remark with its places; one leaves out what it says by a column or a line."""
+    prediction, budget_ms = row.prediction, context.budget_ms
+    if prediction.problem:
+        yield _EVERYWHERE, no_number(prediction)
+    for note in row.notes:
+        yield {Place.COMPARE}, note
+    if prediction.provenance:
+        yield {Place.DETAILS, Place.REPORT}, f"measured: {_shown(prediction.provenance)}"
+    if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
+        batch = batch_of(prediction.configuration)
+        predicted = latency_text(prediction.predicted_ms, context.unit, batch)
+        yield _EVERYWHERE - {Place.COMPARE}, f"the engine alone predicts {predicted}"
+    if prediction.out_of_distribution:
+        yield _EVERYWHERE, f"uncertain: {_shown(prediction.out_of_distribution)}"
+    if prediction.adaptation:
+        yield {Place.TEXT}, f"adapted by {adaptation_name(prediction.adaptation)}"
+    if budget_ms is not None and prediction.latency_ms is not None:
+        stands = "over" if is_over(prediction, budget_ms) else "meets"
+        yield {Place.TEXT}, f"{stands} {number(budget_ms)} ms"
+    if prediction.fits_memory is False:
+        yield {Place.TEXT, Place.REPORT}, "does not fit in the device's memory"
+    if prediction.flagged_operators:
+        flagged = plural(len(prediction.flagged_operators), "operator")
+        yield {Place.COMPARE, Place.TEXT}, f"{flagged} not counted in full"

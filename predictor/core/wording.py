@@ -74,6 +74,13 @@ def latency_text(latency_ms: float | None, unit: LatencyUnit, batch: int = 1) ->
     return NOTHING if value is None else f"{number(value)} {unit}"
 
 
+def interval_ms(prediction: Prediction, percent: int = 80) -> tuple[float | None, float | None]:
+    """Return the ends of the 80 or 95 % interval in ms, None for engines that give none."""
+    if percent == 95:
+        return prediction.low95_ms, prediction.high95_ms
+    return prediction.low80_ms, prediction.high80_ms
+
+
 def interval_in_unit(
     prediction: Prediction, unit: LatencyUnit, percent: int = 80
 ) -> tuple[float | None, float | None]:
@@ -82,12 +89,7 @@ def interval_in_unit(
     A rate turns its ends round.
     """
     batch = batch_of(prediction.configuration)
-    ends_ms = (
-        (prediction.low95_ms, prediction.high95_ms)
-        if percent == 95
-        else (prediction.low80_ms, prediction.high80_ms)
-    )
-    low, high = (in_unit(end_ms, unit, batch) for end_ms in ends_ms)
+    low, high = (in_unit(end_ms, unit, batch) for end_ms in interval_ms(prediction, percent))
     return (high, low) if unit is LatencyUnit.FPS else (low, high)
 
 
