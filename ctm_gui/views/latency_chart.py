@@ -36,6 +36,7 @@ from ctm_gui.views.latency_legend import LegendAxis
 from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
+from predictor.core.columns import axis_title
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import number
 
@@ -80,7 +81,7 @@ class LatencyChart(QWidget):
         """Show the bars of ``layout``, and the budget that it was made with."""
         self._state.layout, self._budget_ms = layout, budget_ms
         self._state.ruler = LabelRuler(self._state.font)
-        self._value_axis.setLabel(_axis_label(layout.unit))
+        self._value_axis.setLabel(axis_title(layout.unit))
         self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
         self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)
@@ -237,7 +238,3 @@ class LatencyChart(QWidget):
             self._state.layout.unit,
             self._budget_ms,
         )
-
-
-def _axis_label(unit: LatencyUnit) -> str:
-    return "Frames per second" if unit is LatencyUnit.FPS else f"Latency ({unit})"

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.geometry import nearest_point
 from ctm_gui.presenters.pareto import TradeOff, axis_ranges, point_details
-from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.latency_items import ValueAxis
-from ctm_gui.views.parts import bare_column
-from ctm_gui.views.plots import PixelItem
-from ctm_gui.views.save_plot import save_plot
-from predictor.core.units import LatencyUnit
+from ctm_gui.views.plots import PointPlot
+from predictor.core.columns import axis_title
 
 _RADIUS_PX = 5.5
 _REACH_PX = 14.0
@@ -28,7 +22,7 @@ _LABEL_GAP_PX = 9.0
 _DIMMED = 90
 
 
-class ParetoPlot(QWidget):
+class ParetoPlot(PointPlot):
     """Points of models; those on the front joined by steps.
 
     Signals:
@@ -38,26 +32,18 @@ class ParetoPlot(QWidget):
     model_chosen = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
         self._found: TradeOff | None = None
-        self._theme = LIGHT
         self._log = False
         self._current: int | None = None
         self._value_axis = ValueAxis("bottom")
-        self.canvas = _Canvas(self, self._value_axis)
-        self._box: pg.ViewBox = self.canvas.getViewBox()
-        self._item = PixelItem(self._box, self._paint)
-        layout = bare_column(self)
-        layout.addWidget(self.canvas)
-        self.setAccessibleName("Latency against score")
-        self.set_theme(LIGHT)
+        name = "Latency against score"
+        super().__init__({"bottom": self._value_axis}, name, name, parent)
 
     def show_trade_off(self, found: TradeOff) -> None:
         """Show other points."""
         self._found = found
         plot = self.canvas.getPlotItem()
-        rate = found.unit is LatencyUnit.FPS
-        plot.setLabel("bottom", "Frames per second" if rate else f"Latency ({found.unit})")
+        plot.setLabel("bottom", axis_title(found.unit))
         plot.setLabel("left", found.score_name)
         plot.getAxis("left").enableAutoSIPrefix(False)
         plot.getAxis("bottom").enableAutoSIPrefix(False)
@@ -71,39 +57,22 @@ class ParetoPlot(QWidget):
         self._value_axis.setLogMode(x=log)
         self._set_ranges()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        self.canvas.setBackground(theme.surface)
-        for side in ("left", "bottom"):
-            axis = self.canvas.getPlotItem().getAxis(side)
-            axis.setPen(pg.mkPen(theme.grid))
-            axis.setTextPen(pg.mkPen(theme.muted))
-        self._item.refresh()
-
     def select(self, model: int | None) -> None:
         """Mark a model's point."""
         self._current = model
         self._item.refresh()
 
-    def save(self, path: Path) -> None:
-        """Save the plot as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        save_plot(self, path, "Latency against score")
-
     def model_at(self, point: QPointF) -> int | None:
         """Return the model whose point lies at a point of the canvas."""
         if self._found is None:
             return None
-        inside = self._box.mapFromScene(self.canvas.mapToScene(point.toPoint()))
-        return nearest_point(
-            np.array([self._pixel(m) for m in range(len(self._found.labels))]),
-            (inside.x(), inside.y()),
-            _REACH_PX,
-        )
+        points = np.array([self._pixel(m) for m in range(len(self._found.labels))])
+        return nearest_point(points, self._inside(point), _REACH_PX)
+
+    def choose_at(self, point: QPointF) -> None:
+        model = self.model_at(point)
+        if model is not None:
+            self.model_chosen.emit(model)
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return what hovering over a point of the canvas tells, as plain text."""
@@ -248,30 +217,3 @@ def _segments(points: list[QPointF]) -> list[QRectF]:
     """Return the room of each piece of a line of steps."""
     pieces = [QRectF(start, end).normalized() for start, end in pairwise(points)]
     return [piece.adjusted(-1, -1, 1, 1) for piece in pieces]
-
-
-class _Canvas(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
-    """A plot without pyqtgraph's own zooming; tells of hovering and clicks."""
-
-    def __init__(self, owner: ParetoPlot, axis: pg.AxisItem) -> None:
-        super().__init__(owner, axisItems={"bottom": axis}, enableMenu=False)
-        self._owner = owner
-        self.hideButtons()
-        self.setAntialiasing(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.getPlotItem().layout.setContentsMargins(4, 8, 10, 4)
-        self.getViewBox().setMouseEnabled(x=False, y=False)
-        self.getViewBox().setDefaultPadding(0)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        model = self._owner.model_at(event.position())
-        if model is not None:
-            self._owner.model_chosen.emit(model)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            text = self._owner.tooltip_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
-            return True
-        return bool(super().viewportEvent(event))

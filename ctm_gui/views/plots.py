@@ -7,6 +7,7 @@ stay in place. Bars are painted in pixels too, which keeps hatching and ticks cr
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyqtgraph as pg
@@ -20,6 +21,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QHelpEvent,
+    QMouseEvent,
     QPainter,
     QResizeEvent,
     QWheelEvent,
@@ -33,8 +35,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.theme import Theme
+from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.tooltips import as_tooltip
+from ctm_gui.views.save_plot import save_plot
 
 HATCH_PX = 7.0
 
@@ -93,30 +96,117 @@ class PixelItem(QGraphicsObject):
 
 
 class _Canvas(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
-    """A plot without pyqtgraph's own zooming; tells of wheel, hovering and clicks."""
+    """A plot without pyqtgraph's own zooming; its owner says what hovering tells."""
 
-    def __init__(self, owner: RowPlot, axes: dict[str, pg.AxisItem]) -> None:
+    def __init__(
+        self,
+        owner: RowPlot | PointPlot,
+        axes: dict[str, pg.AxisItem],
+        margins_px: tuple[int, int, int, int],
+    ) -> None:
         super().__init__(owner, axisItems=axes, enableMenu=False)
         self._owner = owner
         self.hideButtons()
         self.setAntialiasing(True)
-        self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.getPlotItem().layout.setContentsMargins(0, 4, 8, 4)
-        box = self.getViewBox()
-        box.setMouseEnabled(x=False, y=False)
-        box.setDefaultPadding(0)
-        box.invertY(True)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        self._owner.scroll_bar.wheelEvent(event)
+        self.getPlotItem().layout.setContentsMargins(*margins_px)
+        self.getViewBox().setMouseEnabled(x=False, y=False)
+        self.getViewBox().setDefaultPadding(0)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            self._owner.show_tooltip(event.pos(), event.globalPos())
+            text = self._owner.canvas_tooltip(event.pos())
+            QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
             return True
         return bool(super().viewportEvent(event))
+
+
+class _RowCanvas(_Canvas):
+    """Rows from the top down, which the wheel scrolls."""
+
+    def __init__(self, owner: RowPlot, axes: dict[str, pg.AxisItem]) -> None:
+        super().__init__(owner, axes, (0, 4, 8, 4))
+        self._scroll_bar = owner.scroll_bar
+        self.setMouseTracking(True)
+        self.getViewBox().invertY(True)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._scroll_bar.wheelEvent(event)
+
+
+class _PointCanvas(_Canvas):
+    """Points, of which a click chooses one."""
+
+    def __init__(self, owner: PointPlot, axes: dict[str, pg.AxisItem]) -> None:
+        super().__init__(owner, axes, (4, 8, 10, 4))
+        self._choose_at = owner.choose_at
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._choose_at(event.position())
+
+
+class PointPlot(QWidget):
+    """A plot of points, painted in pixels by ``_paint``.
+
+    Args:
+        axes: axis items by side, ``bottom`` and ``left``, where they are not the usual ones.
+        name: for screen readers.
+        title: of the plot in a file.
+        parent: the parent widget.
+    """
+
+    def __init__(
+        self, axes: dict[str, pg.AxisItem], name: str, title: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme, self._title = LIGHT, title
+        self.canvas = _PointCanvas(self, axes)
+        self._box: pg.ViewBox = self.canvas.getViewBox()
+        self._item = PixelItem(self._box, self._paint)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.canvas)
+        self.setAccessibleName(name)
+        self.set_theme(LIGHT)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        self.canvas.setBackground(theme.surface)
+        for side in ("left", "bottom"):
+            axis = self.canvas.getPlotItem().getAxis(side)
+            axis.setPen(pg.mkPen(theme.grid))
+            axis.setTextPen(pg.mkPen(theme.muted))
+        self._item.refresh()
+
+    def save(self, path: Path) -> None:
+        """Save the plot as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        save_plot(self, path, self._title)
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return what hovering over a place of the canvas tells, as plain text."""
+        raise NotImplementedError
+
+    def choose_at(self, point: QPointF) -> None:
+        """Tell that the user clicked a place of the canvas."""
+        raise NotImplementedError
+
+    def canvas_tooltip(self, position: QPoint) -> str:
+        """Return the tooltip of a pixel of the canvas."""
+        return self.tooltip_at(QPointF(position))
+
+    def _inside(self, point: QPointF) -> tuple[float, float]:
+        """Return a place of the canvas in pixels of the box."""
+        inside = self._box.mapFromScene(self.canvas.mapToScene(point.toPoint()))
+        return inside.x(), inside.y()
+
+    def _paint(self, painter: QPainter, rect: QRectF) -> None:
+        raise NotImplementedError
 
 
 class RowPlot(QWidget):
@@ -134,7 +224,7 @@ class RowPlot(QWidget):
         super().__init__(parent)
         self.scroll_bar = QScrollBar(Qt.Orientation.Vertical)
         self.scroll_bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.canvas = _Canvas(self, axes)
+        self.canvas = _RowCanvas(self, axes)
         self.plot: pg.PlotItem = self.canvas.getPlotItem()
         self.box: pg.ViewBox = self.canvas.getViewBox()
         self.tooltip_at: Callable[[QPointF, bool], str] = lambda _point, _on_axis: ""
@@ -174,12 +264,11 @@ class RowPlot(QWidget):
         axis.setTickPen(pg.mkPen(theme.grid))
         axis.setTextPen(pg.mkPen(theme.muted))
 
-    def show_tooltip(self, position: QPoint, global_position: QPoint) -> None:
-        """Show the tooltip of what lies at ``position`` of the canvas."""
+    def canvas_tooltip(self, position: QPoint) -> str:
+        """Return the tooltip of a pixel of the canvas."""
         scene_point = self.canvas.mapToScene(position)
         on_axis = scene_point.x() < self.box.sceneBoundingRect().left()
-        text = self.tooltip_at(self.box.mapSceneToView(scene_point), on_axis)
-        QToolTip.showText(global_position, as_tooltip(text) if text else "", self.canvas)
+        return self.tooltip_at(self.box.mapSceneToView(scene_point), on_axis)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the rows' height."""

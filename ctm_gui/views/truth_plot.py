@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.ordering import FloatArray
 from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import pair_details
 from ctm_gui.presenters.truth_chart import BASES, TruthChart
-from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.latency_items import ValueAxis
-from ctm_gui.views.parts import bare_column
-from ctm_gui.views.plots import PixelItem
-from ctm_gui.views.save_plot import save_plot
+from ctm_gui.views.plots import PointPlot
 from predictor.core.units import LatencyUnit
 from predictor.services.history.truth import Pair
 
@@ -29,7 +22,7 @@ _LEGEND_PX = 8.0
 _LEAST_PX = 220
 
 
-class TruthPlot(QWidget):
+class TruthPlot(PointPlot):
     """A point for each measured latency, the line where both are equal.
 
     Signals:
@@ -39,22 +32,15 @@ class TruthPlot(QWidget):
     pair_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
         self._data, self._chart = PastRows(), TruthChart()
-        self._theme = LIGHT
         self._current: frozenset[str] = frozenset()
         axes = {"bottom": ValueAxis("bottom"), "left": ValueAxis("left")}
         axes["bottom"].setLogMode(x=True)
         axes["left"].setLogMode(y=True)
-        self.canvas = _Canvas(self, axes)
         self._axes = axes
-        self._box: pg.ViewBox = self.canvas.getViewBox()
-        self._item = PixelItem(self._box, self._paint)
-        layout = bare_column(self)
-        layout.addWidget(self.canvas)
+        name = "Predicted against measured"
+        super().__init__(axes, name, f"{name} latency", parent)
         self.setMinimumSize(QSize(_LEAST_PX, _LEAST_PX))
-        self.setAccessibleName("Predicted against measured")
-        self.set_theme(LIGHT)
 
     def show_pairs(self, data: PastRows, unit: LatencyUnit) -> None:
         """Show the pairs of ``data``, latencies in ``unit``."""
@@ -75,27 +61,14 @@ class TruthPlot(QWidget):
         self._current = prediction_ids
         self._item.refresh()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        self.canvas.setBackground(theme.surface)
-        for axis in self._axes.values():
-            axis.setPen(pg.mkPen(theme.grid))
-            axis.setTextPen(pg.mkPen(theme.muted))
-        self._item.refresh()
-
-    def save(self, path: Path) -> None:
-        """Save the plot as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        save_plot(self, path, "Predicted against measured latency")
-
     def pair_at(self, point: QPointF) -> Pair | None:
         """Return the pair whose point lies at a place of the canvas."""
-        inside = self._box.mapFromScene(self.canvas.mapToScene(point.toPoint()))
-        return self._chart.nearest(self._points(), (inside.x(), inside.y()), _REACH_PX)
+        return self._chart.nearest(self._points(), self._inside(point), _REACH_PX)
+
+    def choose_at(self, point: QPointF) -> None:
+        pair = self.pair_at(point)
+        if pair is not None:
+            self.pair_chosen.emit(pair.predicted.id)
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return what hovering over a place of the canvas tells, as plain text."""
@@ -167,30 +140,3 @@ class TruthPlot(QWidget):
 
     def _colour(self, index: int) -> QColor:
         return QColor(self._theme.series[int(self._chart.basis[index])])
-
-
-class _Canvas(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
-    """A plot without pyqtgraph's own zooming; tells of hovering and clicks."""
-
-    def __init__(self, owner: TruthPlot, axes: dict[str, pg.AxisItem]) -> None:
-        super().__init__(owner, axisItems=axes, enableMenu=False)
-        self._owner = owner
-        self.hideButtons()
-        self.setAntialiasing(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.getPlotItem().layout.setContentsMargins(4, 8, 10, 4)
-        self.getViewBox().setMouseEnabled(x=False, y=False)
-        self.getViewBox().setDefaultPadding(0)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        pair = self._owner.pair_at(event.position())
-        if pair is not None:
-            self._owner.pair_chosen.emit(pair.predicted.id)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            text = self._owner.tooltip_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
-            return True
-        return bool(super().viewportEvent(event))

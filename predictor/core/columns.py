@@ -143,6 +143,11 @@ def latency_title(unit: LatencyUnit) -> str:
     return "FPS" if unit is LatencyUnit.FPS else f"Latency ({unit})"
 
 
+def axis_title(unit: LatencyUnit) -> str:
+    """Return the title of a chart's axis of latencies in ``unit``."""
+    return "Frames per second" if unit is LatencyUnit.FPS else latency_title(unit)
+
+
 def no_number(prediction: Prediction) -> str:
     """Say why there is no number."""
     return f"no number: {_shown(prediction.problem)}"

@@ -10,8 +10,8 @@ from predictor.core.columns import (
     PredictionColumn,
     PredictionRow,
     TableContext,
+    axis_title,
     columns_of,
-    latency_title,
     no_number,
     remarks,
 )
@@ -93,10 +93,9 @@ def _chart(request: ReportRequest) -> BarChart:
     bars = tuple(
         _bar(pair, series, request) for group in by_target for series, pair in enumerate(group)
     )
-    title = "Frames per second" if unit is LatencyUnit.FPS else latency_title(unit)
     budget = _budget(pairs, request, bars)
     return BarChart(
-        axis=title,
+        axis=axis_title(unit),
         series=tuple(shown(model.label) for model in request.models),
         bars=bars,
         logarithmic=_spans_decades(bars),
