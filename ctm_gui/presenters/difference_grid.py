@@ -9,7 +9,7 @@ from ctm_gui.presenters.difference import ModelDifference
 from ctm_gui.presenters.grid import Grid, number_column, search_mask, search_texts, text_column
 from ctm_gui.presenters.operators import operator_unit
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import NOTHING, change_text, shown, signed
+from predictor.core.wording import NOTHING, change_text, shape_text, shown, signed
 from predictor.services.prediction.operator_difference import Change
 from predictor.services.prediction.predict import OperatorFacts
 
@@ -133,4 +133,4 @@ def _pairs(
 
 
 def _shapes(facts: OperatorFacts) -> tuple[str, ...]:
-    return tuple("×".join(map(str, shape)) or "scalar" for shape in facts.output_shapes)
+    return tuple(map(shape_text, facts.output_shapes))

@@ -22,7 +22,7 @@ from ctm_gui.presenters.operators import cumulative_share, operator_unit
 from ctm_gui.presenters.ordering import FloatArray, text_ranks
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit, format_bytes
-from predictor.core.wording import percent
+from predictor.core.wording import percent, shape_text
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.predict import OperatorTable
 
@@ -115,9 +115,6 @@ class OperatorsGrid(Grid):
     def _shape(self) -> Column:
         shapes = self.table.output_shapes
 
-        def text(row: int) -> str:
-            return "×".join(str(size) for size in shapes[row]) or "scalar"
-
         def elements() -> FloatArray:
             return np.fromiter(
                 (float(math.prod(shape)) for shape in shapes), np.float64, len(shapes)
@@ -127,7 +124,7 @@ class OperatorsGrid(Grid):
             "shape",
             "Output shape",
             numeric=False,
-            text=text,
+            text=lambda row: shape_text(shapes[row]),
             sort_keys=elements,
             help="Of the first output. Sorted by the number of elements.",
         )

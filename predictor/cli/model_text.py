@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from predictor.cli.tables import render_table
 from predictor.core.records import TensorInfo
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
+from predictor.core.wording import shape_text
 from predictor.services.models.inspection import Model, totals
 from predictor.services.prediction.predict import operator_facts
 
@@ -49,11 +50,6 @@ def dimension_lines(model: Model) -> Iterator[str]:
         yield f"{shortened(dimension.name, NAME_COLUMNS)} = {dimension.value} ({origin})"
 
 
-def dims_text(dims: Iterable[int | str]) -> str:
-    """Write a shape: ``1×3×224×224``; a scalar's is ``scalar``."""
-    return "×".join(printable(str(dim)) for dim in dims) or "scalar"
-
-
 def _lines(model: Model) -> Iterator[str]:
     yield headline(model)
     for word, tensors in (("input", model.inputs), ("output", model.outputs)):
@@ -64,7 +60,7 @@ def _lines(model: Model) -> Iterator[str]:
 
 
 def _tensor_text(tensor: TensorInfo) -> str:
-    return f"{shortened(tensor.name, NAME_COLUMNS)}: {tensor.dtype} {dims_text(tensor.shape)}"
+    return f"{shortened(tensor.name, NAME_COLUMNS)}: {tensor.dtype} {shape_text(tensor.shape)}"
 
 
 def _operator_table(model: Model) -> str:
@@ -83,7 +79,7 @@ def _operator_table(model: Model) -> str:
         (
             shortened(name, NAME_COLUMNS),
             shortened(op_type, NAME_COLUMNS),
-            dims_text(shape),
+            shape_text(shape),
             format_count(macs) if macs else "",
             format_bytes(moved),
             format_bytes(weights) if weights else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -99,6 +99,11 @@ def interval_text(prediction: Prediction, unit: LatencyUnit, percent: int = 80) 
     if low is None or high is None:
         return NOTHING
     return f"{number(low)} – {number(high)}"
+
+
+def shape_text(shape: Iterable[int | str]) -> str:
+    """Write a shape: ``1×3×224×224``; a scalar's is ``scalar``."""
+    return "×".join(shown(str(dim)) for dim in shape) or "scalar"
 
 
 def threads_text(threads: int) -> str:

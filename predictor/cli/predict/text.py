@@ -5,23 +5,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from predictor.cli.model_text import NAME_COLUMNS, describe, dims_text
+from predictor.cli.model_text import NAME_COLUMNS, describe
 from predictor.cli.tables import render_table
 from predictor.core.columns import Place, PredictionRow, TableContext, columns_of
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.text import shortened
-from predictor.core.units import format_bytes, format_count, significant
 from predictor.core.wording import number, percent
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.fastest import fastest_sentence
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
+from predictor.services.report.operators import operator_fields, slowest
 
-_OPERATOR_HEADERS = ("Operator", "Type", "Output", "MACs", "Bytes", "ms", "Share", "Sum", "Bound")
-_OPERATOR_RIGHT = "   rrrrr"
 _LOOKS = "Looks mostly at"
 
 
@@ -103,27 +99,18 @@ def _operator_tables(
 
 def _operator_table(table: OperatorTable, device: Device) -> str:
     """Write the operators that take time, the slowest first, with their cumulative share."""
-    order = np.argsort(-table.latency_ms, kind="stable")
-    order = order[table.latency_ms[order] > 0]
-    cumulative = np.cumsum(table.share[order])
-    looks = _looks(table, device)
+    order = slowest(table, len(table.names))
+    fields, looks = operator_fields(table, order), _looks(table, device)
     rows = [
-        (
-            shortened(table.names[i], NAME_COLUMNS),
-            shortened(table.op_types[i], NAME_COLUMNS),
-            dims_text(table.output_shapes[i]),
-            format_count(float(table.macs[i])) if table.macs[i] else "",
-            format_bytes(float(table.bytes_moved[i])),
-            significant(float(table.latency_ms[i])),
-            percent(float(table.share[i])),
-            percent(float(reached)),
-            table.bound_type[i],
-            *looks[i : i + 1],
-        )
-        for i, reached in zip(order.tolist(), cumulative.tolist(), strict=True)
+        [
+            *(shortened(field.cell(index).text, NAME_COLUMNS) for field in fields),
+            *looks[index : index + 1],
+        ]
+        for index in order
     ]
-    headers = (*_OPERATOR_HEADERS, *([_LOOKS] if looks else []))
-    return render_table(headers, rows, _OPERATOR_RIGHT)
+    headers = [*(field.column.title for field in fields), *([_LOOKS] if looks else [])]
+    right = "".join("r" if field.column.is_number else " " for field in fields)
+    return render_table(headers, rows, right)
 
 
 def _looks(table: OperatorTable, device: Device) -> list[str]:

@@ -13,7 +13,7 @@ from predictor.core.records import TensorInfo
 from predictor.core.report import Block, Bullets, Cell, Facts, Heading, Section, SectionId
 from predictor.core.text import plural
 from predictor.core.units import format_bytes
-from predictor.core.wording import shown
+from predictor.core.wording import shape_text, shown
 from predictor.graph.model import Model
 from predictor.services.models.inspection import totals
 from predictor.services.report.request import ReportedModel, ReportRequest
@@ -21,7 +21,6 @@ from predictor.services.report.words import (
     Field,
     count,
     counted,
-    dims,
     figures,
     share,
     size,
@@ -109,7 +108,7 @@ def _tensors(model: Model) -> Iterator[tuple[str, ...]]:
 
 
 def _tensor(tensor: TensorInfo) -> tuple[str, ...]:
-    return shown(tensor.name), tensor.dtype, dims(tensor.shape), dims(tensor.declared)
+    return shown(tensor.name), tensor.dtype, shape_text(tensor.shape), shape_text(tensor.declared)
 
 
 def _types(model: Model) -> Iterator[_Sums]:

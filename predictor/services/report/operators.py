@@ -13,14 +13,13 @@ from predictor.core.records import Basis
 from predictor.core.report import Block, Cell, Heading, HeatMap, Paragraph, Section, SectionId
 from predictor.core.text import plural
 from predictor.core.units import format_count, significant
-from predictor.core.wording import configuration_text, number, percent, shown
+from predictor.core.wording import configuration_text, number, percent, shape_text, shown
 from predictor.services.prediction.attention import AttentionMaps, token_label
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import (
     Field,
     brief,
-    dims,
     figures,
     latency_words,
     share,
@@ -90,7 +89,7 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
     yield pair_heading(explained.pair, request)
     yield Paragraph(_sentence(table, chosen) + _of_prediction(explained.pair))
     if chosen:
-        yield table_of(_columns(explained.table, chosen), chosen)
+        yield table_of(operator_fields(explained.table, chosen), chosen)
 
 
 def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
@@ -116,13 +115,16 @@ def _of_prediction(pair: Pair) -> str:
     return " The latency was measured as a whole; the parts are those of the engine's prediction."
 
 
-def _columns(operators: OperatorTable, chosen: Sequence[int]) -> Sequence[Field[int]]:
-    """Return the columns; ``Sum`` adds up the shares of the chosen operators from the first on."""
+def operator_fields(operators: OperatorTable, chosen: Sequence[int]) -> Sequence[Field[int]]:
+    """Return the columns of a table of operators, by their index.
+
+    ``Sum`` adds up the shares of the chosen operators from the first on.
+    """
     reached = dict(zip(chosen, np.cumsum(operators.share[list(chosen)]).tolist(), strict=True))
     return (
         words("name", "Operator", lambda index: shown(operators.names[index])),
         words("op_type", "Type", lambda index: shown(operators.op_types[index])),
-        words("output", "Output", lambda index: dims(operators.output_shapes[index])),
+        words("output", "Output", lambda index: shape_text(operators.output_shapes[index])),
         figures("macs", "MACs", lambda index: _macs(int(operators.macs[index]))),
         figures("bytes_moved", "Bytes", lambda index: size(int(operators.bytes_moved[index]))),
         figures("latency_ms", "ms", lambda index: _milliseconds(operators.latency_ms[index])),

@@ -10,7 +10,7 @@ from predictor.core.records import Prediction
 from predictor.core.report import Cell, Column, Row, Table, Tone
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import batch_of, latency_text, percent, shown
+from predictor.core.wording import batch_of, latency_text, percent
 
 _BRIEF = 56
 
@@ -85,8 +85,3 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     """Join names by commas; those beyond ``most`` are counted."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def dims(shape: Sequence[int | str]) -> str:
-    """Write a shape: ``1×3×224×224``; a scalar's is ``scalar``."""
-    return "×".join(shown(str(dim)) for dim in shape) or "scalar"

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from predictor.core.wording import change_text, percent
+from predictor.core.wording import change_text, percent, shape_text
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,10 @@ def test_a_change_is_a_percentage_below_tenfold_and_a_factor_above() -> None:
     assert [change_text(ratio) for ratio in (0.766, 1.08, 1.0, 12.0)] == [
         "−23.4 %", "+8 %", "0 %", "12×",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dims", "text"), [((1, 3, 224, 224), "1×3×224×224"), ((), "scalar"), (("n\n", 2), "n\\x0a×2")]
+)
+def test_shapes_are_written_with_crosses(dims: tuple[int | str, ...], text: str) -> None:
+    assert shape_text(dims) == text

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from predictor.cli.model_text import dims_text
 from predictor.cli.predict.document import prediction_document
 from predictor.cli.predict.text import model_text
 from predictor.core.metrics import Family
@@ -193,10 +192,3 @@ def test_text_and_document_name_the_adaptation(
     assert (entry["signature"], entry["adaptation"]) == ("5" * 32, adaptation)
     line = table(model, QUIET, (target, prediction))[1]
     assert line.rstrip().endswith(f"adapted by {words}")
-
-
-@pytest.mark.parametrize(
-    ("dims", "text"), [((1, 3, 224, 224), "1×3×224×224"), ((), "scalar"), (("n\n", 2), "n\\x0a×2")]
-)
-def test_shapes_are_written_with_crosses(dims: tuple[int | str, ...], text: str) -> None:
-    assert dims_text(dims) == text
