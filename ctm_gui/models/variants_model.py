@@ -86,7 +86,7 @@ class ScoresModel(GridModel):
     def _typed(self, index: Index) -> str:
         if not isinstance(self.grid, ScoresGrid):
             return ""
-        return plain_number(float(self.grid.found.scores[self.grid.source(index.row())]))
+        return plain_number(float(self.grid.points.scores[self.grid.source(index.row())]))
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Take a score; a text that is no number changes nothing."""

@@ -62,14 +62,14 @@ class AttentionGrid(Grid):
         ]
 
 
-def _metric(key: str, title: str, found: AttentionPeak, labels: Sequence[str]) -> Column:
+def _metric(key: str, title: str, looks: AttentionPeak, labels: Sequence[str]) -> Column:
     ranks = text_ranks(labels)
     return Column(
         key,
         title,
         numeric=False,
-        text=lambda row: looked_at(found, row, labels),
-        sort_keys=lambda: ranks[found.at],
+        text=lambda row: looked_at(looks, row, labels),
+        sort_keys=lambda: ranks[looks.at],
     )
 
 

@@ -1,4 +1,4 @@
-"""What is said in a frame beside a bar: the basis of its number, and doubt."""
+"""Words in a frame beside a bar: the basis of its number, and doubt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from predictor.core.records import Basis, Prediction
 
 
 class BadgeStyle(StrEnum):
-    """How a badge is drawn: the firmer what it says, the firmer its outline."""
+    """Outline of a badge: the firmer its statement, the firmer the line."""
 
     FILLED = "filled"
     OUTLINED = "outlined"

@@ -53,7 +53,7 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
 
 
 def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUnit) -> str:
-    """Say in one line how many targets meet the budget and which is the fastest.
+    """Return in one line how many targets meet the budget and which is the fastest.
 
     For example ``3 of 12 targets meet 30 ms; fastest: RTX 4090 (1.2 ms)``. What numbers assume
     follows, a sentence a line.

@@ -51,12 +51,12 @@ class ComparisonColumns:
 
     @cached_property
     def predicted_ms(self) -> FloatArray:
-        """What the engine predicts where the latency was measured, float64 [N] with NaN."""
+        """The engine's own P50 in ms where the latency was measured, float64 [N] with NaN."""
         return np.array([p.predicted_ms for p in self._predictions], dtype=np.float64)
 
     @cached_property
     def basis(self) -> IndexArray:
-        """What numbers rest on as codes, rows of one basis alike, intp [N]."""
+        """Basis of each number as a code, rows of one basis alike, intp [N]."""
         return _codes([p.basis for p in self._predictions])[0]
 
     @cached_property
@@ -76,7 +76,7 @@ class ComparisonColumns:
 
     @cached_property
     def targets(self) -> tuple[Hashable, ...]:
-        """What tells targets apart, in the order in which they first appear.
+        """Device, runtime, precision and threads of each target, as they first appear.
 
         A model's own batch may differ from another's on the same target, so it is left out.
         """
@@ -101,7 +101,7 @@ class ComparisonColumns:
 
     @cached_property
     def is_flagged(self) -> npt.NDArray[np.bool_]:
-        """Which rows have words of warning beside their number, bool [N]."""
+        """True for rows with words of warning beside their number, bool [N]."""
         return np.array([_is_flagged(row) for row in self.rows], dtype=np.bool_)
 
     @cached_property
@@ -156,10 +156,10 @@ class ComparisonColumns:
         """
         mask = np.ones(len(self), dtype=np.bool_)
         for word in search.casefold().split():
-            found = np.zeros(len(self), dtype=np.bool_)
+            holds = np.zeros(len(self), dtype=np.bool_)
             for codes, texts in self._searched:
-                found |= np.array([word in text for text in texts], dtype=np.bool_)[codes]
-            mask &= found
+                holds |= np.array([word in text for text in texts], dtype=np.bool_)[codes]
+            mask &= holds
         return mask
 
     @cached_property

@@ -52,7 +52,7 @@ class DeviceComparisonGrid(Grid):
 
 
 def comparison_summary(left: Device, right: Device) -> str:
-    """Say how many metrics both have, and how many only one of them."""
+    """Return in words how many metrics both have, and how many only one of them."""
     both = len(left.metrics.keys() & right.metrics.keys())
     lonely = len(left.metrics.keys() ^ right.metrics.keys())
     words = f"{plural(both, 'metric')} known of both"

@@ -56,9 +56,9 @@ class ModelDifference:
 
     def times_on(self, target: int) -> TimesMoved:
         """Return where the time goes on a target; not known times where there are none (yet)."""
-        found = self.times[target] if 0 <= target < len(self.times) else None
-        if found is not None:
-            return found
+        times = self.times[target] if 0 <= target < len(self.times) else None
+        if times is not None:
+            return times
         nothing = np.full(len(self.difference), np.nan)
         return TimesMoved(nothing, nothing, self.difference.change)
 
@@ -120,12 +120,12 @@ class DifferencePresenter(ComparisonFollower):
             return
         self._work_out(partial(_find, self._comparison, self.choice, self._matched))
 
-    def _on_result(self, found: ModelDifference) -> None:
-        self._matched = found.first, found.second, found.difference
-        self._show(found, "")
-        if not found.is_complete:
+    def _on_result(self, difference: ModelDifference) -> None:
+        self._matched = difference.first, difference.second, difference.difference
+        self._show(difference, "")
+        if not difference.is_complete:
             # A task of its own: predictions that are asked for meanwhile do not wait.
-            self._work_out(partial(_with_more_times, found))
+            self._work_out(partial(_with_more_times, difference))
 
     def _work_out(self, work: Callable[[TaskContext], ModelDifference]) -> None:
         self._submit(work, self._on_result, lambda error: self._show(None, str(error)))
@@ -146,30 +146,32 @@ def _find(
     """Match the operators, unless they were just now, and explain the models on first targets."""
     first, second = (comparison.models[index] for index in choice)
     if matched is not None and (matched[0].model, matched[1].model) == (first.model, second.model):
-        difference = matched[2]
+        operators = matched[2]
     else:
-        difference = operator_difference(first.model, second.model)
+        operators = operator_difference(first.model, second.model)
     count, rows = len(comparison.targets), comparison.rows
     predictions = tuple(
         (rows[choice[0] * count + t].prediction, rows[choice[1] * count + t].prediction)
         for t in range(count)
     )
-    found = ModelDifference(
-        first, second, difference, comparison.targets, predictions, known=comparison.known
+    difference = ModelDifference(
+        first, second, operators, comparison.targets, predictions, known=comparison.known
     )
-    return _with_more_times(found, context)
+    return _with_more_times(difference, context)
 
 
-def _with_more_times(found: ModelDifference, context: TaskContext) -> ModelDifference:
+def _with_more_times(difference: ModelDifference, context: TaskContext) -> ModelDifference:
     """Work out where the time goes on some targets more."""
-    started, times = time.perf_counter(), list(found.times)
-    while len(times) < len(found.targets):
+    started, times = time.perf_counter(), list(difference.times)
+    while len(times) < len(difference.targets):
         context.token.check()
         place = len(times)
-        models = found.first.model, found.second.model
-        pair = found.predictions[place]
-        target = found.targets[place]
-        times.append(times_moved_on(found.difference, target, models, pair, signatures=found.known))
+        models = difference.first.model, difference.second.model
+        pair = difference.predictions[place]
+        target = difference.targets[place]
+        times.append(
+            times_moved_on(difference.difference, target, models, pair, signatures=difference.known)
+        )
         if time.perf_counter() - started > _PART_S:
             break
-    return replace(found, times=tuple(times))
+    return replace(difference, times=tuple(times))

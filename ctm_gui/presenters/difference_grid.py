@@ -19,10 +19,10 @@ MOVED = "moved"
 class TargetsGrid(Grid):
     """A row a target: the latencies of both models, and where the time between them goes."""
 
-    def __init__(self, found: ModelDifference, unit: LatencyUnit) -> None:
+    def __init__(self, difference: ModelDifference, unit: LatencyUnit) -> None:
         shown_in = operator_unit(unit)
         scale = shown_in.from_ms(1.0)
-        times = [found.times_on(target) for target in range(len(found.targets))]
+        times = [difference.times_on(target) for target in range(len(difference.targets))]
         before = np.array([t.before_ms.sum() for t in times]) * scale
         after = np.array([t.after_ms.sum() for t in times]) * scale
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -38,9 +38,9 @@ class TargetsGrid(Grid):
             for change in Change
         ]
         super().__init__(
-            len(found.targets),
+            len(difference.targets),
             [
-                text_column("device", "Device", [shown(t.device.name) for t in found.targets]),
+                text_column("device", "Device", [shown(t.device.name) for t in difference.targets]),
                 number_column("before", f"First ({shown_in})", before),
                 number_column("after", f"Second ({shown_in})", after),
                 number_column(
@@ -66,22 +66,22 @@ _MEANING = {
 class DifferenceGrid(Grid):
     """A row an operator, or a matched pair of them, with the time moved on one target."""
 
-    def __init__(self, found: ModelDifference, target: int, unit: LatencyUnit) -> None:
-        self.found = found
-        difference = found.difference
+    def __init__(self, difference: ModelDifference, target: int, unit: LatencyUnit) -> None:
+        self.difference = difference
+        operators = difference.difference
         shown_in = operator_unit(unit)
-        times, scale = found.times_on(target), shown_in.from_ms(1.0)
-        before, after = difference.before, difference.after
-        self._names = _pairs(before.names, difference.first, after.names, difference.second)
-        self._types = _pairs(before.op_types, difference.first, after.op_types, difference.second)
-        shapes = _pairs(_shapes(before), difference.first, _shapes(after), difference.second)
-        before_ms = np.where(difference.first < 0, np.nan, times.before_ms)
-        after_ms = np.where(difference.second < 0, np.nan, times.after_ms)
+        times, scale = difference.times_on(target), shown_in.from_ms(1.0)
+        before, after = operators.before, operators.after
+        self._names = _pairs(before.names, operators.first, after.names, operators.second)
+        self._types = _pairs(before.op_types, operators.first, after.op_types, operators.second)
+        shapes = _pairs(_shapes(before), operators.first, _shapes(after), operators.second)
+        before_ms = np.where(operators.first < 0, np.nan, times.before_ms)
+        after_ms = np.where(operators.second < 0, np.nan, times.after_ms)
         super().__init__(
-            len(difference),
+            len(operators),
             [
-                text_column("change", "Change", [change.value for change in difference.change]),
-                text_column("what", "What", [what or NOTHING for what in difference.what]),
+                text_column("change", "Change", [change.value for change in operators.change]),
+                text_column("what", "What", [what or NOTHING for what in operators.what]),
                 text_column("name", "Operator", self._names),
                 text_column("type", "Type", self._types),
                 text_column("shape", "Output shape", shapes),
@@ -105,16 +105,16 @@ class DifferenceGrid(Grid):
             mask = search_mask(search_texts(self._names, self._types), search)
         if change is not None:
             only = np.zeros(self.count, dtype=np.bool_)
-            only[self.found.difference.rows_of(change)] = True
+            only[self.difference.difference.rows_of(change)] = True
             mask = mask & only
         return mask
 
 
-def difference_summary(found: ModelDifference) -> str:
-    """Say in one line how many operators were added, removed and changed."""
-    counts = {change: len(found.difference.rows_of(change)) for change in Change}
+def difference_summary(difference: ModelDifference) -> str:
+    """Return in one line how many operators were added, removed and changed."""
+    counts = {change: len(difference.difference.rows_of(change)) for change in Change}
     words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
-    return f"From {shown(found.first.label)} to {shown(found.second.label)}: {words}"
+    return f"From {shown(difference.first.label)} to {shown(difference.second.label)}: {words}"
 
 
 def _pairs(

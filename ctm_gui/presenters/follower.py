@@ -1,4 +1,4 @@
-"""What follows from the comparison, worked out off the window's thread and only for who looks."""
+"""Work on the comparison, off the window's thread and only while somebody looks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ComparisonFollower(QObject):
             self._refresh()
 
     def set_active(self, *, active: bool) -> None:
-        """Say whether anybody looks; what is not looked at is not computed."""
+        """Note whether anybody looks; what is not looked at is not computed."""
         self._active = active
         if active and self._stale:
             self._refresh()

@@ -1,4 +1,4 @@
-"""Where the bars of the latency chart lie: y in pixels from the top, x in the unit shown."""
+"""Places of the bars of the latency chart: y in pixels from the top, x in the unit shown."""
 
 from __future__ import annotations
 
@@ -353,8 +353,8 @@ def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
     places: list[int] = []
     present = np.unique(kinds).tolist()
     for kind in present:
-        found = np.flatnonzero((kinds == kind) & ~np.isnan(reach))
-        places += found[_largest(reach[found], -(-_MEASURED // len(present)))].tolist()
+        of_kind = np.flatnonzero((kinds == kind) & ~np.isnan(reach))
+        places += of_kind[_largest(reach[of_kind], -(-_MEASURED // len(present)))].tolist()
     return places
 
 

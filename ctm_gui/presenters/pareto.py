@@ -64,7 +64,7 @@ class TradeOff:
 
     @property
     def is_placed(self) -> npt.NDArray[np.bool_]:
-        """Which models have both numbers, bool [M]."""
+        """True for models with both numbers, bool [M]."""
         return ~np.isnan(self.values + self.scores)
 
     def front_path(self) -> tuple[FloatArray, FloatArray]:
@@ -123,62 +123,62 @@ def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]
     Returns:
         bool [M]; False where a number is missing. Equal points are all on the front.
     """
-    found = np.zeros(latency_ms.size, dtype=np.bool_)
+    is_best = np.zeros(latency_ms.size, dtype=np.bool_)
     known = np.flatnonzero(~np.isnan(latency_ms + goodness))
     order = known[np.lexsort((-goodness[known], latency_ms[known]))]
     best, at_ms = -math.inf, math.nan
     for index in order.tolist():
         equal = goodness[index] == best and latency_ms[index] == at_ms
         if goodness[index] > best or equal:
-            found[index] = True
+            is_best[index] = True
             best, at_ms = float(goodness[index]), float(latency_ms[index])
-    return found
+    return is_best
 
 
-def trade_off_sentence(found: TradeOff) -> str:
-    """Say how many models are on the front, and which is the best within the budget."""
-    placed = found.is_placed
-    missing = int(np.isnan(found.scores).sum())
+def trade_off_sentence(points: TradeOff) -> str:
+    """Return how many models are on the front, and the best within the budget, in a sentence."""
+    placed = points.is_placed
+    missing = int(np.isnan(points.scores).sum())
     if not placed.any():
         return "Type a score for each model in the table: its accuracy, say."
-    dominated = int(placed.sum() - found.front.sum())
-    parts = [f"{int(found.front.sum())} on the front, {dominated} dominated"]
+    dominated = int(placed.sum() - points.front.sum())
+    parts = [f"{int(points.front.sum())} on the front, {dominated} dominated"]
     if missing:
         parts.append(f"{missing} without a score")
-    best = _best_within(found)
-    if found.budget_ms is not None:
-        budget = f"{number(found.budget_ms)} ms"
+    best = _best_within(points)
+    if points.budget_ms is not None:
+        budget = f"{number(points.budget_ms)} ms"
         parts.append(
             f"none meets {budget}"
             if best is None
-            else f"best within {budget}: {_named(found, best)}"
+            else f"best within {budget}: {_named(points, best)}"
         )
     return "; ".join(parts)
 
 
-def _best_within(found: TradeOff) -> int | None:
-    if found.budget_ms is None:
+def _best_within(points: TradeOff) -> int | None:
+    if points.budget_ms is None:
         return None
-    inside = np.flatnonzero(found.front & (found.latency_ms <= found.budget_ms))
+    inside = np.flatnonzero(points.front & (points.latency_ms <= points.budget_ms))
     if not inside.size:
         return None
-    scores = found.scores[inside]
-    return int(inside[np.argmax(scores) if found.higher_is_better else np.argmin(scores)])
+    scores = points.scores[inside]
+    return int(inside[np.argmax(scores) if points.higher_is_better else np.argmin(scores)])
 
 
-def _named(found: TradeOff, model: int) -> str:
-    latency = latency_text(float(found.latency_ms[model]), LatencyUnit.MS)
-    return f"{found.labels[model]} ({number(float(found.scores[model]))}, {latency})"
+def _named(points: TradeOff, model: int) -> str:
+    latency = latency_text(float(points.latency_ms[model]), LatencyUnit.MS)
+    return f"{points.labels[model]} ({number(float(points.scores[model]))}, {latency})"
 
 
-def point_details(found: TradeOff, model: int) -> str:
+def point_details(points: TradeOff, model: int) -> str:
     """Return the lines that hovering over a point shows, as plain text."""
-    place = "on the front" if found.front[model] else "dominated: another is as fast and as good"
+    place = "on the front" if points.front[model] else "dominated: another is as fast and as good"
     return "\n".join(
         [
-            found.labels[model],
-            f"{found.score_name}: {number(float(found.scores[model]))}",
-            f"{number(float(found.values[model]))} {found.unit}",
+            points.labels[model],
+            f"{points.score_name}: {number(float(points.scores[model]))}",
+            f"{number(float(points.values[model]))} {points.unit}",
             place,
         ]
     )
@@ -187,43 +187,45 @@ def point_details(found: TradeOff, model: int) -> str:
 class ScoresGrid(Grid):
     """The models with their scores, which can be typed in, and their place."""
 
-    def __init__(self, found: TradeOff) -> None:
-        self.found = found
+    def __init__(self, points: TradeOff) -> None:
+        self.points, models = points, range(len(points.labels))
         super().__init__(
-            len(found.labels),
+            len(models),
             [
-                text_column("model", "Model", found.labels),
+                text_column("model", "Model", points.labels),
                 number_column(
-                    SCORE, found.score_name, found.scores, "Type a number; empty for none."
+                    SCORE, points.score_name, points.scores, "Type a number; empty for none."
                 ),
-                number_column("latency", latency_title(found.unit), found.values),
-                text_column("front", "Front", [_place(found, m) for m in range(len(found.labels))]),
+                number_column("latency", latency_title(points.unit), points.values),
+                text_column(
+                    "front", "Front", [_place(points, m) for m in range(len(points.labels))]
+                ),
             ],
         )
 
 
-def _place(found: TradeOff, model: int) -> str:
-    if not found.is_placed[model]:
+def _place(points: TradeOff, model: int) -> str:
+    if not points.is_placed[model]:
         return NOTHING
-    return "on the front" if found.front[model] else "dominated"
+    return "on the front" if points.front[model] else "dominated"
 
 
-def axis_ranges(found: TradeOff, *, log: bool) -> tuple[Range, Range]:
+def axis_ranges(points: TradeOff, *, log: bool) -> tuple[Range, Range]:
     """Return the ends of both axes with some room; powers of ten where latency is logarithmic."""
-    placed = found.is_placed
-    marks = np.concatenate([found.values[placed], found.lows[placed], found.highs[placed]])
+    placed = points.is_placed
+    marks = np.concatenate([points.values[placed], points.lows[placed], points.highs[placed]])
     marks = marks[~np.isnan(marks)]
-    if found.budget is not None and marks.size and found.budget <= _BUDGET_REACH * marks.max():
-        marks = np.append(marks, found.budget)
+    if points.budget is not None and marks.size and points.budget <= _BUDGET_REACH * marks.max():
+        marks = np.append(marks, points.budget)
     if log:
         marks = np.log10(marks[marks > 0])
     across = _padded(marks, least=None if log else 0.0)
-    return across, _padded(found.scores[placed], least=None)
+    return across, _padded(points.scores[placed], least=None)
 
 
-def prefers_log_axis(found: TradeOff) -> bool:
+def prefers_log_axis(points: TradeOff) -> bool:
     """Return whether the slowest model is so far from the fastest that the others crowd."""
-    known = found.values[found.is_placed & (found.values > 0)]
+    known = points.values[points.is_placed & (points.values > 0)]
     return known.size > 1 and bool(known.max() > _LOG_SPAN * known.min())
 
 

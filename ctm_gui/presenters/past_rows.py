@@ -52,7 +52,7 @@ class PastRow:
 
     @property
     def predicted_ms(self) -> float | None:
-        """What the engine said."""
+        """P50 of the engine in ms, also where a measured latency stands in its place."""
         return engine_ms(self.stored.prediction)
 
     @property
@@ -65,7 +65,7 @@ class PastRow:
 
 @dataclass(frozen=True, slots=True)
 class PastFilter:
-    """What is to be shown; an empty field leaves nothing out.
+    """Choice of rows to show; an empty field leaves nothing out.
 
     Attributes:
         search: words that must all occur.
@@ -116,7 +116,7 @@ class PastRows:
 
     @cached_property
     def errors(self) -> tuple[TargetErrors, ...]:
-        """How well each engine did on each target."""
+        """Errors of each engine on each target."""
         return tuple(errors_by_target(self.pairs))
 
     def name_of(self, device_id: str) -> str:
@@ -129,8 +129,8 @@ class PastRows:
 
     def devices(self) -> list[tuple[str, str]]:
         """Return name and id of the devices, each once, in natural order of the names."""
-        found = {row.stored.prediction.device_id: row.device_name for row in self.rows}
-        return sorted(((n, i) for i, n in found.items()), key=lambda pair: natural_key(pair[0]))
+        names = {row.stored.prediction.device_id: row.device_name for row in self.rows}
+        return sorted(((n, i) for i, n in names.items()), key=lambda pair: natural_key(pair[0]))
 
     def tags(self) -> list[str]:
         """Return the tags, each once, in natural order."""
@@ -167,7 +167,7 @@ class PastRows:
 
     @cached_property
     def measured_ms(self) -> FloatArray:
-        """What was measured, float64 [N] with NaN."""
+        """Measured latency in ms, float64 [N] with NaN."""
         return np.array([row.measured_ms for row in self.rows], dtype=np.float64)
 
     @cached_property
@@ -203,12 +203,12 @@ def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
     measured = latest_by_target(content.measurements)
 
     def row(stored: StoredPrediction) -> PastRow:
-        found = measured.get(target_of(stored.prediction))
+        newest = measured.get(target_of(stored.prediction))
         device_id = stored.prediction.device_id
         shown_ms = None
         if stored.prediction.basis is Basis.MEASURED:
             shown_ms = stored.prediction.latency_ms
-        value_ms = shown_ms if found is None else found.measurement.value_ms
+        value_ms = shown_ms if newest is None else newest.measurement.value_ms
         return PastRow(stored, names.get(device_id, device_id), value_ms)
 
     rows = PastRows(tuple(map(row, content.predictions)), content.count, content.pairs, names)

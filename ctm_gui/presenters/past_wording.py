@@ -1,4 +1,4 @@
-"""What the History view says: its summary, its warnings, and the details of rows and points."""
+"""Words of the History view: its summary, its warnings, and the details of rows and points."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING_YET = (
 
 
 def summary(data: PastRows) -> str:
-    """Say in one line how many predictions there are and how right they were."""
+    """Return in one line how many predictions there are and how right they were."""
     count = plural(len(data), "prediction")
     if data.count > len(data):
         count = f"the last {len(data)} of {data.count} predictions"
@@ -50,7 +50,7 @@ def summary(data: PastRows) -> str:
 
 
 def warnings(data: PastRows) -> list[str]:
-    """Say of which targets recent measurements leave the interval more often than by chance.
+    """Return warnings of targets that leave their interval more often than by chance.
 
     A target is named once, by the predictions that chance explains least.
     """
@@ -115,7 +115,7 @@ def pair_details(pair: Pair, data: PastRows, unit: LatencyUnit) -> str:
 
 
 def change_summary(entries: tuple[Change, ...]) -> str:
-    """Say in one line what predicting again has shown."""
+    """Return in one line how predictions changed since."""
     changes = [abs(entry.relative) for entry in entries if entry.relative is not None]
     failed = sum(1 for entry in entries if entry.problem)
     words = []
@@ -152,14 +152,14 @@ def _chance(errors: TargetErrors | None) -> float:
 
 
 def _warning(errors: TargetErrors, data: PastRows) -> str:
-    found = errors.surprise
-    assert found is not None  # noqa: S101 - the caller looked
-    once = number(1 / found.probability) if found.probability > 1e-12 else "a trillion"
+    surprise = errors.surprise
+    assert surprise is not None  # noqa: S101 - the caller looked
+    once = number(1 / surprise.probability) if surprise.probability > 1e-12 else "a trillion"
     direction = "slower" if errors.bias < 0 else "faster"
-    expected = number(found.count / 5)
+    expected = number(surprise.count / 5)
     return (
         f"{shown(data.name_of(errors.device_id))}, {configuration_text(errors.configuration)}: "
-        f"{found.outside} of the last {found.count} measured latencies lie outside the 80 % "
+        f"{surprise.outside} of the last {surprise.count} measured latencies lie outside the 80 % "
         f"interval of {shown(errors.engine)} ({errors.basis}). About {expected} would be usual; "
         f"so many come by chance in one of {once} cases. The device is {direction} than "
         "predicted: probe it again."

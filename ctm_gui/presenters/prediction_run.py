@@ -20,7 +20,7 @@ _PART_S = 0.2  # how long a part of a comparison may take before what is there i
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What the user asks for instead of each device's usual configuration.
+    """Choices of the user instead of each device's usual configuration.
 
     Attributes:
         batch: of every model; None is the model's own.
@@ -52,7 +52,7 @@ class ComparedModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """What one run found: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
+    """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
     ``known`` is what the user measured on the targets, by target key; ``engine_problem`` says why
     another engine stands in for the usual one, empty where none does.
@@ -110,8 +110,8 @@ def compare(
         # Each run tells the pace of the next: as many models as fit in the time of a part.
         count = max(1, int(len(some) * _PART_S / (now - begun)))
         if done < len(models) and now - told > _PART_S:
-            found = tuple(models[:done]), targets, tuple(rows), predicted
-            part(Comparison(*found, known=known, engine_problem=problem))
+            so_far = tuple(models[:done]), targets, tuple(rows), predicted
+            part(Comparison(*so_far, known=known, engine_problem=problem))
             told = time.perf_counter()
     seconds = time.perf_counter() - started
     return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, known, problem)

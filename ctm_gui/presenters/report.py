@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportSubject:
-    """What the window shows: what a report is about.
+    """The subject of a report: what the window shows.
 
     Attributes:
         comparison: with at least one row.
@@ -57,7 +57,7 @@ class ReportSubject:
 
 @dataclass(frozen=True, slots=True)
 class ReportChoice:
-    """What the user may choose: sections, paper, and a title, empty for the usual one."""
+    """Choices of the user: sections, paper, and a title, empty for the usual one."""
 
     sections: frozenset[SectionId] = frozenset(EVERY_SECTION)
     size: PageSize = PageSize.A4

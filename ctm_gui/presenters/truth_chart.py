@@ -48,15 +48,17 @@ class TruthChart:
     @cached_property
     def whiskers(self) -> tuple[FloatArray, FloatArray]:
         """log10 of both ends of the 80 % intervals, float64 [N] each; NaN without one."""
-        found = [pair.predicted.prediction for pair in self.pairs]
-        return self._logs([p.low80_ms for p in found]), self._logs([p.high80_ms for p in found])
+        predictions = [pair.predicted.prediction for pair in self.pairs]
+        return self._logs([p.low80_ms for p in predictions]), self._logs(
+            [p.high80_ms for p in predictions]
+        )
 
     @cached_property
     def basis(self) -> IndexArray:
         """Index into ``BASES``, intp [N]."""
         known = {basis: index for index, basis in enumerate(BASES)}
-        found = [known.get(p.predicted.prediction.basis or Basis.ANALYTIC, 0) for p in self.pairs]
-        return np.array(found, dtype=np.intp)
+        places = [known.get(p.predicted.prediction.basis or Basis.ANALYTIC, 0) for p in self.pairs]
+        return np.array(places, dtype=np.intp)
 
     def bases(self) -> list[Basis]:
         """Return the bases that occur, for the legend."""
@@ -81,8 +83,8 @@ class TruthChart:
             at: the place.
             reach: how far it may be.
         """
-        found = nearest_point(points, at, reach) if len(self) else None
-        return None if found is None else self.pairs[found]
+        nearest = nearest_point(points, at, reach) if len(self) else None
+        return None if nearest is None else self.pairs[nearest]
 
     def _logs(self, values_ms: Sequence[float | None]) -> FloatArray:
         def log(value_ms: float | None, batch: int) -> float:

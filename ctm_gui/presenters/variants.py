@@ -53,41 +53,41 @@ class VariantMatrix(Variants):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What the numbers assume, each sentence once."""
+        """Assumptions of the numbers, each sentence once."""
         return tuple(dict.fromkeys(note for row in self.comparison.rows for note in row.notes))
 
     def target_title(self, target: int) -> str:
         """Return the device's name and its configuration, a line each."""
         device = self.targets[target].device
-        found = self.targets[target].configuration
-        return f"{shown(device.name)}\n{configuration_text(found)}"
+        configuration = self.targets[target].configuration
+        return f"{shown(device.name)}\n{configuration_text(configuration)}"
 
     def trend(self, model: int, target: int) -> int:
         """Return -1 for faster than the baseline, 1 for slower, 0 where that is not clear."""
         if model == self.baseline:
             return 0
-        found, cell = self.differences, self.cell(model, target)
-        ratio = found.ratio[cell]
-        has_interval = not np.isnan(found.low80_ratio[cell])
-        if np.isnan(ratio) or (has_interval and not found.is_clear[cell]):
+        differences, cell = self.differences, self.cell(model, target)
+        ratio = differences.ratio[cell]
+        has_interval = not np.isnan(differences.low80_ratio[cell])
+        if np.isnan(ratio) or (has_interval and not differences.is_clear[cell]):
             return 0
         return int(np.sign(ratio - 1.0))
 
 
 def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
     """Compare every prediction with the baseline's on its target."""
-    found = compare_variants(
+    variants = compare_variants(
         [compared.label for compared in comparison.models],
         comparison.targets,
         [row.prediction for row in comparison.rows],
         baseline,
     )
     matrix = VariantMatrix(
-        found.labels,
-        found.targets,
-        found.predictions,
-        found.baseline,
-        found.differences,
+        variants.labels,
+        variants.targets,
+        variants.predictions,
+        variants.baseline,
+        variants.differences,
         comparison,
     )
     # What looks at every prediction is worked out here, off the window's thread.
@@ -110,17 +110,21 @@ def cell_lines(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit
 
 
 def _difference_lines(matrix: VariantMatrix, cell: int, unit: LatencyUnit) -> list[str]:
-    found = matrix.differences
-    if np.isnan(found.ratio[cell]):
+    differences = matrix.differences
+    if np.isnan(differences.ratio[cell]):
         return []
     in_time = LatencyUnit.MS if unit is LatencyUnit.FPS else unit
     scale = in_time.from_ms(1.0)
-    change = change_text(float(found.ratio[cell]))
-    moved = f"{signed(float(found.difference_ms[cell]) * scale)} {in_time}"
-    if np.isnan(found.low80_ratio[cell]):
+    change = change_text(float(differences.ratio[cell]))
+    moved = f"{signed(float(differences.difference_ms[cell]) * scale)} {in_time}"
+    if np.isnan(differences.low80_ratio[cell]):
         return [f"{change} · {moved}"]
-    ratios = (change_text(float(end[cell])) for end in (found.low80_ratio, found.high80_ratio))
-    times = (signed(float(end[cell]) * scale) for end in (found.low80_ms, found.high80_ms))
+    ratios = (
+        change_text(float(end[cell])) for end in (differences.low80_ratio, differences.high80_ratio)
+    )
+    times = (
+        signed(float(end[cell]) * scale) for end in (differences.low80_ms, differences.high80_ms)
+    )
     return [f"{change} ({' … '.join(ratios)})", f"{moved} ({' … '.join(times)})"]
 
 
@@ -143,7 +147,7 @@ def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUn
 
 
 def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
-    """Say that runs over different batches are compared."""
+    """Return a note where runs over different batches are compared."""
     own = matrix.prediction(model, target).configuration.batch
     other = matrix.prediction(matrix.baseline, target).configuration.batch
     return [f"One run of batch {own} against one of batch {other}."] if own != other else []
@@ -158,12 +162,12 @@ def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray
 
 
 def fastest_on(matrix: VariantMatrix, target: int, budget_ms: float | None) -> str:
-    """Say which model is the fastest that meets the budget on a target."""
+    """Return a sentence on the fastest model that meets the budget on a target."""
     return fastest_sentence(matrix.on_target(target), matrix.labels, budget_ms)
 
 
 def matrix_summary(matrix: VariantMatrix) -> str:
-    """Say in one line how the other models stand to the baseline."""
+    """Return in one line how the other models stand to the baseline."""
     name = shown(matrix.models[matrix.baseline].label)
     parts = [
         _standing(matrix, model) for model in range(len(matrix.models)) if model != matrix.baseline

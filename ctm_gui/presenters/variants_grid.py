@@ -66,17 +66,17 @@ class VariantsGrid(Grid):
 
     def _numbers_of(self, target: int) -> list[Column]:
         """Return what a copy holds of a target: each number in a column of its own."""
-        found = self.matrix.differences
+        differences = self.matrix.differences
         rows = slice(target, None, len(self.matrix.targets))
         device = self.matrix.target_title(target).replace("\n", ", ")
         numbers = {
             "latency ms": self.matrix.latency_ms[:, target],
-            "difference ms": found.difference_ms[rows],
-            "difference ms, low 80 %": found.low80_ms[rows],
-            "difference ms, high 80 %": found.high80_ms[rows],
-            "ratio": found.ratio[rows],
-            "ratio, low 80 %": found.low80_ratio[rows],
-            "ratio, high 80 %": found.high80_ratio[rows],
+            "difference ms": differences.difference_ms[rows],
+            "difference ms, low 80 %": differences.low80_ms[rows],
+            "difference ms, high 80 %": differences.high80_ms[rows],
+            "ratio": differences.ratio[rows],
+            "ratio, low 80 %": differences.low80_ratio[rows],
+            "ratio, high 80 %": differences.high80_ratio[rows],
         }
         return [
             number_column(f"{target} {what}", f"{device}: {what}", values)

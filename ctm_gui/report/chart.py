@@ -27,7 +27,7 @@ _PALE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where values lie on the page."""
+    """An axis on the page: places of values."""
 
     left: float
     width: float

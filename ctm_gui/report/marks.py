@@ -1,4 +1,4 @@
-"""What stands on pages. All lengths are tenths of a point: 1/720 of an inch."""
+"""Marks on pages. All lengths are tenths of a point: 1/720 of an inch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PageSize(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a text is set: height of its letters, weight."""
+    """Height of a text's letters, and their weight."""
 
     size: int
     bold: bool = False

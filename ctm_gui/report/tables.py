@@ -29,7 +29,7 @@ _SETTINGS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """How a table is set: its letters, the gap between columns, and the columns' widths."""
+    """Setting of a table: its letters, the gap between columns, and the columns' widths."""
 
     style: Style
     bold: Style
@@ -185,12 +185,12 @@ def _widths(flow: Flow, table: Table, style: Style, bold: Style, gap: float) -> 
     spare = available - sum(least)
     if spare < 0:
         return None
-    wish = [max(natural[n] - least[n], 0.0) for n in columns]
-    if sum(wish) > spare:
-        return [least[n] + wish[n] * spare / sum(wish) for n in columns]
+    wanted = [max(natural[n] - least[n], 0.0) for n in columns]
+    if sum(wanted) > spare:
+        return [least[n] + wanted[n] * spare / sum(wanted) for n in columns]
     words = [n for n in columns if not table.columns[n].is_number] or list(columns)
-    more = (spare - sum(wish)) / len(words)
-    return [least[n] + wish[n] + (more if n in words else 0.0) for n in columns]
+    more = (spare - sum(wanted)) / len(words)
+    return [least[n] + wanted[n] + (more if n in words else 0.0) for n in columns]
 
 
 def _least(flow: Flow, column: Column, widest: float, bold: Style) -> float:

@@ -52,7 +52,7 @@ class DifferenceView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._found: ModelDifference | None = None
+        self._difference: ModelDifference | None = None
         self._unit = LatencyUnit.MS
         self._target_id = ""
         self._targets_model = GridModel(Grid(0, ()), self)
@@ -75,14 +75,14 @@ class DifferenceView(QWidget):
                 box.setCurrentIndex(chosen if chosen < len(labels) else -1)
             box.setEnabled(len(labels) > 1)
 
-    def show_difference(self, found: ModelDifference | None, message: str) -> None:
+    def show_difference(self, difference: ModelDifference | None, message: str) -> None:
         """Show two models' operators, or say why there are none; targets may come part by part."""
-        before, self._found = self._found, found
-        if found is not None and before is not None and self._follows(before, found):
-            self._show_targets(found)
+        before, self._difference = self._difference, difference
+        if difference is not None and before is not None and self._follows(before, difference):
+            self._show_targets(difference)
             return
         self._message.setText(message)
-        self._stack.setCurrentWidget(self._message if found is None else self._parts)
+        self._stack.setCurrentWidget(self._message if difference is None else self._parts)
         self._refresh()
         self.targets.fit_columns()
         self.table.fit_columns()
@@ -147,37 +147,37 @@ class DifferenceView(QWidget):
         self.targets.rows_selected.connect(self._on_target)
 
     def _refresh(self) -> None:
-        found = self._found
-        self.summary.setVisible(found is not None)
-        if found is None:
+        difference = self._difference
+        self.summary.setVisible(difference is not None)
+        if difference is None:
             return
-        self.summary.setText(difference_summary(found))
-        self._show_targets(found)
+        self.summary.setText(difference_summary(difference))
+        self._show_targets(difference)
         self._show_operators()
 
-    def _follows(self, before: ModelDifference, found: ModelDifference) -> bool:
+    def _follows(self, before: ModelDifference, difference: ModelDifference) -> bool:
         """Whether only targets came that nobody looks at."""
-        target = self._target_of(found)
-        known = [f.times[target] if target < len(f.times) else None for f in (before, found)]
-        return before.difference is found.difference and known[0] is known[1]
+        target = self._target_of(difference)
+        known = [f.times[target] if target < len(f.times) else None for f in (before, difference)]
+        return before.difference is difference.difference and known[0] is known[1]
 
-    def _target_of(self, found: ModelDifference) -> int:
-        ids = [target.device.id for target in found.targets]
+    def _target_of(self, difference: ModelDifference) -> int:
+        ids = [target.device.id for target in difference.targets]
         return ids.index(self._target_id) if self._target_id in ids else 0
 
-    def _show_targets(self, found: ModelDifference) -> None:
-        grid = TargetsGrid(found, self._unit)
+    def _show_targets(self, difference: ModelDifference) -> None:
+        grid = TargetsGrid(difference, self._unit)
         grid.sort_like(self._targets_model.grid)
         self.targets.keeping_selection(lambda: self._targets_model.replace(grid))
 
     def _show_operators(self) -> None:
-        found = self._found
-        if found is None:
+        difference = self._difference
+        if difference is None:
             return
-        target = self._target_of(found)
-        if found.targets:
-            self.target_label.setText(f"Times on {shown(found.targets[target].device.name)}")
-        grid, old = DifferenceGrid(found, target, self._unit), self._model.grid
+        target = self._target_of(difference)
+        if difference.targets:
+            self.target_label.setText(f"Times on {shown(difference.targets[target].device.name)}")
+        grid, old = DifferenceGrid(difference, target, self._unit), self._model.grid
         if isinstance(old, DifferenceGrid):
             grid.sort_like(old)
             self.table.keeping_selection(lambda: self._model.replace(grid))
@@ -194,8 +194,8 @@ class DifferenceView(QWidget):
             self.table.keeping_selection(lambda: self._model.show_only(mask))
 
     def _on_target(self, _: object, current: int | None) -> None:
-        if self._found is not None and current is not None:
-            chosen = self._found.targets[current].device.id
+        if self._difference is not None and current is not None:
+            chosen = self._difference.targets[current].device.id
             if chosen != self._target_id:
                 self._target_id = chosen
                 self._show_operators()

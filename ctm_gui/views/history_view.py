@@ -113,8 +113,8 @@ class HistoryView(QWidget):
         row = self.table.current_row()
         if row is None:
             return None
-        found = self.desk.data.rows[row]
-        return self._ask_truth(found.stored, found.device_name)
+        chosen = self.desk.data.rows[row]
+        return self._ask_truth(chosen.stored, chosen.device_name)
 
     def delete(self) -> None:
         """Delete the selected predictions; undo brings them back."""

@@ -32,22 +32,22 @@ class ParetoPlot(PointPlot):
     model_chosen = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._found: TradeOff | None = None
+        self._points: TradeOff | None = None
         self._log = False
         self._current: int | None = None
         self._value_axis = ValueAxis("bottom")
         name = "Latency against score"
         super().__init__({"bottom": self._value_axis}, name, name, parent)
 
-    def show_trade_off(self, found: TradeOff) -> None:
+    def show_trade_off(self, points: TradeOff) -> None:
         """Show other points."""
-        self._found = found
+        self._points = points
         plot = self.canvas.getPlotItem()
-        plot.setLabel("bottom", axis_title(found.unit))
-        plot.setLabel("left", found.score_name)
+        plot.setLabel("bottom", axis_title(points.unit))
+        plot.setLabel("left", points.score_name)
         plot.getAxis("left").enableAutoSIPrefix(False)
         plot.getAxis("bottom").enableAutoSIPrefix(False)
-        placed = int(found.is_placed.sum())
+        placed = int(points.is_placed.sum())
         self.setAccessibleDescription(f"{placed} models; the table beside it says the same.")
         self._set_ranges()
 
@@ -64,10 +64,10 @@ class ParetoPlot(PointPlot):
 
     def model_at(self, point: QPointF) -> int | None:
         """Return the model whose point lies at a point of the canvas."""
-        if self._found is None:
+        if self._points is None:
             return None
-        points = np.array([self._pixel(m) for m in range(len(self._found.labels))])
-        return nearest_point(points, self._inside(point), _REACH_PX)
+        pixels = np.array([self._pixel(m) for m in range(len(self._points.labels))])
+        return nearest_point(pixels, self._inside(point), _REACH_PX)
 
     def choose_at(self, point: QPointF) -> None:
         model = self.model_at(point)
@@ -77,19 +77,19 @@ class ParetoPlot(PointPlot):
     def tooltip_at(self, point: QPointF) -> str:
         """Return what hovering over a point of the canvas tells, as plain text."""
         model = self.model_at(point)
-        return "" if model is None or self._found is None else point_details(self._found, model)
+        return "" if model is None or self._points is None else point_details(self._points, model)
 
     def _set_ranges(self) -> None:
-        if self._found is None:
+        if self._points is None:
             return
-        across, up = axis_ranges(self._found, log=self._log)
+        across, up = axis_ranges(self._points, log=self._log)
         self._box.setRange(xRange=across, yRange=up, padding=0)
         self._item.refresh()
 
     def _pixel(self, model: int) -> tuple[float, float]:
-        if self._found is None:
+        if self._points is None:
             return math.nan, math.nan
-        return self._x(self._found.values[model]), self._y(self._found.scores[model])
+        return self._x(self._points.values[model]), self._y(self._points.scores[model])
 
     def _x(self, value: float) -> float:
         (left, right), _ = self._box.viewRange()
@@ -103,17 +103,17 @@ class ParetoPlot(PointPlot):
         return float((top - score) / (top - bottom) * self._box.rect().height())
 
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
-        found = self._found
-        if found is None:
+        points = self._points
+        if points is None:
             return
         painter.setFont(self.font())
         self._paint_grid(painter, rect)
-        self._paint_budget(painter, rect, found)
-        self._paint_front(painter, found)
-        placed = np.flatnonzero(found.is_placed).tolist()
-        for model in sorted(placed, key=lambda m: bool(found.front[m])):
-            self._paint_point(painter, found, model)
-        self._paint_labels(painter, rect, found, placed)
+        self._paint_budget(painter, rect, points)
+        self._paint_front(painter, points)
+        placed = np.flatnonzero(points.is_placed).tolist()
+        for model in sorted(placed, key=lambda m: bool(points.front[m])):
+            self._paint_point(painter, points, model)
+        self._paint_labels(painter, rect, points, placed)
 
     def _paint_grid(self, painter: QPainter, rect: QRectF) -> None:
         painter.setPen(QPen(QColor(self._theme.grid), 1.0))
@@ -126,27 +126,27 @@ class ParetoPlot(PointPlot):
         for y in rows[0][1] if rows else ():
             painter.drawLine(QLineF(0, self._y(y), rect.width(), self._y(y)))
 
-    def _paint_budget(self, painter: QPainter, rect: QRectF, found: TradeOff) -> None:
-        x = self._x(found.budget) if found.budget else math.nan
+    def _paint_budget(self, painter: QPainter, rect: QRectF, points: TradeOff) -> None:
+        x = self._x(points.budget) if points.budget else math.nan
         if 0 <= x <= rect.width():
             painter.setPen(QPen(QColor(self._theme.bad), 2.0, Qt.PenStyle.DashLine))
             painter.drawLine(QLineF(x, 0, x, rect.height()))
 
-    def _paint_front(self, painter: QPainter, found: TradeOff) -> None:
+    def _paint_front(self, painter: QPainter, points: TradeOff) -> None:
         painter.setPen(QPen(QColor(self._theme.series[0]), 1.6))
-        painter.drawPolyline(self._steps(found))
+        painter.drawPolyline(self._steps(points))
 
-    def _steps(self, found: TradeOff) -> list[QPointF]:
-        values, scores = found.front_path()
+    def _steps(self, points: TradeOff) -> list[QPointF]:
+        values, scores = points.front_path()
         pairs = zip(values.tolist(), scores.tolist(), strict=True)
         return [QPointF(self._x(value), self._y(score)) for value, score in pairs]
 
-    def _paint_point(self, painter: QPainter, found: TradeOff, model: int) -> None:
+    def _paint_point(self, painter: QPainter, points: TradeOff, model: int) -> None:
         x, y = self._pixel(model)
-        colour = QColor(self._theme.series[0] if found.front[model] else self._theme.muted)
-        if not found.front[model]:
+        colour = QColor(self._theme.series[0] if points.front[model] else self._theme.muted)
+        if not points.front[model]:
             colour.setAlpha(_DIMMED)
-        for whisker in self._whisker(found, model):
+        for whisker in self._whisker(points, model):
             pale = QColor(colour)
             pale.setAlpha(_DIMMED)
             painter.setPen(QPen(pale, 1.4))
@@ -159,24 +159,24 @@ class ParetoPlot(PointPlot):
         painter.setBrush(colour)
         painter.drawEllipse(QPointF(x, y), _RADIUS_PX, _RADIUS_PX)
 
-    def _whisker(self, found: TradeOff, model: int) -> list[QLineF]:
+    def _whisker(self, points: TradeOff, model: int) -> list[QLineF]:
         """Return the line of a model's interval, none where it has no interval."""
-        low, high = self._x(found.lows[model]), self._x(found.highs[model])
-        y = self._y(found.scores[model])
+        low, high = self._x(points.lows[model]), self._x(points.highs[model])
+        y = self._y(points.scores[model])
         return [] if math.isnan(low + high) else [QLineF(low, y, high, y)]
 
     def _paint_labels(
-        self, painter: QPainter, rect: QRectF, found: TradeOff, placed: list[int]
+        self, painter: QPainter, rect: QRectF, points: TradeOff, placed: list[int]
     ) -> None:
         """Write names where there is room, those of the front first; hovering tells the others."""
         taken = [_around(*self._pixel(model)) for model in placed]
-        lines = _segments(self._steps(found))
+        lines = _segments(self._steps(points))
         for model in placed:
             lines += _segments(
-                [end for w in self._whisker(found, model) for end in (w.p1(), w.p2())]
+                [end for w in self._whisker(points, model) for end in (w.p1(), w.p2())]
             )
-        for model in sorted(placed, key=lambda m: not found.front[m]):
-            text = found.labels[model]
+        for model in sorted(placed, key=lambda m: not points.front[m]):
+            text = points.labels[model]
             # Rather across a line than not at all.
             room = self._room(text, rect, self._pixel(model), taken + lines)
             room = room or self._room(text, rect, self._pixel(model), taken)
@@ -184,7 +184,7 @@ class ParetoPlot(PointPlot):
                 continue
             taken.append(room)
             painter.fillRect(room, QColor(self._theme.surface))
-            on_front = bool(found.front[model])
+            on_front = bool(points.front[model])
             painter.setPen(QColor(self._theme.text if on_front else self._theme.muted))
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
 

@@ -159,7 +159,7 @@ class ParetoView(QWidget):
             return  # what is typed would be lost; it follows when the editor closes
         if matrix is None or not 0 <= target < len(matrix.targets):
             return
-        found = trade_off(
+        points = trade_off(
             matrix,
             target,
             self._scores.of_all(matrix.models),
@@ -168,17 +168,17 @@ class ParetoView(QWidget):
             unit=self._unit,
             budget_ms=self._budget_ms,
         )
-        self._show(found)
+        self._show(points)
 
-    def _show(self, found: TradeOff) -> None:
-        grid = ScoresGrid(found)
+    def _show(self, points: TradeOff) -> None:
+        grid = ScoresGrid(points)
         grid.sort_like(self._model.grid)
         self.table.keeping_selection(lambda: self._model.replace(grid))
-        self.summary.setText(trade_off_sentence(found))
-        if not self._scaled and found.is_placed.sum() > 1:
+        self.summary.setText(trade_off_sentence(points))
+        if not self._scaled and points.is_placed.sum() > 1:
             self._scaled = True  # from then on the scale is the user's
-            self.log_box.setChecked(prefers_log_axis(found))
-        self.plot.show_trade_off(found)
+            self.log_box.setChecked(prefers_log_axis(points))
+        self.plot.show_trade_off(points)
 
     def _edit(self, model: int) -> None:
         """Type the score of a model."""

@@ -1,4 +1,4 @@
-"""What every plot of the window shares: painting in pixels, and fixed rows that scroll.
+"""Shared by every plot of the window: painting in pixels, and fixed rows that scroll.
 
 y is in pixels from the top and scrolls, so rows keep their height however many there are; the axes
 stay in place. Bars are painted in pixels too, which keeps hatching and ticks crisp at any scale.
@@ -193,7 +193,7 @@ class PointPlot(QWidget):
         raise NotImplementedError
 
     def choose_at(self, point: QPointF) -> None:
-        """Tell that the user clicked a place of the canvas."""
+        """Choose the point at a place of the canvas that the user clicked."""
         raise NotImplementedError
 
     def canvas_tooltip(self, position: QPoint) -> str:

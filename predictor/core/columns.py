@@ -44,7 +44,7 @@ _LONGEST_REMARK: Final = 1000
 
 
 class Place(StrEnum):
-    """Where predictions are shown."""
+    """Places that predictions are shown in."""
 
     COMPARE = "compare"
     DETAILS = "details"
@@ -76,7 +76,7 @@ class PredictionRow:
 
 @dataclass(frozen=True, slots=True)
 class TableContext:
-    """Where a table stands, the unit of its latencies, and the budget that they are held against.
+    """Place of a table, unit of its latencies, and the budget that they are held against.
 
     A budget is in milliseconds, None without one.
     """
@@ -149,7 +149,7 @@ def axis_title(unit: LatencyUnit) -> str:
 
 
 def no_number(prediction: Prediction) -> str:
-    """Say why there is no number."""
+    """Return in words why there is no number."""
     return f"no number: {_shown(prediction.problem)}"
 
 

@@ -45,8 +45,8 @@ def markdown_table(
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def _escaped_start(found: re.Match[str]) -> str:
-    start = found.group(1)
+def _escaped_start(match: re.Match[str]) -> str:
+    start = match.group(1)
     # A digit cannot be escaped; the mark after it can: ``1\.``.
     return f"{start}\\" if start.isdigit() else f"\\{start}"
 

@@ -33,7 +33,7 @@ class SectionId(StrEnum):
 
 
 class Tone(StrEnum):
-    """What a text says of itself, which a writer may show by colour; never by colour alone."""
+    """Judgement of a text, which a writer may show by colour; never by colour alone."""
 
     PLAIN = "plain"
     MUTED = "muted"

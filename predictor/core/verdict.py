@@ -1,4 +1,4 @@
-"""How a prediction stands to a latency budget."""
+"""Verdicts on a prediction by a latency budget: in words, by tone, as a probability."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from predictor.core.wording import number, percent
 
 
 class Verdict(StrEnum):
-    """How a prediction stands to the budget."""
+    """Verdict on a prediction by its budget."""
 
     NONE = "—"
     MEETS = "meets"

@@ -1,4 +1,4 @@
-"""How latencies, intervals, times, configurations and names from files are written for people."""
+"""Latencies, intervals, times, configurations and names from files, written for people."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def configuration_text(configuration: Configuration) -> str:
 
 
 def memory_text(fits: bool | None) -> str:
-    """Say in words whether the model fits in the target's memory."""
+    """Return in words whether the model fits in the target's memory."""
     if fits is None:
         return "not known"
     return "fits" if fits else "does not fit"
@@ -149,13 +149,13 @@ def adaptation_name(adaptation: str | None) -> str:
 
 
 def adaptation_text(prediction: Prediction) -> str:
-    """Say how a number was adapted to its target; empty where it was not."""
+    """Return in words how a number was adapted to its target; empty where it was not."""
     if prediction.adaptation is None:
         return ""
-    told = "measurements of this target"
+    measured = "measurements of this target"
     if prediction.signature:
-        told = f"your signature {prediction.signature[:_ID_DIGITS]}"
-    return f"{_ADAPTED[prediction.adaptation]} {told}"
+        measured = f"your signature {prediction.signature[:_ID_DIGITS]}"
+    return f"{_ADAPTED[prediction.adaptation]} {measured}"
 
 
 def signed(value: float | None) -> str:

@@ -106,7 +106,7 @@ def _chart(request: ReportRequest) -> BarChart:
 
 
 def _note(bars: Sequence[Bar]) -> str:
-    """Say how to read what the chart has."""
+    """Return in words how to read the chart."""
     parts = (
         (_P50, True),
         (_WHISKERS, any(bar.low80 is not None for bar in bars)),

@@ -19,7 +19,7 @@ PAGES: Final = ("a4", "letter")
 
 
 def check_report_path(path: Path) -> None:
-    """Say at once what would come out only after the work.
+    """Refuse at once a path that would be refused only after the work.
 
     Raises:
         InputError: the ending is none that we write, or the folder is not there.

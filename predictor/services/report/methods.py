@@ -1,4 +1,4 @@
-"""How the numbers come about, and what they do not tell."""
+"""The methods that numbers come from, and their limits."""
 
 from __future__ import annotations
 

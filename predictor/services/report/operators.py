@@ -55,12 +55,12 @@ def explained_pairs(
         for pair in request.pairs_of(model)
         if pair.prediction.latency_ms is not None
     ]
-    found = []
+    explained = []
     for place, pair in enumerate(pairs):
         cancel.check()
         report(Progress(place, len(pairs), f"Explaining {request.target_name(pair.target)}"))
-        found.append(Explained(pair, request.explain(pair.model.model, pair.target)))
-    return tuple(found)
+        explained.append(Explained(pair, request.explain(pair.model.model, pair.target)))
+    return tuple(explained)
 
 
 def operators_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
@@ -93,7 +93,7 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
 
 
 def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
-    """Say how much of the time the listed operators take, and what holds the whole."""
+    """Return a sentence on the time of the listed operators, and on what holds the whole."""
     every = plural(len(table.names), "operator")
     if not chosen:
         return f"None of {every} takes time."
@@ -109,7 +109,7 @@ def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
 
 
 def _of_prediction(pair: Pair) -> str:
-    """Say where the operators' times are not parts of the latency that is shown."""
+    """Return a note where the operators' times are no parts of the latency that is shown."""
     if pair.prediction.basis is not Basis.MEASURED:
         return ""
     return " The latency was measured as a whole; the parts are those of the engine's prediction."

@@ -1,4 +1,4 @@
-"""What was measured on the targets: signatures, how and when they were measured, on what."""
+"""Measurements of the targets: signatures, with their protocol, date and machine."""
 
 from __future__ import annotations
 
@@ -124,13 +124,13 @@ def _facts(known: KnownSignature) -> Iterator[tuple[str, Cell]]:
 
 
 def _adaptation(known: KnownSignature, used: Sequence[Prediction]) -> str:
-    """Say what the numbers of the report used; where none did, what the signature says."""
-    told = {each.adaptation for each in used if each.adaptation} or {adaptation_of(known.stored)}
-    return listed([ADAPTATIONS[key] for key in sorted(told)])
+    """Return the adaptations of the report's numbers; that of the signature where none has one."""
+    ways = {each.adaptation for each in used if each.adaptation} or {adaptation_of(known.stored)}
+    return listed([ADAPTATIONS[key] for key in sorted(ways)])
 
 
 def _how(settings: Mapping[str, Any]) -> str:
-    """Say the measuring protocol in a sentence, as far as its settings are known."""
+    """Return the measuring protocol in a sentence, as far as its settings are known."""
     try:
         return (
             f"At least {plural(int(settings['warm_up_runs']), 'run')} and "

@@ -1,4 +1,4 @@
-"""What a report is made of: predictions and all that explains them."""
+"""The material of a report: predictions and all that explains them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def labelled(models: Sequence[Model]) -> tuple[ReportedModel, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked for instead of what is usual; None stands for the usual."""
+    """Settings that were asked for; None stands for the usual one."""
 
     runtime: str | None = None
     precision: Precision | None = None
@@ -65,7 +65,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportRequest:
-    """What a report is to be about.
+    """The subject of a report.
 
     Attributes:
         models: at least one.
@@ -114,8 +114,8 @@ class ReportRequest:
 
     def pairs_of(self, model: ReportedModel) -> list[Pair]:
         """Return the pairs of one model, the fastest first, those without a number last."""
-        found = [pair for pair in self.pairs() if pair.model is model]
-        return sorted(found, key=_latency)
+        pairs = [pair for pair in self.pairs() if pair.model is model]
+        return sorted(pairs, key=_latency)
 
 
 def _latency(pair: Pair) -> float:

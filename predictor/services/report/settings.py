@@ -1,4 +1,4 @@
-"""What was asked for instead of what is usual, and what the numbers take for granted."""
+"""Settings that were asked for, and assumptions of the numbers."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def summary_section(request: ReportRequest) -> Section:
 
 
 def _finding(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest) -> str:
-    """Say in one sentence on how many targets a model meets the budget."""
+    """Return in one sentence on how many targets a model meets the budget."""
     name, targets = brief(model.label), plural(len(pairs), "target")
     numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
     if not numbers:
@@ -87,9 +87,9 @@ def _by_verdict(
     numbers: Sequence[Pair], request: ReportRequest, budget_ms: float
 ) -> Iterator[Cell]:
     for kind, words in _GROUPS:
-        found = [p for p in numbers if verdict(p.prediction, budget_ms) is kind]
-        if found:
-            names = listed([_with_latency(pair, request) for pair in found])
+        of_kind = [p for p in numbers if verdict(p.prediction, budget_ms) is kind]
+        if of_kind:
+            names = listed([_with_latency(pair, request) for pair in of_kind])
             head = words.format(budget=f"{number(budget_ms)} ms")
             yield Cell(f"{head}: {names}.", tone=VERDICT_TONES[kind])
 
@@ -124,7 +124,7 @@ def _warnings(pairs: Sequence[Pair], request: ReportRequest) -> Iterator[Cell]:
 
 
 def _sureness(request: ReportRequest) -> Iterator[Cell]:
-    """Say what the numbers rest on, and how wide their intervals are."""
+    """Yield sentences on the basis of the numbers and the width of their intervals."""
     pairs = list(request.pairs())
     for basis, sentence in _BASIS_SENTENCES.items():
         of_basis = [pair for pair in pairs if pair.prediction.basis is basis]

@@ -1,4 +1,4 @@
-"""What made the report, and the commands that make it again."""
+"""Versions of all that made the report, and the commands that make it again."""
 
 from __future__ import annotations
 
