@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ctm_gui.presenters.grid import Column, Grid
-from ctm_gui.presenters.ordering import number_keys, text_ranks
+from ctm_gui.presenters.grid import Column, Grid, text_column
+from ctm_gui.presenters.ordering import number_keys
 from ctm_gui.presenters.probing.choice import Unfinished
 from ctm_gui.presenters.probing.imports import ReadFile
 from ctm_gui.presenters.probing.progress import NetworkRow, milliseconds
@@ -35,7 +35,7 @@ def plan_grid(plan: ProbePlan | None) -> Grid:
     return Grid(
         len(probes),
         [
-            _words("network", "Network", [probe.network.name for probe in probes]),
+            text_column("network", "Network", [probe.network.name for probe in probes]),
             _numbers("macs", "MACs", [float(p.network.macs) for p in probes], format_count),
             _numbers(
                 "expected",
@@ -44,7 +44,7 @@ def plan_grid(plan: ProbePlan | None) -> Grid:
                 milliseconds,
                 "Roofline estimate, before anything is measured.",
             ),
-            _words("why", "Why this one", [probe.reason for probe in probes]),
+            text_column("why", "Why this one", [probe.reason for probe in probes]),
         ],
     )
 
@@ -66,10 +66,10 @@ def progress_grid(rows: Sequence[NetworkRow], current: str, again: Sequence[str]
     return Grid(
         len(rows),
         [
-            _words("network", "Network", [row.name for row in rows]),
+            text_column("network", "Network", [row.name for row in rows]),
             _numbers("expected", "Expected (ms)", [row.expected_ms for row in rows], milliseconds),
             _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
-            _words("state", "State", [state(row) for row in rows]),
+            text_column("state", "State", [state(row) for row in rows]),
         ],
     )
 
@@ -82,7 +82,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
         other: when the signature was measured that it is compared with; empty for none.
     """
     columns = [
-        _words("network", "Network", [row.name for row in rows]),
+        text_column("network", "Network", [row.name for row in rows]),
         _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
         _numbers("least", "Least (ms)", [row.least_ms for row in rows], milliseconds),
         _numbers(
@@ -127,7 +127,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
             "Of what the others tell: the honest estimate for networks that are not measured.",
         ),
     ]
-    columns.append(_words("verdict", "Verdict", [_verdict(row) for row in rows]))
+    columns.append(text_column("verdict", "Verdict", [_verdict(row) for row in rows]))
     return Grid(len(rows), columns)
 
 
@@ -140,14 +140,14 @@ def _verdict(row: ResultRow) -> str:
 def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
     """Return a row for each open model: predicted without the signature and with it."""
     before, after = [c.before for c in changes], [c.after for c in changes]
-    columns = [_words("model", "Model", [shown(p.model) for p in after])]
+    columns = [text_column("model", "Model", [shown(p.model) for p in after])]
     for key, title, predictions in (
         ("before", "Before", before),
         ("after", "After", after),
     ):
         columns += [
             _numbers(key, f"{title} (ms)", [p.latency_ms for p in predictions], number),
-            _words(
+            text_column(
                 f"{key}80",
                 f"{title}, 80 % interval (ms)",
                 [interval_text(p, LatencyUnit.MS) for p in predictions],
@@ -162,15 +162,15 @@ def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str])
     return Grid(
         len(records),
         [
-            _words("begun", "Begun", [local_time(record.created_ns) for record in records]),
-            _words("device", "Device", [name_of(record.device_id) for record in records]),
-            _words("how", "How", [_how(left) for left in sessions]),
-            _words(
+            text_column("begun", "Begun", [local_time(record.created_ns) for record in records]),
+            text_column("device", "Device", [name_of(record.device_id) for record in records]),
+            text_column("how", "How", [_how(left) for left in sessions]),
+            text_column(
                 "configuration",
                 "Configuration",
                 [configuration_text(record.configuration) for record in records],
             ),
-            _words(
+            text_column(
                 "done",
                 "Done",
                 [f"{left.done} of {len(left.session.probes)}" for left in sessions],
@@ -185,9 +185,9 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
     return Grid(
         len(records),
         [
-            _words("measured", "Measured", [local_time(s.created_ns) for s in signatures]),
-            _words("device", "Device", [name_of(record.device_id) for record in records]),
-            _words(
+            text_column("measured", "Measured", [local_time(s.created_ns) for s in signatures]),
+            text_column("device", "Device", [name_of(record.device_id) for record in records]),
+            text_column(
                 "configuration",
                 "Configuration",
                 [configuration_text(record.configuration) for record in records],
@@ -198,8 +198,8 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
                 [float(len(record.measurement_ids)) for record in records],
                 lambda count: NOTHING if count is None else f"{count:.0f}",
             ),
-            _words("active", "Active", ["active" if r.active else "" for r in records]),
-            _words(
+            text_column("active", "Active", ["active" if r.active else "" for r in records]),
+            text_column(
                 "adaptation",
                 "Adapted by",
                 [adaptation_name(adaptation_of(stored)) for stored in signatures],
@@ -223,7 +223,7 @@ def tuning_grid(rows: Sequence[ResultRow], outcome: Adaptations | None) -> Grid:
     return Grid(
         len(rows),
         [
-            _words("network", "Network", [row.name for row in rows]),
+            text_column("network", "Network", [row.name for row in rows]),
             _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
             _numbers(
                 "before",
@@ -239,7 +239,7 @@ def tuning_grid(rows: Sequence[ResultRow], outcome: Adaptations | None) -> Grid:
                 ratio_text,
                 "Predicted from the other networks, FiLM fine-tuned to those alone.",
             ),
-            _words("nearer", "Nearer", list(map(_nearer, before, after))),
+            text_column("nearer", "Nearer", list(map(_nearer, before, after))),
         ],
     )
 
@@ -270,27 +270,18 @@ def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -
     return Grid(
         len(read.names),
         [
-            _words("name", "Name in the file", [shown(m.name) or "(no name)" for m in read.names]),
+            text_column(
+                "name", "Name in the file", [shown(m.name) or "(no name)" for m in read.names]
+            ),
             _numbers("value", "Latency (ms)", values_ms, milliseconds),
-            _words("means", "Means", [shown(meant[m.name] or left_out) for m in read.names]),
-            _words("alike", "Alike", alike),
+            text_column("means", "Means", [shown(meant[m.name] or left_out) for m in read.names]),
+            text_column("alike", "Alike", alike),
         ],
     )
 
 
 def _how(left: Unfinished) -> str:
     return "not begun" if left.way is None else left.way.value
-
-
-def _words(key: str, title: str, texts: Sequence[str], tip: str = "") -> Column:
-    return Column(
-        key,
-        title,
-        numeric=False,
-        text=lambda row: texts[row],
-        sort_keys=lambda: text_ranks(texts),
-        help=tip,
-    )
 
 
 def _numbers(
