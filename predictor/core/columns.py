@@ -13,6 +13,7 @@ from typing import Final
 
 from predictor.core.records import Basis, Configuration, Prediction
 from predictor.core.report import Tone
+from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import (
@@ -243,7 +244,7 @@ def _device(row: PredictionRow, _: TableContext) -> str:
 
 def _runtime(row: PredictionRow, context: TableContext) -> str:
     runtime = row.prediction.configuration.runtime
-    return NOTHING if runtime == "unknown" and context.place is Place.TEXT else runtime
+    return NOTHING if runtime == UNKNOWN and context.place is Place.TEXT else runtime
 
 
 def _likely(row: PredictionRow, context: TableContext) -> float | None:

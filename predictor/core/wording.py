@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from predictor.core.records import Configuration, Prediction
+from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural, printable
 from predictor.core.units import LatencyUnit, significant
 
@@ -122,7 +123,7 @@ def configuration_text(configuration: Configuration) -> str:
     What is not known or usual is left out: runtime ``unknown``, all cores, batch 1.
     """
     c = configuration
-    words = [] if c.runtime == "unknown" else [c.runtime]
+    words = [] if c.runtime == UNKNOWN else [c.runtime]
     words.append(c.precision.value)
     if c.threads:
         words.append(plural(c.threads, "thread"))

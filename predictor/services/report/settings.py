@@ -7,6 +7,7 @@ from itertools import chain
 
 from predictor.core.records import Configuration, Target
 from predictor.core.report import Block, Bullets, Cell, Facts, Section, SectionId, Tone
+from predictor.core.runtimes import UNKNOWN
 from predictor.core.wording import NOTHING, number, shown, threads_text
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.predict import resolve_targets
@@ -69,7 +70,7 @@ def _usual(made: Configuration, usual: Configuration) -> str:
 
 
 def _is_unknown(configuration: Configuration) -> bool:
-    return configuration.runtime == "unknown"
+    return configuration.runtime == UNKNOWN
 
 
 def _assumed(request: ReportRequest) -> Iterator[str]:

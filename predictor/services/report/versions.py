@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from predictor import __version__
 from predictor.core.records import Target
 from predictor.core.report import Block, Cell, Commands, Facts, Paragraph, Section, SectionId
+from predictor.core.runtimes import UNKNOWN
 from predictor.core.wording import shown
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import resolve_targets
@@ -100,7 +101,7 @@ def command_lines(
 
 def _own(target: Target, asked: Asked) -> Asked:
     own = target.configuration
-    runtime = None if own.runtime == "unknown" else own.runtime
+    runtime = None if own.runtime == UNKNOWN else own.runtime
     return Asked(runtime, own.precision, own.threads, asked.batch)
 
 
