@@ -357,20 +357,26 @@ _EVERYWHERE = frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT}
 def _remarks(
     row: PredictionRow, context: TableContext
 ) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
-    """Yield each remark with its places; one leaves out what it says by a column or a line."""
+    """Yield each remark with its places; one leaves out what it says by a column or a line.
+
+    The command line's words are read by scripts too, and stay without labels.
+    """
     prediction, budget_ms = row.prediction, context.budget_ms
     if prediction.problem:
-        yield _EVERYWHERE, no_number(prediction)
+        yield _EVERYWHERE - {Place.TEXT}, no_number(prediction)
+        yield {Place.TEXT}, _shown(prediction.problem)
     for note in row.notes:
         yield {Place.COMPARE}, note
     if prediction.provenance:
         yield {Place.DETAILS, Place.REPORT}, f"measured: {_shown(prediction.provenance)}"
+    if prediction.out_of_distribution:
+        yield _EVERYWHERE - {Place.TEXT}, f"uncertain: {_shown(prediction.out_of_distribution)}"
+        yield {Place.TEXT}, _shown(prediction.out_of_distribution)
     if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
         batch = batch_of(prediction.configuration)
         predicted = latency_text(prediction.predicted_ms, context.unit, batch)
-        yield _EVERYWHERE - {Place.COMPARE}, f"the engine alone predicts {predicted}"
-    if prediction.out_of_distribution:
-        yield _EVERYWHERE, f"uncertain: {_shown(prediction.out_of_distribution)}"
+        yield {Place.DETAILS, Place.REPORT}, f"the engine alone predicts {predicted}"
+        yield {Place.TEXT}, f"predicted {predicted}"
     if prediction.adaptation:
         yield {Place.TEXT}, f"adapted by {adaptation_name(prediction.adaptation)}"
     if budget_ms is not None and prediction.latency_ms is not None:

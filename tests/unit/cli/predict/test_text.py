@@ -92,7 +92,7 @@ def test_the_fastest_target_comes_first_and_one_without_a_number_last(model: Mod
         ["Slow", "ncnn", "fp16", "4", "40", "50", "20", "analytic"],
     ]
     assert lines[3].startswith("Nothing ")
-    assert lines[3].endswith(" no number: not supported: fp16")
+    assert lines[3].endswith(" not supported: fp16")
 
 
 def test_intervals_are_shown_where_an_engine_gives_them(model: Model) -> None:
