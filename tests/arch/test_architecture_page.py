@@ -1,0 +1,56 @@
+"""docs/architecture.md names files and functions that there are, and words that are few."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+STOPS = re.findall(r"^\d+\. `([\w/]+\.py): ([\w.]+)`", PAGE, re.MULTILINE)
+ROOMS = re.findall(r"`((?:predictor|ctm_gui)/[\w/]+(?:\.py)?)`", PAGE)
+
+
+def definitions(path: Path) -> set[str]:
+    """Return the functions and classes of a file, methods as ``Class.method``."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            methods = (m for m in node.body if isinstance(m, ast.FunctionDef))
+            names |= {f"{node.name}.{method.name}" for method in methods}
+    return names
+
+
+@pytest.mark.parametrize(("file", "name"), STOPS)
+def test_a_stop_of_a_flow_is_there(file: str, name: str) -> None:
+    assert name in definitions(ROOT / file)
+
+
+def test_there_are_four_flows_of_at_most_eight_stops() -> None:
+    section = PAGE.split("## Four flows")[1].split("\n## ")[0]
+    numbers = [int(number) for number in re.findall(r"^(\d+)\. ", section, re.MULTILINE)]
+
+    assert numbers.count(1) == 4
+    assert max(numbers) <= 8
+    assert len(numbers) == len(STOPS)
+
+
+def test_every_place_that_is_named_is_there() -> None:
+    assert [room for room in ROOMS if not (ROOT / room).exists()] == []
+
+
+def test_every_room_of_the_engine_has_its_row() -> None:
+    folders = {path.parent.name for path in (ROOT / "predictor").glob("*/__init__.py")}
+
+    assert folders == {room.split("/")[1] for room in ROOMS if room.count("/") == 1} & folders
+
+
+def test_the_glossary_has_at_most_forty_words() -> None:
+    rows = PAGE.split("## Words")[1].split("\n## ")[0].count("\n| ") - 2
+
+    assert 20 <= rows <= 40
