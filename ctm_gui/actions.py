@@ -28,7 +28,10 @@ class Assistance(Protocol):
         """Explain one control."""
 
     def copy_system_information(self) -> None:
-        """Copy what a report of a problem needs to know."""
+        """Copy the facts that a report of a problem needs."""
+
+    def show_about(self) -> object:
+        """Show versions."""
 
 
 class Commands(Protocol):
@@ -89,9 +92,6 @@ class Commands(Protocol):
     def assistance(self) -> Assistance:
         """Commands about the window itself."""
 
-    def about(self) -> None:
-        """Show versions."""
-
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
@@ -121,6 +121,10 @@ class ActionSpec:
 
 
 _KEY = QKeySequence.StandardKey
+# Places of the views among the tabs, and their titles.
+COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB, HISTORY_TAB = range(5)
+TITLES = ("Compare", "Operators", "Attention", "Devices", "History")
+
 FILE, EDIT, VIEW, TOOLS, HELP = "&File", "&Edit", "&View", "&Tools", "&Help"
 MENUS = (FILE, EDIT, VIEW, TOOLS, HELP)
 
@@ -151,13 +155,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Search in the current view"),
     ActionSpec("settings", EDIT, "&Settings…", lambda w: w.assistance.show_settings(), "Ctrl+,",
                "settings", tip="Theme, unit, budget, what is opened at a start"),
-    ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(0), "Ctrl+1", "tabs"),
-    ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(1), "Ctrl+2", "tabs"),
-    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(2), "Ctrl+3", "tabs",
-               tip="What operators and the metrics of a device look at"),
-    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(3), "Ctrl+4", "tabs",
+    ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(COMPARE_TAB), "Ctrl+1", "tabs"),
+    ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(OPERATORS_TAB), "Ctrl+2",
+               "tabs"),
+    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(ATTENTION_TAB), "Ctrl+3",
+               "tabs", tip="What operators and the metrics of a device look at"),
+    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(DEVICES_TAB), "Ctrl+4", "tabs",
                tip="All devices, and the form of your own"),
-    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(4), "Ctrl+5", "tabs",
+    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+5", "tabs",
                tip="What was predicted before, and how right it was"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),
@@ -184,7 +189,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("system_information", HELP, "&Copy System Information",
                lambda w: w.assistance.copy_system_information(), group="about",
                tip="Versions, screens and settings for a report of a problem"),
-    ActionSpec("about", HELP, "&About CloserToMe", lambda w: w.about(), group="about"),
+    ActionSpec("about", HELP, "&About CloserToMe", lambda w: w.assistance.show_about(),
+               group="about"),
 )  # fmt: skip
 
 

@@ -17,15 +17,11 @@ from predictor.core.report import Tone
 class ComparisonModel(GridModel):
     """Rows of predictions; verdicts in words and in the theme's colours, details on hovering."""
 
+    grid: ComparisonGrid
+
     def __init__(self, parent: QObject | None = None) -> None:
         self._theme = LIGHT
-        self._grid = ComparisonGrid(ComparisonColumns(()), TableContext(Place.COMPARE))
-        super().__init__(self._grid, parent)
-
-    def show_comparison(self, grid: ComparisonGrid) -> None:
-        """Show another comparison."""
-        self._grid = grid
-        self.replace(grid)
+        super().__init__(ComparisonGrid(ComparisonColumns(()), TableContext(Place.COMPARE)), parent)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the theme's colours for the verdicts."""
@@ -36,15 +32,15 @@ class ComparisonModel(GridModel):
 
     def details(self, position: int) -> str:
         """Return what hovering over the row at ``position`` tells, as plain text."""
-        row, context = self._grid.rows[self._grid.source(position)], self._grid.context
+        row, context = self.grid.rows[self.grid.source(position)], self.grid.context
         return details(row, context.unit, context.budget_ms)
 
     def colour(self, row: int, column: int) -> QColor | None:
         """Return the colour of a verdict or of a problem."""
-        shown = self._grid.rows[self._grid.source(row)]
+        shown = self.grid.rows[self.grid.source(row)]
         if shown.prediction.latency_ms is None:
             return QColor(self._theme.muted)
-        tone = COLUMN_BY_ID[self._grid.columns[column].key].tone(shown, self._grid.context)
+        tone = COLUMN_BY_ID[self.grid.columns[column].key].tone(shown, self.grid.context)
         colour = {
             Tone.GOOD: self._theme.good,
             Tone.WARN: self._theme.warn,

@@ -23,13 +23,13 @@ class GridModel(QAbstractTableModel):
     """Shows the rows of a grid.
 
     Args:
-        grid: what to show.
+        grid: its rows; none of them where None.
         parent: the owner.
     """
 
-    def __init__(self, grid: Grid, parent: QObject | None = None) -> None:
+    def __init__(self, grid: Grid | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.grid = grid
+        self.grid = Grid(0, ()) if grid is None else grid
 
     def replace(self, grid: Grid) -> None:
         """Show another grid."""

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
 
 from ctm_gui.models.grid_model import GridModel, Index
-from ctm_gui.presenters.grid import Grid
-from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.pareto import SCORE, ScoresGrid
 from ctm_gui.presenters.scores import parse_score
 from ctm_gui.presenters.variants import cell_details
 from ctm_gui.presenters.variants_grid import VariantsGrid
-from predictor.core.units import LatencyUnit
 from predictor.core.wording import plain_number
 
 # How a model stands to the baseline: -1 faster, 1 slower, 0 not clear or no difference.
@@ -27,14 +23,7 @@ class VariantsModel(GridModel):
     """A row a model, a column a target."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(Grid(0, ()), parent)
-        self._unit = LatencyUnit.MS
-        self._fastest: IndexArray = np.empty(0, dtype=np.intp)
-
-    def show_matrix(self, grid: VariantsGrid, fastest: IndexArray, unit: LatencyUnit) -> None:
-        """Show another matrix; ``fastest`` is the model to mark, by target, -1 for none."""
-        self._fastest, self._unit = fastest, unit
-        self.replace(grid)
+        super().__init__(parent=parent)
 
     def pair_at(self, index: Index) -> tuple[int, int] | None:
         """Return model and target of a cell, None for a cell of no target."""
@@ -51,9 +40,9 @@ class VariantsModel(GridModel):
         if role == TREND_ROLE:
             return self.grid.matrix.trend(*pair)
         if role == FASTEST_ROLE:
-            return bool(self._fastest[pair[1]] == pair[0])
+            return bool(self.grid.fastest[pair[1]] == pair[0])
         if role == Qt.ItemDataRole.ToolTipRole:
-            return cell_details(self.grid.matrix, *pair, self._unit)
+            return cell_details(self.grid.matrix, *pair, self.grid.unit)
         return super().data(index, role)
 
 
@@ -67,7 +56,7 @@ class ScoresModel(GridModel):
     score_typed = Signal(int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(Grid(0, ()), parent)
+        super().__init__(parent=parent)
 
     def is_score(self, index: Index) -> bool:
         """Return whether a cell holds a score."""

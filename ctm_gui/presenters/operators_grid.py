@@ -52,9 +52,14 @@ class OperatorsGrid(Grid):
         super().__init__(len(table.names), self._all())
 
     @cached_property
-    def largest_share(self) -> float:
-        """The largest share, which fills its cell."""
+    def _largest_share(self) -> float:
         return float(self.table.share.max(initial=0.0))
+
+    def bar_length(self, position: int) -> float:
+        """Return the share shown at a position over the largest one, which fills its cell."""
+        share = float(self.table.share[self.source(position)])
+        known = self._largest_share > 0 and math.isfinite(share)
+        return share / self._largest_share if known else 0.0
 
     def _refresh(self) -> None:
         super()._refresh()

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from ctm_gui.presenters.grid import Column, Grid, count_column, number_column, text_column
-from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_on
+from ctm_gui.presenters.variants import VariantMatrix, cell_lines, fastest_models, fastest_on
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import number, shown
 
@@ -18,11 +18,19 @@ _FIRST_COLUMNS = 4  # before those of the targets
 
 
 class VariantsGrid(Grid):
-    """A row a model, a column a target; a copy holds every number in a column of its own."""
+    """A row a model, a column a target; a copy holds every number in a column of its own.
 
-    def __init__(self, matrix: VariantMatrix, unit: LatencyUnit) -> None:
-        self.matrix = matrix
-        self._unit = unit
+    Args:
+        matrix: predictions of the models on the targets.
+        unit: of the latencies.
+        budget_ms: whose fastest models are marked; without one, the fastest of each target.
+    """
+
+    def __init__(
+        self, matrix: VariantMatrix, unit: LatencyUnit, budget_ms: float | None = None
+    ) -> None:
+        self.matrix, self.unit = matrix, unit
+        self.fastest = fastest_models(matrix, budget_ms)
         super().__init__(len(matrix.models), self._all())
 
     @cached_property
@@ -60,7 +68,7 @@ class VariantsGrid(Grid):
             f"target {target}",
             self.matrix.target_title(target),
             numeric=True,
-            text=lambda row: "\n".join(cell_lines(self.matrix, row, target, self._unit)),
+            text=lambda row: "\n".join(cell_lines(self.matrix, row, target, self.unit)),
             sort_keys=lambda: self.matrix.latency_ms[:, target],
         )
 

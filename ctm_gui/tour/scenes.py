@@ -8,6 +8,13 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QDialog, QMainWindow, QWidget
 
+from ctm_gui.actions import (
+    ATTENTION_TAB,
+    COMPARE_TAB,
+    DEVICES_TAB,
+    HISTORY_TAB,
+    OPERATORS_TAB,
+)
 from ctm_gui.application import Application
 from ctm_gui.presenters.prediction_run import WhatIf
 from ctm_gui.presenters.probing.choice import Way
@@ -15,13 +22,6 @@ from ctm_gui.presenters.probing.run import Phase
 from ctm_gui.tour.waiting import REPAINT_MS, SETTLE_MS, turn, wait
 from ctm_gui.views.compare_tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
 from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
-from ctm_gui.views.tab_places import (
-    ATTENTION_TAB,
-    COMPARE_TAB,
-    DEVICES_TAB,
-    HISTORY_TAB,
-    OPERATORS_TAB,
-)
 from ctm_gui.wizard.window import NAMES, RESULT, TARGET
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
@@ -96,7 +96,7 @@ def _record(app: Application, _: Path) -> None:
 
 def _about(app: Application, _: Path) -> None:
     close_dialogs(app)
-    app.window.about()
+    app.window.assistance.show_about()
 
 
 def _frames_per_second(app: Application, _: Path) -> None:

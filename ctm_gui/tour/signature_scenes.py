@@ -6,10 +6,10 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QDialog, QInputDialog
 
+from ctm_gui.actions import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.application import Application
 from ctm_gui.tour.scenes import Scene, close_dialogs, sample_models, this_machine
 from ctm_gui.tour.waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
-from ctm_gui.views.tab_places import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.errors import HostError

@@ -1,4 +1,4 @@
-"""What helps with the window itself: help, commands, settings, facts for a report.
+"""Help, commands, settings, versions and facts for a report of a problem.
 
 The dialogs are imported where they are opened: the first frame does not need them.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QApplication, QTabWidget, QWhatsThis, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QTabWidget, QWhatsThis, QWidget
 
 from ctm_gui.actions import ACTIONS
 from ctm_gui.presenters.commands import Command
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ctm_gui.views.settings_dialog import SettingsDialog
 
 PALETTE = "palette"
+_WHAT_IT_IS = "Predicts how fast an ONNX model will run on hardware that is not on your desk."
 
 
 class Assistance(QObject):
@@ -101,6 +102,21 @@ class Assistance(QObject):
         from ctm_gui.system_information import system_information  # noqa: PLC0415
 
         QGuiApplication.clipboard().setText(system_information(self._facts()))
+
+    def show_about(self) -> QMessageBox:
+        """Show what the program is and its versions, without blocking the window."""
+        from ctm_gui.system_information import versions  # noqa: PLC0415
+
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("About CloserToMe")
+        box.setText(_WHAT_IT_IS)
+        box.setInformativeText(versions())
+        copy = box.addButton("Copy Versions", QMessageBox.ButtonRole.ActionRole)
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(versions()))
+        box.setStandardButtons(QMessageBox.StandardButton.Close)
+        box.open()
+        return box
 
     def _focused(self) -> QWidget | None:
         return QApplication.focusWidget() or self._window.focusWidget()

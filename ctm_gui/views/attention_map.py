@@ -19,9 +19,9 @@ from ctm_gui.views.attention_items import (
     RowNames,
     heat_table,
 )
-from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
+from ctm_gui.views.widgets import vbox
 
 _NAMES_PX = 230
 _EXPORT_WIDTH_PX = 1200
@@ -55,8 +55,7 @@ class AttentionMap(QWidget):
         self._repeats = (1, 1)
         self.rows_plot.box.sigYRangeChanged.connect(self._show_images)
         self._marks = PixelItem(self.rows_plot.box, self._paint_marks)
-        layout = bare_column(self)
-        layout.addWidget(self.rows_plot)
+        vbox(self.rows_plot, of=self, margins=0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Maps of attention")
         self.rows_plot.clicked.connect(self._clicked)

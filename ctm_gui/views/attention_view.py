@@ -7,15 +7,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QHBoxLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.presenters.attention import AttentionRows, AttentionSummary
+from ctm_gui.presenters.attention import AttentionSummary
 from ctm_gui.presenters.attention_grid import LATENCY, AttentionGrid
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.grid import Grid, search_mask
@@ -23,20 +19,19 @@ from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
 from ctm_gui.views.attention_map import AttentionMap
 from ctm_gui.views.pair_choice import PairChoice
-from ctm_gui.views.parts import (
-    bare_column,
-    empty_label,
-    focus_on,
-    matches_text,
-    on_find,
-    plain_label,
-    push_button,
-    search_box,
-    splitter,
-    stacked,
-)
 from ctm_gui.views.save_plot import CSV, PNG, SVG, ask_and_save, save_table
-from ctm_gui.views.tables import GridView, copy_button, in_parts
+from ctm_gui.views.tables import GridView, MatchCount, copy_button, in_parts
+from ctm_gui.views.widgets import (
+    ContentOrMessage,
+    SearchBox,
+    add_view_keys,
+    button,
+    hbox,
+    holder,
+    label,
+    splitter,
+    vbox,
+)
 from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.prediction.predict import OperatorTable
@@ -63,10 +58,11 @@ class AttentionView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._summary: AttentionSummary | None = None
+        self._model = GridModel(parent=self)
+        self.table = GridView(self._model, "Attention")
+        self.table.mask_of = self._mask
         self._make_controls()
         self.map = AttentionMap()
-        self._model = GridModel(Grid(0, ()), self)
-        self.table = GridView(self._model, "Attention")
         self._arrange()
         self._connect()
         self.show_table(None)
@@ -89,7 +85,7 @@ class AttentionView(QWidget):
         self._summary = AttentionSummary(table, device)
         sentences = (self._summary.blend_sentence(), self._summary.residual_sentence())
         self.weights.setText("\n".join(sentences))
-        self._stack.setCurrentWidget(self._parts)
+        self._stack.show_content()
         self._set_enabled(enabled=True)
         self._show_rows()
 
@@ -107,7 +103,7 @@ class AttentionView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        focus_on(self.search_box)
+        self.search_box.focus()
 
     def save(self, path: Path) -> None:
         """Save the maps as SVG or PNG, or their numbers as CSV, by the path's ending.
@@ -123,44 +119,30 @@ class AttentionView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.search_box = search_box("Search name or type (Ctrl+F)", "Search operators")
-        self.matches = plain_label(role="muted", name="Matches")
+        self.search_box = SearchBox("Search name or type (Ctrl+F)", "Search operators")
+        self.matches = MatchCount(self.table)
+        self.matches.setAccessibleName("Matches")
         self.group_box = QCheckBox("&Group by type")
         self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
-        self.save_button = push_button(
-            "S&ave…", "Save the maps as a picture, or their numbers as CSV."
-        )
-        self.pairs = plain_label(role="heading", name="What operators look mostly at")
-        self.weights = plain_label(role="muted", name="Blend and residual weight")
-        self.cell = plain_label(role="muted", name="Cell under the cursor")
-        self._message = empty_label()
-        self._message.setAccessibleName("Message")
+        self._copy = copy_button(self.table)
+        self.save_button = button("S&ave…", "Save the maps as a picture, or their numbers as CSV.")
+        self.pairs = label(role="heading", name="What operators look mostly at")
+        self.weights = label(role="muted", name="Blend and residual weight")
+        self.cell = label(role="muted", name="Cell under the cursor")
 
     def _arrange(self) -> None:
-        controls = QHBoxLayout()
-        controls.addWidget(self.search_box, 1)
-        self._copy = copy_button(self.table)
-        for widget in (self.matches, self.group_box, self._copy, self.save_button):
-            controls.addWidget(widget)
-        upper = QWidget()
-        map_and_cell = bare_column(upper)
-        map_and_cell.addWidget(self.map, 1)
-        map_and_cell.addWidget(self.cell)
-        self._split = splitter(Qt.Orientation.Vertical, upper, self.table, sizes=(700, 200))
-        self._parts = QWidget()
-        parts = bare_column(self._parts)
-        for label in (self.pairs, self.weights):
-            parts.addWidget(label)
-        parts.addWidget(self._split, 1)
-        self._stack = stacked(self._message, self._parts)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.pair)
-        layout.addLayout(controls)
-        layout.addWidget(self._stack, 1)
+        controls = hbox(
+            (self.search_box, 1), self.matches, self.group_box, self._copy, self.save_button
+        )
+        upper = holder((self.map, 1), self.cell)
+        parts = splitter(Qt.Orientation.Vertical, upper, self.table, sizes=(700, 200))
+        content = holder(self.pairs, self.weights, (parts, 1))
+        self._stack = ContentOrMessage(content, name="Message")
+        vbox(self.pair, controls, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
-        self.search_box.textChanged.connect(self._filter)
-        self.search_box.returnPressed.connect(self.table.setFocus)
+        self.table.filter_by(self.search_box)
+        self.search_box.textChanged.connect(self._show_map)
         self.group_box.toggled.connect(self._show_rows)
         self.save_button.clicked.connect(
             lambda: ask_and_save(self, "attention", self.save, (SVG, PNG, CSV))
@@ -170,7 +152,7 @@ class AttentionView(QWidget):
         self.table.row_activated.connect(self._activate)
         self.table.rows_selected.connect(self._on_rows)
         self._model.layoutChanged.connect(self._show_map)
-        on_find(self, self.focus_search)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _set_enabled(self, *, enabled: bool) -> None:
         for widget in (self.search_box, self.group_box, self._copy, self.save_button):
@@ -178,8 +160,7 @@ class AttentionView(QWidget):
 
     def _show_nothing(self, reason: str) -> None:
         self._summary = None
-        self._message.setText(reason)
-        self._stack.setCurrentWidget(self._message)
+        self._stack.show_message(reason)
         self._set_enabled(enabled=False)
 
     def _show_rows(self, *_: object) -> None:
@@ -189,31 +170,19 @@ class AttentionView(QWidget):
         summary = self._summary
         rows = summary.types if self.group_box.isChecked() else summary.operators
         self.pairs.setText(summary.pairs(rows))
-        grid = AttentionGrid(summary, rows)
-        grid.show_only(self._mask(grid.rows))
-        first = not isinstance(self._model.grid, AttentionGrid)
-        grid.sort(self._model.grid.sort_column, descending=self._model.grid.descending)
-        self._model.replace(grid)
-        if first:
+        is_first = not self._model.grid.columns
+        # Rows of types are others than those of operators: nothing stays selected.
+        self.table.selectionModel().reset()
+        self.table.show_grid(AttentionGrid(summary, rows))
+        if is_first:
             self.table.sort_by(LATENCY, descending=True)
         self.table.fit_columns()
         self.table.scrollToTop()
         self._show_map()
 
-    def _filter(self, *_: object) -> None:
-        grid = self._model.grid
-        if isinstance(grid, AttentionGrid):
-            self.table.keeping_selection(lambda: self._model.show_only(self._mask(grid.rows)))
-            self._show_map()
-
-    def _mask(self, rows: AttentionRows) -> npt.NDArray[np.bool_]:
-        search = self.search_box.text()
-        if not search.strip():
-            self.matches.clear()
-            return np.ones(len(rows), dtype=np.bool_)
-        mask = search_mask(rows.search_texts, search)
-        self.matches.setText(matches_text(int(mask.sum()), mask.size))
-        return mask
+    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+        texts = grid.rows.search_texts if isinstance(grid, AttentionGrid) else ()
+        return search_mask(texts, self.search_box.text())
 
     def _show_map(self, *_: object) -> None:
         grid = self._model.grid
@@ -223,7 +192,7 @@ class AttentionView(QWidget):
 
     def _on_rows(self, rows: IndexArray, current: int | None) -> None:
         self.map.select_rows(rows.tolist(), current)
-        self._say_cell()
+        self._show_cell()
         grid = self._model.grid
         if isinstance(grid, AttentionGrid):
             operators = np.flatnonzero(np.isin(grid.rows.row_of, rows))
@@ -233,7 +202,7 @@ class AttentionView(QWidget):
         self.map.choose(cell)
         self.table.select_rows([cell.row], cell.row)
 
-    def _say_cell(self) -> None:
+    def _show_cell(self) -> None:
         grid, cell = self._model.grid, self.map.cell
         if isinstance(grid, AttentionGrid) and cell is not None:
             self.cell.setText(MapLayout(grid.summary, grid.rows, grid.order).sentence(cell))

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from ctm_gui import settings as table
+from ctm_gui.actions import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.difference import DifferencePresenter
 from ctm_gui.presenters.explanation import ExplanationPresenter
@@ -27,10 +28,9 @@ from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.devices_view import DevicesView
 from ctm_gui.views.drop_overlay import refuse_drops
 from ctm_gui.views.explanation_tabs import ExplanationTabs
-from ctm_gui.views.first_view import FirstView
 from ctm_gui.views.history_view import HistoryView
 from ctm_gui.views.operators_view import OperatorsView
-from ctm_gui.views.tab_places import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.views.start_page import FirstView
 from predictor.core.units import LatencyUnit
 
 View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.past_grid import ChangeGrid
 from ctm_gui.presenters.past_rows import PastRow
 from ctm_gui.presenters.past_wording import change_summary
 from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.widgets import STRETCH, hbox, label, vbox
 from predictor.core.units import LatencyUnit
 from predictor.services.history.changes import Change
 
@@ -33,21 +34,10 @@ class ChangeDialog(QDialog):
         self.setWindowTitle("Then and now")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(*_SIZE_PX)
-        self.heading = QLabel(change_summary(entries))
-        self.heading.setProperty("role", "heading")
-        self.heading.setWordWrap(True)
-        self._model = GridModel(ChangeGrid(entries, rows, unit), self)
-        self.table = GridView(self._model, "Then and now")
-        for key, width_px in _LEAST_PX.items():
-            self.table.set_least_width(key, width_px)
+        self.heading = label(change_summary(entries), "heading")
+        self.table = GridView(GridModel(ChangeGrid(entries, rows, unit)), "Then and now", _LEAST_PX)
         self.table.fit_columns()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.close)
-        foot = QHBoxLayout()
-        foot.addWidget(copy_button(self.table))
-        foot.addStretch(1)
-        foot.addWidget(buttons)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.heading)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(foot)
+        foot = hbox(copy_button(self.table), STRETCH, buttons)
+        vbox(self.heading, (self.table, 1), foot, of=self)

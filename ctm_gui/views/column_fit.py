@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
 
 from PySide6.QtCore import QObject
@@ -33,15 +33,16 @@ class ColumnFit(QObject):
     Args:
         table: shows ``model``; owns this.
         model: its grid has the columns.
+        least_px: width under which a column is never fitted, by its key.
     """
 
-    def __init__(self, table: QTableView, model: GridModel) -> None:
+    def __init__(self, table: QTableView, model: GridModel, least_px: Mapping[str, int]) -> None:
         super().__init__(table)
         self._table, self._model = table, model
         self._natural_px: list[float] = []
         self._fits = 0
         self._keys: tuple[str, ...] = ()
-        self.least_px: dict[str, int] = {}
+        self._least_px = least_px
         self.at_work = False
         self.is_users = False
 
@@ -51,7 +52,7 @@ class ColumnFit(QObject):
         columns = self._model.grid.columns
         keys = tuple(column.key for column in columns)
         if keys != self._keys:
-            # Widths of other columns, which Qt moves along by their places, are nobody's wish.
+            # Qt keeps the width of a place for another column there: it is not the user's.
             self._keys, self.is_users = keys, False
         if self.is_users or not columns:
             return
@@ -72,8 +73,8 @@ class ColumnFit(QObject):
     def share(self) -> None:
         """Set the widths that were measured, in the room that there is."""
         columns, natural = self._model.grid.columns, list(self._natural_px)
-        known = range(min(len(natural), len(columns) - (not columns[-1].numeric)))
-        texts = [number for number in known if not columns[number].numeric]
+        measured = range(min(len(natural), len(columns) - (not columns[-1].numeric)))
+        texts = [number for number in measured if not columns[number].numeric]
         numbers = sum(natural) - sum(natural[number] for number in texts)
         pressed = shared_widths(
             [natural[number] for number in texts],
@@ -81,7 +82,7 @@ class ColumnFit(QObject):
             _NARROWEST_TEXT_PX,
         )
         for number, width in zip(texts, pressed, strict=True):
-            natural[number] = max(width, self.least_px.get(columns[number].key, 0))
+            natural[number] = max(width, self._least_px.get(columns[number].key, 0))
         self._set(0, natural)
 
     def _fit_rest(self, fit: int) -> Iterator[None]:
@@ -90,9 +91,9 @@ class ColumnFit(QObject):
             yield
             if fit != self._fits or columns is not self._model.grid.columns:
                 return  # others are shown by now
-            found = self._measured(columns[first : first + _COLUMNS_A_TURN], first)
-            self._natural_px += found
-            self._set(first, found)
+            natural_px = self._measured(columns[first : first + _COLUMNS_A_TURN], first)
+            self._natural_px += natural_px
+            self._set(first, natural_px)
 
     def _set(self, first: int, widths_px: Sequence[float]) -> None:
         self.at_work = True
@@ -120,4 +121,6 @@ class ColumnFit(QObject):
         # Measuring takes longer than writing: the widest is among those with most letters.
         widest = max(map(metrics.horizontalAdvance, nlargest(_MEASURED_TEXTS, lines, key=len)))
         margin = 2 * CELL_PADDING_PX + metrics.horizontalAdvance("m")
-        return max(min(float(widest + margin), _WIDEST_COLUMN_PX), self.least_px.get(column.key, 0))
+        return max(
+            min(float(widest + margin), _WIDEST_COLUMN_PX), self._least_px.get(column.key, 0)
+        )

@@ -8,13 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QHBoxLayout,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from ctm_gui.models.comparison_model import ComparisonModel
 from ctm_gui.presenters.comparison import summary
@@ -23,29 +18,27 @@ from ctm_gui.presenters.comparison_grid import TIME_COLUMNS, ComparisonGrid
 from ctm_gui.presenters.comparison_groups import GroupOrder, target_groups
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
-from ctm_gui.views.budget_box import BudgetBox
+from ctm_gui.views.fields import BudgetBox
 from ctm_gui.views.latency_chart import LatencyChart
-from ctm_gui.views.parts import (
-    add_labelled,
-    bare_column,
-    empty_label,
-    focus_on,
-    matches_text,
-    on_find,
-    plain_label,
-    search_box,
-    splitter,
-    stacked,
-)
 from ctm_gui.views.save_plot import ask_and_save
-from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.tables import GridView, MatchCount, copy_button
 from ctm_gui.views.turns import NextTurn
+from ctm_gui.views.widgets import (
+    ContentOrMessage,
+    SearchBox,
+    add_view_keys,
+    button,
+    combo_box,
+    hbox,
+    label,
+    named,
+    splitter,
+    vbox,
+)
 from predictor.core.columns import Place, PredictionRow, TableContext
 from predictor.core.units import LatencyUnit
 
 _NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
-
-
 # Names tell the rows apart: they stay readable, and the table scrolls instead.
 _NAME_WIDTHS_PX = {"model": 190, "device": 220}
 
@@ -69,13 +62,12 @@ class CompareView(QWidget):
         self._data = ComparisonColumns(())
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
+        self._model = ComparisonModel(self)
+        self.table = GridView(self._model, "Predictions", _NAME_WIDTHS_PX)
+        self.table.details_of = self._model.details
+        self.table.mask_of = lambda _: self._mask()
         self._make_controls()
         self.chart = LatencyChart()
-        self._model = ComparisonModel(self)
-        self.table = GridView(self._model, "Predictions")
-        self.table.details_of = self._model.details
-        for key, width_px in _NAME_WIDTHS_PX.items():
-            self.table.set_least_width(key, width_px)
         self._chart_turn = NextTurn(self._show_chart, self)
         self._arrange()
         self._connect()
@@ -132,81 +124,69 @@ class CompareView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        focus_on(self.filter_box)
+        self.filter_box.focus()
 
     def _make_controls(self) -> None:
-        self.summary = plain_label(role="heading", name="Summary")
+        self.summary = label(role="heading", name="Summary")
         self.budget_box = BudgetBox()
-        self.order_box = QComboBox()
-        self.order_box.addItems([order.value for order in GroupOrder])
-        self.order_box.setAccessibleName("Order of the bars")
+        self.order_box = combo_box("Order of the bars", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")
-        self.save_button = QPushButton("Save &plot…")
-        self.filter_box = search_box("Filter by model, device, vendor, runtime…", "Filter")
-        self.matches = plain_label(role="muted", wraps=False)
+        self.save_button = button("Save &plot…")
+        self.filter_box = SearchBox("Filter by model, device, vendor, runtime…", "Filter")
+        self.matches = MatchCount(self.table)
 
     def _arrange(self) -> None:
-        controls = QHBoxLayout()
-        for text, box in (("&Budget", self.budget_box), ("So&rt bars", self.order_box)):
-            add_labelled(controls, text, box)
-            controls.addSpacing(8)
-        controls.addWidget(self.log_box)
-        controls.addSpacing(8)
-        controls.addWidget(self.filter_box, 1)
-        controls.addWidget(self.matches)
-        controls.addWidget(copy_button(self.table))
-        controls.addWidget(self.save_button)
-        parts = splitter(
-            Qt.Orientation.Vertical, self.chart, self.table, stretch=(3, 2), sizes=(600, 400)
+        controls = hbox(
+            named("&Budget", self.budget_box),
+            self.budget_box,
+            8,
+            named("So&rt bars", self.order_box),
+            self.order_box,
+            8,
+            self.log_box,
+            8,
+            (self.filter_box, 1),
+            self.matches,
+            copy_button(self.table),
+            self.save_button,
         )
-        self._empty = empty_label(_NOTHING_YET)
-        self._stack = stacked(self._empty, parts)
-        layout = bare_column(self)
-        layout.addWidget(self.summary)
-        layout.addLayout(controls)
-        layout.addWidget(self._stack, 1)
+        parts = splitter(
+            Qt.Orientation.Vertical, self.chart, self.table, sizes=(600, 400), stretch=(3, 2)
+        )
+        self._stack = ContentOrMessage(parts, _NOTHING_YET)
+        vbox(self.summary, controls, (self._stack, 1), of=self, margins=0)
 
     def _connect(self) -> None:
-        self.budget_box.budget_edited.connect(self._budget_set)
-        self.chart.budget_dragged.connect(self._budget_follows)
-        self.chart.budget_dropped.connect(self._budget_set)
+        self.budget_box.budget_edited.connect(self._on_budget)
+        self.chart.budget_dragged.connect(self.set_budget_ms)
+        self.chart.budget_dropped.connect(self._on_budget)
         self.order_box.currentIndexChanged.connect(self._show_chart)
         self.log_box.toggled.connect(self.chart.set_log)
-        self.filter_box.textChanged.connect(self._filter)
+        self.table.filter_by(self.filter_box)
+        self.filter_box.textChanged.connect(self._show_chart)
         self.save_button.clicked.connect(lambda: ask_and_save(self, "latency", self.save_plot))
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
         self.chart.row_activated.connect(self.row_activated)
         self.table.row_activated.connect(self.row_activated)
         self.table.rows_selected.connect(self.chart.select_rows)
-        on_find(self, self.focus_search)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _refresh(self) -> None:
         self._refresh_table()
         self._show_chart()
 
     def _refresh_table(self) -> None:
-        self._stack.setCurrentIndex(1 if len(self._data) else 0)
+        self._stack.show_content(shown=len(self._data) > 0)
         self.summary.setText(summary(self._data, self._budget_ms, self._unit))
         self.summary.setVisible(len(self._data) > 0)
         context = TableContext(Place.COMPARE, self._unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context)
-        grid.sort_like(self._model.grid)
-        grid.show_only(self._mask())
-        self.table.keeping_selection(lambda: self._model.show_comparison(grid))
+        self.table.show_grid(grid)
         for key, is_needed in grid.needed_columns().items():
             self.table.set_column_shown(key, shown=is_needed)
-        self._show_matches()
-
-    def _filter(self) -> None:
-        self.table.keeping_selection(lambda: self._model.show_only(self._mask()))
-        self._show_matches()
-        self._show_chart()
 
     def _mask(self) -> npt.NDArray[np.bool_]:
         return self._data.search_mask(self.filter_box.text())
-
-    def _show_matches(self) -> None:
-        self.matches.setText(matches_text(self._model.rowCount(), len(self._data)))
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._mask())
@@ -214,10 +194,6 @@ class CompareView(QWidget):
         layout = lay_out(groups, self._unit, self._budget_ms)
         self.chart.show_layout(layout, self._budget_ms)
 
-    def _budget_follows(self, budget_ms: float | None) -> None:
-        """Show the budget while its line is dragged, before the user lets go."""
-        self.set_budget_ms(budget_ms)
-
-    def _budget_set(self, budget_ms: float | None) -> None:
+    def _on_budget(self, budget_ms: float | None) -> None:
         self.set_budget_ms(budget_ms)
         self.budget_changed.emit(budget_ms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -10,16 +11,13 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from ctm_gui.presenters.projects import OpenedProject
+from ctm_gui.views.widgets import STRETCH, button, combo_box, hbox, label, vbox
 from predictor.core.wording import shown
 from predictor.services.project.imports import Choice, Conflict, Subject, always
 
@@ -48,21 +46,22 @@ class ConflictsDialog(QDialog):
         self._conflicts = opened.plan.conflicts
         self.setWindowTitle("Conflicts")
         self.resize(*_SIZE_PX)
-        self.heading = QLabel(
+        self.heading = label(
             f"Things in which {shown(Path(opened.path).name)} and this store differ: "
             f"{len(self._conflicts)}. Everything else is new or the same. Nothing is "
             "written before you choose."
         )
-        self.heading.setWordWrap(True)
         self.boxes: list[QComboBox] = []
         self.table = self._make_table()
-        self.all_buttons = {choice: QPushButton(f"{_WORDS[choice]}: all") for choice in Choice}
+        self.all_buttons = {
+            choice: button(f"{_WORDS[choice]}: all", act=partial(self.choose_all, choice))
+            for choice in Choice
+        }
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
         self.buttons.button(kinds.Ok).setText("Import")
-        self._arrange()
-        for choice, button in self.all_buttons.items():
-            button.clicked.connect(lambda _=False, chosen=choice: self.choose_all(chosen))
+        foot = hbox(*self.all_buttons.values(), STRETCH, self.buttons)
+        vbox(self.heading, (self.table, 1), foot, of=self)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
 
@@ -73,7 +72,7 @@ class ConflictsDialog(QDialog):
             box.setCurrentIndex(conflict.choices.index(answer(conflict) or Choice.KEEP))
 
     def accept(self) -> None:
-        """Tell the answers."""
+        """Emit the answers and close."""
         self.answered.emit(
             {
                 conflict: conflict.choices[box.currentIndex()]
@@ -102,21 +101,9 @@ class ConflictsDialog(QDialog):
         table.resizeRowsToContents()
         return table
 
-    def _arrange(self) -> None:
-        row = QHBoxLayout()
-        for button in self.all_buttons.values():
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.buttons)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.heading)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(row)
-
 
 def _answer_box(conflict: Conflict) -> QComboBox:
-    box = QComboBox()
-    box.setAccessibleName(f"What to do about {conflict.subject} {shown(conflict.name)}")
+    box = combo_box(f"What to do about {conflict.subject} {shown(conflict.name)}")
     for choice in conflict.choices:
         joins = conflict.subject is Subject.MARKS and choice is Choice.BOTH
         box.addItem(_MARKS_BOTH if joins else _WORDS[choice])

@@ -1,4 +1,4 @@
-"""What happens with a defect: a report that can be copied and a log file; the window goes on."""
+"""Reports of defects: a dialog to copy them from and a log file; the window goes on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,9 @@ from types import TracebackType
 import platformdirs
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QLabel,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+
+from ctm_gui.views.widgets import label, vbox
 
 _MAX_LOG_BYTES = 1_000_000
 
@@ -90,19 +85,18 @@ class CrashHandler(QObject):
 
 
 class CrashDialog(QDialog):
-    """Says that the program has a defect, with the report; closing it goes on with the window."""
+    """The report of a defect; the window goes on when it is closed."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("A defect in CloserToMe")
         self.resize(720, 420)
-        label = QLabel(
+        heading = label(
             "Something went wrong that should not. Your models and results are still here. "
             "Please send this report to the developers; it holds no model data, but it may "
             "hold names of files."
         )
-        label.setWordWrap(True)
         self._text = QPlainTextEdit(readOnly=True)
         self._text.setAccessibleName("Report")
         self._text.setMaximumBlockCount(2000)
@@ -110,13 +104,9 @@ class CrashDialog(QDialog):
         copy = buttons.addButton("Copy Report", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report))
         buttons.rejected.connect(self.reject)
-        where = QLabel(f"It is also in {log_path()}.")
-        where.setTextFormat(Qt.TextFormat.PlainText)
-        where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        where.setWordWrap(True)
-        layout = QVBoxLayout(self)
-        for widget in (label, self._text, where, buttons):
-            layout.addWidget(widget)
+        place = label(f"It is also in {log_path()}.")
+        place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        vbox(heading, self._text, place, buttons, of=self)
 
     @property
     def report(self) -> str:

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QComboBox,
-    QCompleter,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_comparison import DeviceComparisonGrid, comparison_summary
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.views.parts import add_labelled, plain_label
 from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.widgets import combo_box, hbox, label, named, vbox
 from predictor.core.records import Device
 from predictor.core.wording import shown
 
@@ -32,13 +24,17 @@ class DeviceComparisonView(QWidget):
         super().__init__(parent)
         self._entries: tuple[DeviceEntry, ...] = ()
         self._device: Device | None = None
-        self._model = GridModel(Grid(0, ()), self)
-        self.title = plain_label(wraps=False)
+        self.title = label(wraps=False)
         self.other, self._typed = _searchable_box("Compare with")
-        self.table = GridView(self._model, "Metrics of both devices")
-        self.summary = QLabel()
-        self.summary.setProperty("role", "muted")
-        self._arrange()
+        self.table = GridView(GridModel(), "Metrics of both devices")
+        self.summary = label(role="muted", wraps=False)
+        head = hbox(
+            self.title,
+            named("compared &with", self.other),
+            (self.other, 1),
+            copy_button(self.table),
+        )
+        vbox(head, (self.table, 1), self.summary, of=self, margins=8)
         self.other.currentIndexChanged.connect(self._refresh)
         self._typed.editingFinished.connect(self._show_chosen)
 
@@ -66,17 +62,6 @@ class DeviceComparisonView(QWidget):
         if key in keys:
             self.other.setCurrentIndex(keys.index(key))
 
-    def _arrange(self) -> None:
-        row = QHBoxLayout()
-        row.addWidget(self.title)
-        add_labelled(row, "compared &with", self.other, 1)
-        row.addWidget(copy_button(self.table))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addLayout(row)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self.summary)
-
     def _chosen(self) -> DeviceEntry | None:
         index = self.other.currentIndex()
         return self._entries[index] if 0 <= index < len(self._entries) else None
@@ -88,25 +73,22 @@ class DeviceComparisonView(QWidget):
     def _refresh(self, *_: object) -> None:
         chosen = self._chosen()
         if self._device is None or chosen is None:
-            self._model.replace(Grid(0, ()))
+            self.table.show_grid(Grid(0, ()))
             self.title.clear()
             self.summary.clear()
             return
         self.title.setText(shown(self._device.name))
-        self._model.replace(DeviceComparisonGrid(self._device, chosen.device))
+        self.table.show_grid(DeviceComparisonGrid(self._device, chosen.device))
         self.table.fit_columns()
         self.summary.setText(comparison_summary(self._device, chosen.device))
 
 
 def _searchable_box(name: str) -> tuple[QComboBox, QLineEdit]:
-    """Return a box in which a part of a name finds it, and the line that is typed into."""
-    box, line = QComboBox(), QLineEdit()
-    box.setAccessibleName(name)
+    """Return a box whose choices any part of their names completes, and its line."""
+    box, line = combo_box(name, letters=24), QLineEdit()
     box.setEditable(True)
     box.setLineEdit(line)
     box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(24)
     completer = QCompleter(box.model(), box)
     completer.setFilterMode(Qt.MatchFlag.MatchContains)
     completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QComboBox,
     QGridLayout,
     QLabel,
     QScrollArea,
@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.device_wording import applies
-from ctm_gui.views.clusters_editor import ClustersEditor
-from ctm_gui.views.configurations_editor import ConfigurationsEditor
+from ctm_gui.views.device_lists import ClustersEditor, ConfigurationsEditor
 from ctm_gui.views.fields import FormLineEdit, FormTextEdit
-from ctm_gui.views.metric_field import MetricField, note_label, show_note
+from ctm_gui.views.metric_field import MetricField
+from ctm_gui.views.widgets import combo_box, fill, label, named, note_label, show_note
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
 from predictor.services.devices.form import CLUSTERS, CONFIGURATIONS
@@ -61,12 +61,9 @@ class DeviceFormView(QScrollArea):
         self._form = form
         self.setAccessibleName("Form of the device")
         self.fields: dict[str, MetricField] = {}
-        self._layout = QVBoxLayout()
-        self._layout.setContentsMargins(10, 8, 10, 10)
-        self._layout.setSpacing(6)
-        self._layout.setAlignment(Qt.AlignmentFlag.AlignTop)
         body = QWidget()
-        body.setLayout(self._layout)
+        self._layout = fill(QVBoxLayout(body), margins=(10, 8, 10, 10), spacing=6)
+        self._layout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(body)
@@ -133,8 +130,8 @@ class DeviceFormView(QScrollArea):
     def _show_notes(self) -> None:
         form = self._form
         problems = form.problems
-        for name, label in self.text_notes.items():
-            show_note(label, [problems[name]] if name in problems else [])
+        for name, note in self.text_notes.items():
+            show_note(note, [problems[name]] if name in problems else [])
         for name, field in self.fields.items():
             wrong = [problems[key] for key in (name, f"sources.{name}") if key in problems]
             field.show_notes(wrong, form.warnings_of(name))
@@ -142,10 +139,8 @@ class DeviceFormView(QScrollArea):
         self.clusters.show_notes(problems, form.warnings_of(CLUSTERS))
 
     def _add_heading(self, text: str) -> QLabel:
-        heading = QLabel(text)
-        heading.setProperty("role", "heading")
-        self._layout.addSpacing(6)
-        self._layout.addWidget(heading)
+        heading = label(text, "heading", wraps=False)
+        fill(self._layout, 6, heading)
         return heading
 
     def _build_texts(self) -> None:
@@ -154,14 +149,12 @@ class DeviceFormView(QScrollArea):
         self.text_notes = {name: note_label("bad") for name in (*_TEXTS, "notes")}
         self.notes = FormTextEdit()
         self.notes.setFixedHeight(_NOTES_PX)
-        self.family = QComboBox()
-        self.family.addItems([FAMILY_WORDS[family] for family in Family])
-        self.family.setAccessibleName("Family")
+        self.family = combo_box("Family", [FAMILY_WORDS[family] for family in Family])
         self.family.setToolTip("Kind of compute unit; the names of the metrics follow it.")
         self._layout.addLayout(self._arrange_texts())
         self._show_texts()
         for name, field in self.texts.items():
-            field.textEdited.connect(_with(form.set_text, name))
+            field.textEdited.connect(partial(form.set_text, name))
         self.notes.textChanged.connect(self._on_notes)
         self.family.activated.connect(lambda index: form.set_family(list(Family)[index]))
 
@@ -172,8 +165,8 @@ class DeviceFormView(QScrollArea):
             field = self.fields[name] = MetricField(metric, self.widget())
             self._layout.addWidget(field)
             self._show_metric(name)
-            field.value_edited.connect(_with(form.set_value, name))
-            field.source_edited.connect(_with(form.set_source, name))
+            field.value_edited.connect(partial(form.set_value, name))
+            field.source_edited.connect(partial(form.set_source, name))
             field.availability_edited.connect(
                 lambda on, name=name: form.set_available(name, available=on)
             )
@@ -224,11 +217,10 @@ class DeviceFormView(QScrollArea):
     def _label(
         grid: QGridLayout, title: str, field: QWidget, place: tuple[int, int], span: int = 1
     ) -> None:
-        label = QLabel(title)
-        label.setBuddy(field)
-        label.setMinimumWidth(_TITLE_PX if place[1] == 0 else 0)
+        words = named(title, field)
+        words.setMinimumWidth(_TITLE_PX if place[1] == 0 else 0)
         top = Qt.AlignmentFlag.AlignTop if span > 1 else Qt.AlignmentFlag.AlignVCenter
-        grid.addWidget(label, place[0], place[1], top)
+        grid.addWidget(words, place[0], place[1], top)
         grid.addWidget(field, place[0], place[1] + 1, 1, span)
 
     def _on_notes(self) -> None:
@@ -239,8 +231,3 @@ class DeviceFormView(QScrollArea):
     def _on_device(self) -> None:
         self.show_form()
         self.ensureVisible(0, 0)
-
-
-def _with(call: Callable[[str, str], None], name: str) -> Callable[[str], None]:
-    """Return what calls ``call`` with a field's name and the text typed into it."""
-    return lambda text: call(name, text)

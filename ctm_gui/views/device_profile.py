@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.parts import plain_label
 from ctm_gui.views.plots import PixelItem, RowPlot
+from ctm_gui.views.widgets import label, vbox
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
 
@@ -65,7 +65,7 @@ class DeviceProfile(QWidget):
         super().__init__(parent)
         self.rows: Sequence[ProfileRow] = ()
         self.theme = LIGHT
-        self.title = plain_label(role="muted")
+        self.title = label(role="muted")
         self.plot = RowPlot({"left": _Names(self)}, self)
         axis = self.plot.plot.getAxis("bottom")
         axis.setTicks([_TICKS])
@@ -73,10 +73,7 @@ class DeviceProfile(QWidget):
         self.plot.tooltip_at = self._tooltip
         self._bars = PixelItem(self.plot.box, self._paint)
         self.plot.box.sigRangeChanged.connect(lambda *_: self.plot.plot.getAxis("left").update())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addWidget(self.title)
-        layout.addWidget(self.plot, 1)
+        vbox(self.title, (self.plot, 1), of=self, margins=8)
         self.setAccessibleName("Profile of the device in its family")
         self.set_theme(LIGHT)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.devices_grid import DevicesGrid
 from ctm_gui.presenters.grid import search_mask
-from ctm_gui.views.parts import bare_column, focus_on
 from ctm_gui.views.tables import GridView
+from ctm_gui.views.widgets import SearchBox, label, vbox
 
 
 class DevicesList(QWidget):
@@ -25,20 +25,15 @@ class DevicesList(QWidget):
         super().__init__(parent)
         self._library, self._form = library, form
         self.grid = self._new_grid()
-        self._model = GridModel(self.grid, self)
-        self.search_box = QLineEdit(placeholderText="Search devices (Ctrl+F)")
-        self.search_box.setClearButtonEnabled(True)
-        self.search_box.setAccessibleName("Search devices")
-        self.table = GridView(self._model, "Devices")
+        self.search_box = SearchBox("Search devices (Ctrl+F)", "Search devices")
+        self.table = GridView(GridModel(self.grid), "Devices")
+        self.table.mask_of = lambda _: search_mask(self.grid.texts, self.search_box.text())
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self._nothing = QLabel("No device matches.")
-        self._nothing.setProperty("role", "muted")
+        self._nothing = label("No device matches.", "muted", wraps=False)
         self._nothing.hide()
-        layout = bare_column(self)
-        for widget in (self.search_box, self.table, self._nothing):
-            layout.addWidget(widget)
-        self.search_box.textChanged.connect(self._search)
-        self.search_box.returnPressed.connect(self.table.setFocus)
+        vbox(self.search_box, self.table, self._nothing, of=self, margins=0)
+        self.table.filter_by(self.search_box)
+        self.search_box.textChanged.connect(self._show_matches)
         self.table.rows_selected.connect(self._on_rows)
         library.changed.connect(self.refresh)
         form.modified_changed.connect(lambda _: self.refresh())
@@ -59,24 +54,24 @@ class DevicesList(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        focus_on(self.search_box)
+        self.search_box.focus()
 
     def refresh(self) -> None:
         """Show the library as it is now; order, search and the current device stay."""
-        old, self.grid = self.grid, self._new_grid()
-        self.grid.sort_like(old)
-        self._model.replace(self.grid)
-        self._search()
+        self.grid = self._new_grid()
+        # Rows are others after a device was added: the one of the form is selected anew.
+        self.table.selectionModel().reset()
+        self.table.show_grid(self.grid)
+        self._show_matches()
         self.table.fit_columns()
 
     def _new_grid(self) -> DevicesGrid:
         return DevicesGrid(self._library.entries, self._form.is_modified)
 
-    def _search(self, *_: object) -> None:
-        grid = self.grid
-        self._model.show_only(search_mask(grid.texts, self.search_box.text()))
-        self._nothing.setVisible(not grid.order.size)
-        row = grid.row_of(self._form.key)
+    def _show_matches(self, *_: object) -> None:
+        """Select the device of the form, or say that the search leaves none."""
+        self._nothing.setVisible(not self.grid.order.size)
+        row = self.grid.row_of(self._form.key)
         self.table.select_rows([] if row is None else [row], row)
 
     def _on_rows(self, _rows: object, current: int | None) -> None:

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QSplitter,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QKeySequence, QShowEvent
+from PySide6.QtWidgets import QFileDialog, QTabWidget, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.devices import DeviceLibrary
@@ -28,8 +18,17 @@ from ctm_gui.views.device_header import DeviceHeader
 from ctm_gui.views.device_profile import DeviceProfile
 from ctm_gui.views.devices_list import DevicesList
 from ctm_gui.views.drop_overlay import refuse_drops
-from ctm_gui.views.parts import bare_column, on_find, push_button
 from ctm_gui.views.turns import in_turns
+from ctm_gui.views.widgets import (
+    STRETCH,
+    add_view_keys,
+    busy_bar,
+    button,
+    hbox,
+    label,
+    splitter,
+    vbox,
+)
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
 _LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
@@ -137,16 +136,14 @@ class DevicesView(QWidget):
     def _build(self) -> Iterator[None]:
         if not self.form.key and self.library.entries:
             self.form.show(self.library.entries[0].key)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        layout = bare_column(self)
-        layout.addWidget(splitter)
+        parts = splitter(Qt.Orientation.Horizontal)
+        vbox(parts, of=self, margins=0)
         self.list = DevicesList(self.library, self.form)
-        splitter.addWidget(self._build_left())
+        parts.addWidget(self._build_left())
         yield
-        splitter.addWidget(self._build_right())
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([_LIST_PX, _FORM_PX])
+        parts.addWidget(self._build_right())
+        parts.setStretchFactor(1, 1)
+        parts.setSizes([_LIST_PX, _FORM_PX])
         yield
         yield from self.form_view.build()
         self._connect()
@@ -157,9 +154,6 @@ class DevicesView(QWidget):
         self.built.emit()
 
     def _build_right(self) -> QWidget:
-        right = QWidget()
-        column = bare_column(right)
-        column.setSpacing(4)
         self.header = DeviceHeader(self.form)
         self.form_view = DeviceFormView(self.form)
         self.pages = QTabWidget()
@@ -167,49 +161,32 @@ class DevicesView(QWidget):
         self.pages.addTab(self.form_view, "Form")
         for page, title in _LATER_PAGES.items():
             place = QWidget()
-            self._places[page] = QVBoxLayout(place)
-            self._places[page].setContentsMargins(0, 0, 0, 0)
+            self._places[page] = vbox(of=place, margins=0)
             self.pages.addTab(place, title)
-        column.addWidget(self.header)
-        column.addWidget(self.pages, 1)
+        right = QWidget()
+        vbox(self.header, (self.pages, 1), of=right, margins=0, spacing=4)
         return right
 
     def _build_left(self) -> QWidget:
-        left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(8, 8, 8, 8)
-        buttons = QHBoxLayout()
-        self.import_button = push_button(
-            "&Import…", "Make devices from device files, ours or NeuSight's"
+        self.import_button = button(
+            "&Import…", "Make devices from device files, ours or NeuSight's", self.import_files
         )
-        self.detect_button = push_button(
+        self.detect_button = button(
             "Detect this &machine",
             "Make a device of this machine: what its system states, then what it sustains",
+            self.machine.detect,
         )
-        for button in (self.import_button, self.detect_button):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        column.addLayout(buttons)
-        column.addWidget(self._build_progress())
-        column.addWidget(self.list, 1)
+        left, buttons = QWidget(), hbox(self.import_button, self.detect_button, STRETCH)
+        vbox(buttons, self._build_progress(), (self.list, 1), of=left, margins=8)
         return left
 
     def _build_progress(self) -> QWidget:
         self._progress = QWidget()
         self._progress.hide()
-        column, row = QVBoxLayout(self._progress), QHBoxLayout()
-        column.setContentsMargins(0, 0, 0, 0)
-        self._state = QLabel()
-        self._state.setWordWrap(True)
-        bar = QProgressBar(minimum=0, maximum=0, textVisible=False)
-        bar.setMaximumHeight(10)
-        bar.setAccessibleName("Measuring this machine")
-        self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.setAccessibleName("Stop measuring")
-        row.addWidget(bar, 1)
-        row.addWidget(self.cancel_button)
-        column.addWidget(self._state)
-        column.addLayout(row)
+        self._state = label()
+        self.cancel_button = button("Cancel", act=self.machine.cancel, name="Stop measuring")
+        moving = hbox((busy_bar("Measuring this machine", 10), 1), self.cancel_button)
+        vbox(self._state, moving, of=self._progress, margins=0)
         return self._progress
 
     def _connect(self) -> None:
@@ -221,12 +198,9 @@ class DevicesView(QWidget):
         self.header.duplicate.connect(self._duplicate)
         self.header.export.connect(self.export_file)
         self.header.delete.connect(lambda: self.library.delete(self.form.key))
-        self.import_button.clicked.connect(self.import_files)
-        self.detect_button.clicked.connect(self.machine.detect)
-        self.cancel_button.clicked.connect(self.machine.cancel)
         self.machine.changed.connect(self._show_machine)
         self.pages.currentChanged.connect(self._on_device)
-        on_find(self, self.focus_search)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _duplicate(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)

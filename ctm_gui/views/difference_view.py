@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.difference import DifferencePresenter, ModelDifference
@@ -18,19 +16,19 @@ from ctm_gui.presenters.difference_grid import (
     difference_summary,
 )
 from ctm_gui.presenters.grid import Grid
-from ctm_gui.views.parts import (
-    add_labelled,
-    bare_column,
-    choice_box,
-    empty_label,
-    focus_on,
-    plain_label,
-    push_button,
-    search_box,
-    splitter,
-    stacked,
-)
 from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.widgets import (
+    ContentOrMessage,
+    SearchBox,
+    button,
+    combo_box,
+    hbox,
+    holder,
+    label,
+    named,
+    splitter,
+    vbox,
+)
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction.operator_difference import Change
@@ -55,12 +53,9 @@ class DifferenceView(QWidget):
         self._difference: ModelDifference | None = None
         self._unit = LatencyUnit.MS
         self._target_id = ""
-        self._targets_model = GridModel(Grid(0, ()), self)
-        self.targets = GridView(self._targets_model, "Time moved by target")
-        self.targets.set_least_width("device", _DEVICE_PX)
-        self._model = GridModel(Grid(0, ()), self)
-        self.table = GridView(self._model, "Operators of both models")
-        self.table.set_least_width("name", _NAME_PX)
+        self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
+        self.table = GridView(GridModel(), "Operators of both models", {"name": _NAME_PX})
+        self.table.mask_of = self._mask
         self._make_controls()
         self._arrange()
         self._connect()
@@ -81,8 +76,10 @@ class DifferenceView(QWidget):
         if difference is not None and before is not None and self._follows(before, difference):
             self._show_targets(difference)
             return
-        self._message.setText(message)
-        self._stack.setCurrentWidget(self._message if difference is None else self._parts)
+        if difference is None:
+            self._stack.show_message(message)
+        else:
+            self._stack.show_content()
         self._refresh()
         self.targets.fit_columns()
         self.table.fit_columns()
@@ -99,51 +96,47 @@ class DifferenceView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        focus_on(self.search_box)
+        self.search_box.focus()
 
     def _make_controls(self) -> None:
-        self.first_box, self.second_box = choice_box("First model"), choice_box("Second model")
-        self.exchange_button = push_button("E&xchange", "Compare the other way round.")
-        self.change_box = QComboBox()
-        for change in _CHANGES:
-            self.change_box.addItem("All operators" if change is None else change.capitalize())
-        self.change_box.setAccessibleName("Operators shown")
-        self.search_box = search_box(
+        self.first_box = combo_box("First model", letters=16)
+        self.second_box = combo_box("Second model", letters=16)
+        self.exchange_button = button("E&xchange", "Compare the other way round.")
+        changes = ["All operators" if c is None else c.capitalize() for c in _CHANGES]
+        self.change_box = combo_box("Operators shown", changes)
+        self.search_box = SearchBox(
             "Search name or type (Ctrl+F)", "Search operators of both models"
         )
-        self.summary = plain_label(role="heading", name="Summary of the difference")
-        self.target_label = plain_label(role="muted", wraps=False)
-        self._message = empty_label()
+        self.summary = label(role="heading", name="Summary of the difference")
+        self.target_label = label(role="muted", wraps=False)
 
     def _arrange(self) -> None:
-        choices, controls = QHBoxLayout(), QHBoxLayout()
-        for text, box in (("Fi&rst", self.first_box), ("Seco&nd", self.second_box)):
-            add_labelled(choices, text, box, 1)
-        choices.addWidget(self.exchange_button)
-        controls.addWidget(self.target_label, 1)
-        controls.addWidget(self.search_box, 1)
-        controls.addWidget(self.change_box)
-        controls.addWidget(copy_button(self.table))
-        below = QWidget()
-        lower = bare_column(below)
-        lower.addLayout(controls)
-        lower.addWidget(self.table, 1)
-        self._parts = splitter(
-            Qt.Orientation.Vertical, self.targets, below, stretch=(0, 1), sizes=(240, 480)
+        choices = hbox(
+            named("Fi&rst", self.first_box),
+            (self.first_box, 1),
+            named("Seco&nd", self.second_box),
+            (self.second_box, 1),
+            self.exchange_button,
         )
-        self._stack = stacked(self._message, self._parts)
-        layout = bare_column(self)
-        layout.addWidget(self.summary)
-        layout.addLayout(choices)
-        layout.addWidget(self._stack, 1)
+        controls = hbox(
+            (self.target_label, 1),
+            (self.search_box, 1),
+            self.change_box,
+            copy_button(self.table),
+        )
+        operators = holder(controls, (self.table, 1))
+        parts = splitter(
+            Qt.Orientation.Vertical, self.targets, operators, sizes=(240, 480), stretch=(0, 1)
+        )
+        self._stack = ContentOrMessage(parts)
+        vbox(self.summary, choices, (self._stack, 1), of=self, margins=0)
 
     def _connect(self) -> None:
         for box in (self.first_box, self.second_box):
             box.activated.connect(self._choose)
         self.exchange_button.clicked.connect(self.exchange_asked)
-        self.change_box.currentIndexChanged.connect(self._filter)
-        self.search_box.textChanged.connect(self._filter)
-        self.search_box.returnPressed.connect(self.table.setFocus)
+        self.change_box.currentIndexChanged.connect(self.table.filter)
+        self.table.filter_by(self.search_box)
         self.targets.rows_selected.connect(self._on_target)
 
     def _refresh(self) -> None:
@@ -158,17 +151,16 @@ class DifferenceView(QWidget):
     def _follows(self, before: ModelDifference, difference: ModelDifference) -> bool:
         """Whether only targets came that nobody looks at."""
         target = self._target_of(difference)
-        known = [f.times[target] if target < len(f.times) else None for f in (before, difference)]
-        return before.difference is difference.difference and known[0] is known[1]
+        old, new = (d.times[target : target + 1] for d in (before, difference))
+        same_times = [*map(id, old)] == [*map(id, new)]
+        return before.difference is difference.difference and same_times
 
     def _target_of(self, difference: ModelDifference) -> int:
         ids = [target.device.id for target in difference.targets]
         return ids.index(self._target_id) if self._target_id in ids else 0
 
     def _show_targets(self, difference: ModelDifference) -> None:
-        grid = TargetsGrid(difference, self._unit)
-        grid.sort_like(self._targets_model.grid)
-        self.targets.keeping_selection(lambda: self._targets_model.replace(grid))
+        self.targets.show_grid(TargetsGrid(difference, self._unit))
 
     def _show_operators(self) -> None:
         difference = self._difference
@@ -177,21 +169,15 @@ class DifferenceView(QWidget):
         target = self._target_of(difference)
         if difference.targets:
             self.target_label.setText(f"Times on {shown(difference.targets[target].device.name)}")
-        grid, old = DifferenceGrid(difference, target, self._unit), self._model.grid
-        if isinstance(old, DifferenceGrid):
-            grid.sort_like(old)
-            self.table.keeping_selection(lambda: self._model.replace(grid))
-        else:
-            self._model.replace(grid)
+        is_first = not self.table.grid_model.grid.columns
+        self.table.show_grid(DifferenceGrid(difference, target, self._unit))
+        if is_first:
             self.table.sort_by(MOVED, descending=True)
-        self._filter()
 
-    def _filter(self, *_: object) -> None:
-        grid = self._model.grid
-        if isinstance(grid, DifferenceGrid):
-            change = _CHANGES[self.change_box.currentIndex()]
-            mask = grid.mask(self.search_box.text(), change)
-            self.table.keeping_selection(lambda: self._model.show_only(mask))
+    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+        if not isinstance(grid, DifferenceGrid):
+            return np.ones(grid.count, dtype=np.bool_)
+        return grid.mask(self.search_box.text(), _CHANGES[self.change_box.currentIndex()])
 
     def _on_target(self, _: object, current: int | None) -> None:
         if self._difference is not None and current is not None:

@@ -1,12 +1,16 @@
-"""Fields whose undo is the window's, not their own: one key undoes one step of the whole form."""
+"""Fields of forms, whose undo is the window's, and the field of the latency budget."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QDoubleSpinBox, QLineEdit, QPlainTextEdit, QWidget
 
+from predictor.core.units import significant
+
+# One key undoes one step of the whole form, not of a field.
 _WINDOWS_KEYS = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)
+_LARGEST_MS = 1e6
 
 
 class FormLineEdit(QLineEdit):
@@ -52,3 +56,37 @@ def _is_windows(event: QEvent) -> bool:
         and isinstance(event, QKeyEvent)
         and any(event.matches(key) for key in _WINDOWS_KEYS)
     )
+
+
+class BudgetBox(QDoubleSpinBox):
+    """A budget in milliseconds; zero means none.
+
+    Signals:
+        budget_edited: the user set the budget: milliseconds, or None.
+    """
+
+    budget_edited = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setRange(0.0, _LARGEST_MS)
+        self.setDecimals(4)
+        self.setSuffix(" ms")
+        self.setSpecialValueText("no budget")
+        self.setKeyboardTracking(False)
+        self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
+        self.setAccessibleName("Latency budget in milliseconds; zero for none")
+        self.valueChanged.connect(self._emit_budget)
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Show a budget without telling that the user did."""
+        blocked = self.blockSignals(True)
+        self.setValue(budget_ms or 0.0)
+        self.blockSignals(blocked)
+
+    def textFromValue(self, value: float) -> str:
+        """Write a budget without trailing zeros."""
+        return significant(value, 6)
+
+    def _emit_budget(self, value: float) -> None:
+        self.budget_edited.emit(value or None)

@@ -8,17 +8,15 @@ from PySide6.QtCore import QEvent, Qt, QUrl
 from PySide6.QtGui import QKeySequence, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QPushButton,
-    QSplitter,
     QTextBrowser,
-    QVBoxLayout,
     QWidget,
 )
 
 from ctm_gui.presenters.help_pages import INDEX, contents, page_text
+from ctm_gui.views.widgets import STRETCH, button, hbox, splitter, vbox
 
 _SIZE = (860, 640)
 _LIST_PX = 215
@@ -90,32 +88,23 @@ class HelpWindow(QDialog):
         self.browser.show_page(name or INDEX)
 
     def _arrange(self) -> None:
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.list)
-        splitter.addWidget(self.browser)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([_LIST_PX, _SIZE[0] - _LIST_PX])
-        row = QHBoxLayout()
-        row.addWidget(self.back_button)
-        row.addWidget(self.forward_button)
-        row.addStretch(1)
-        row.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.addWidget(splitter, 1)
-        layout.addLayout(row)
+        widths = (_LIST_PX, _SIZE[0] - _LIST_PX)
+        across = Qt.Orientation.Horizontal
+        parts = splitter(across, self.list, self.browser, sizes=widths, stretch=(0, 1))
+        foot = hbox(self.back_button, self.forward_button, STRETCH, self.close_button)
+        vbox((parts, 1), foot, of=self)
 
     def _connect(self) -> None:
         self.list.itemActivated.connect(self._on_chosen)
         self.list.itemClicked.connect(self._on_chosen)
         self.browser.sourceChanged.connect(self._mark)
-        for button, act, can in (
+        for step, act, can in (
             (self.back_button, self.browser.backward, self.browser.backwardAvailable),
             (self.forward_button, self.browser.forward, self.browser.forwardAvailable),
         ):
-            button.clicked.connect(lambda _, act=act: act())
-            can.connect(button.setEnabled)
-            button.setEnabled(False)
+            step.clicked.connect(lambda _, act=act: act())
+            can.connect(step.setEnabled)
+            step.setEnabled(False)
         self.close_button.clicked.connect(self.close)
 
     def _on_chosen(self, item: QListWidgetItem) -> None:
@@ -132,8 +121,7 @@ class HelpWindow(QDialog):
 
 
 def _button(text: str, keys: QKeySequence.StandardKey) -> QPushButton:
-    button = QPushButton(text)
-    button.setAutoDefault(False)
-    button.setShortcut(QKeySequence(keys))
-    button.setToolTip(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText))
-    return button
+    words = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    made = button(text, words, keys=keys)
+    made.setAutoDefault(False)
+    return made

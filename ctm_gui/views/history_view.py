@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.models.past_model import PastModel
+from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.past_grid import TAGS, ErrorsGrid, PastGrid
@@ -26,7 +25,6 @@ from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.change_dialog import ChangeDialog
 from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.drop_overlay import refuse_drops
-from ctm_gui.views.parts import empty_label, on_find, plain_label, push_button, splitter, stacked
 from ctm_gui.views.past_filter import PastFilterBar
 from ctm_gui.views.past_table import PastTable
 from ctm_gui.views.project_parts import ProjectButton, ProjectProgress
@@ -35,9 +33,19 @@ from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.truth_dialog import TruthDialog
 from ctm_gui.views.truth_plot import TruthPlot
 from ctm_gui.views.turns import in_turns
+from ctm_gui.views.widgets import (
+    STRETCH,
+    ContentOrMessage,
+    add_view_keys,
+    button,
+    hbox,
+    label,
+    splitter,
+    vbox,
+)
 from predictor.core.units import LatencyUnit
 from predictor.services.history.changes import Change
-from predictor.services.history.past_predictions import NewTruth, StoredPrediction
+from predictor.services.history.past_predictions import StoredPrediction
 
 _TARGET_PX = 230
 
@@ -86,7 +94,7 @@ class HistoryView(QWidget):
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
         if self._is_built:
-            self.filter_bar.focus_search()
+            self.filter_bar.search_box.focus()
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit``."""
@@ -108,13 +116,16 @@ class HistoryView(QWidget):
         """
         self.plot.save(path)
 
+    def _ask_and_save(self) -> None:
+        ask_and_save(self, "predicted-measured", self.save_plot)
+
     def record(self) -> TruthDialog | None:
         """Ask for the latency that was measured of the current prediction."""
         row = self.table.current_row()
         if row is None:
             return None
-        chosen = self.desk.data.rows[row]
-        return self._ask_truth(chosen.stored, chosen.device_name)
+        past = self.desk.data.rows[row]
+        return self._ask_truth(past.stored, past.device_name)
 
     def delete(self) -> None:
         """Delete the selected predictions; undo brings them back."""
@@ -146,55 +157,56 @@ class HistoryView(QWidget):
         self.built.emit()
 
     def _make_table(self) -> None:
-        self.summary = plain_label(role="heading", name="Summary")
-        self.warning = plain_label(role="warn", name="Warning")
-        self.filter_bar = PastFilterBar()
+        self.summary = label(role="heading", name="Summary")
+        self.warning = label(role="warn", name="Warning")
         self._model = PastModel(self)
         self.table = PastTable(self._model)
+        self.filter_bar = PastFilterBar(self.table)
         self.table.details_of = self._details
+        self.table.mask_of = self._mask
         self.table.sort_by("created", descending=True)
 
     def _make_truth(self) -> None:
         self.plot = TruthPlot()
-        self._errors = GridModel(ErrorsGrid(PastRows()), self)
-        self.errors = GridView(self._errors, "Errors by target")
-        self.errors.set_least_width("target", _TARGET_PX)
+        grid = ErrorsGrid(PastRows())
+        self.errors = GridView(GridModel(grid), "Errors by target", {"target": _TARGET_PX})
 
     def _make_buttons(self) -> None:
-        self.open_button = push_button("&Open Again", "Open the model with its dimensions again")
-        self.compare_button = push_button(
-            "Compare with &Now", "Predict the selected rows again with the present engine"
+        self.open_button = button(
+            "&Open Again", "Open the model with its dimensions again", self.open_again
         )
-        self.record_button = push_button(
-            "&Record Measured…", "Type a latency that was measured for this prediction"
+        self.compare_button = button(
+            "Compare with &Now",
+            "Predict the selected rows again with the present engine",
+            self.compare,
         )
-        self.delete_button = push_button(
-            "&Delete", "Delete the selected rows; undo brings them back"
+        self.record_button = button(
+            "&Record Measured…", "Type a latency that was measured for this prediction", self.record
         )
-        self.save_button = push_button("Sa&ve plot…", "Save the plot as SVG or PNG")
+        self.delete_button = button(
+            "&Delete", "Delete the selected rows; undo brings them back", self.delete
+        )
+        self.save_button = button("Sa&ve plot…", "Save the plot as SVG or PNG", self._ask_and_save)
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
         self.progress = ProjectProgress(self.projects)
 
     def _arrange(self) -> None:
-        buttons = QHBoxLayout()
-        for of_rows in (self.open_button, self.compare_button, self.record_button):
-            buttons.addWidget(of_rows)
-        buttons.addWidget(self.delete_button)
-        buttons.addStretch(1)
-        buttons.addWidget(copy_button(self.table))
-        buttons.addWidget(self.save_button)
-        buttons.addWidget(self.project_button)
-        truth = splitter(Qt.Orientation.Horizontal, self.plot, self.errors, sizes=(420, 560))
-        self.truth = stacked(truth)
-        parts = splitter(Qt.Orientation.Vertical, self.table, self.truth, sizes=(440, 340))
-        self._empty = empty_label(NOTHING_YET)
-        self._stack = stacked(self._empty, parts)
-        layout = QVBoxLayout(self)
-        for part in (self.summary, self.warning, self.filter_bar):
-            layout.addWidget(part)
-        layout.addLayout(buttons)
-        layout.addWidget(self.progress)
-        layout.addWidget(self._stack, 1)
+        buttons = hbox(
+            self.open_button,
+            self.compare_button,
+            self.record_button,
+            self.delete_button,
+            STRETCH,
+            copy_button(self.table),
+            self.save_button,
+            self.project_button,
+        )
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.truth = splitter(across, self.plot, self.errors, sizes=(420, 560))
+        parts = splitter(down, self.table, self.truth, sizes=(440, 340))
+        self._stack = ContentOrMessage(parts, NOTHING_YET)
+        heads = (self.summary, self.warning, self.filter_bar)
+        vbox(*heads, buttons, self.progress, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
         self.desk.changed.connect(self._show_data)
@@ -207,18 +219,11 @@ class HistoryView(QWidget):
         self.table.rows_selected.connect(self._on_selected)
         self.table.row_activated.connect(lambda _: self.compare())
         self.plot.pair_chosen.connect(self._choose)
-        self.open_button.clicked.connect(self.open_again)
-        self.compare_button.clicked.connect(self.compare)
-        self.record_button.clicked.connect(self.record)
-        self.delete_button.clicked.connect(self.delete)
         self.table.reopen.connect(self.open_again)
         self.table.compare.connect(self.compare)
         self.table.record.connect(self.record)
         self.table.delete.connect(self.delete)
-        self.save_button.clicked.connect(
-            lambda: ask_and_save(self, "predicted-measured", self.save_plot)
-        )
-        on_find(self, self.focus_search)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _show_data(self) -> None:
         if self.table.is_edited:
@@ -226,20 +231,19 @@ class HistoryView(QWidget):
         data = self.desk.data
         self.summary.setText(summary(data))
         self.summary.setVisible(len(data) > 0)
-        said = warnings(data)
-        self.warning.setText("\n".join(said))
-        self.warning.setVisible(bool(said))
-        self._stack.setCurrentIndex(1 if len(data) else 0)
+        sentences = warnings(data)
+        self.warning.setText("\n".join(sentences))
+        self.warning.setVisible(bool(sentences))
+        self._stack.show_content(shown=len(data) > 0)
         self.filter_bar.show_choices(data)
-        grid = PastGrid(data, self._unit)
-        grid.sort_like(self._model.grid)
-        grid.show_only(data.mask(self.filter_bar.wanted()))
+        # By the ids of predictions: a new one moves the rows of those that were selected.
         chosen = self._selected_ids()
-        self._model.replace(grid)
+        self.table.selectionModel().reset()
+        self.table.show_grid(PastGrid(data, self._unit))
         self._select_ids(chosen)
         self.table.set_column_shown("interval", shown=_has_interval(data))
         self.table.fit_columns()
-        self._errors.replace(ErrorsGrid(data))
+        self.errors.show_grid(ErrorsGrid(data))
         self.errors.fit_columns()
         self.plot.show_pairs(data, self._unit)
         self.truth.setVisible(bool(data.pairs))
@@ -252,12 +256,14 @@ class HistoryView(QWidget):
             self._show_data()
 
     def _show_rows(self) -> None:
-        mask = self.desk.data.mask(self.filter_bar.wanted())
-        self.table.keeping_selection(lambda: self._model.show_only(mask))
+        self.table.filter()
         self._show_state()
 
+    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+        rows = grid.data if isinstance(grid, PastGrid) else PastRows()
+        return rows.mask(self.filter_bar.wanted())
+
     def _show_state(self) -> None:
-        self.filter_bar.show_matches(self._model.rowCount(), len(self.desk.data))
         chosen = self.table.selected_rows().size
         self.open_button.setEnabled(chosen == 1)
         self.record_button.setEnabled(chosen == 1)
@@ -299,11 +305,7 @@ class HistoryView(QWidget):
     def _ask_truth(self, stored: StoredPrediction, device_name: str) -> TruthDialog:
         dialog = TruthDialog(stored, device_name, self._unit, self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-
-        def keep(truth: NewTruth) -> None:
-            self.desk.add_truth(stored, truth)
-
-        dialog.recorded.connect(keep)
+        dialog.recorded.connect(partial(self.desk.add_truth, stored))
         dialog.open()
         self.truth_dialog = dialog
         return dialog
@@ -315,9 +317,10 @@ class HistoryView(QWidget):
         self.conflicts.open()
 
     def _show_changes(self, entries: tuple[Change, ...]) -> None:
-        known = {row.stored.id: row for row in self.desk.data.rows}
-        there = tuple(e for e in entries if e.stored.id in known)
-        self.changes = ChangeDialog(there, [known[e.stored.id] for e in there], self._unit, self)
+        row_of = {row.stored.id: row for row in self.desk.data.rows}
+        there = tuple(e for e in entries if e.stored.id in row_of)
+        rows = [row_of[entry.stored.id] for entry in there]
+        self.changes = ChangeDialog(there, rows, self._unit, self)
         self.changes.show()
 
 

@@ -33,9 +33,9 @@ from ctm_gui.views.latency_items import (
     ValueAxis,
 )
 from ctm_gui.views.latency_legend import LegendAxis
-from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem, RowPlot
 from ctm_gui.views.save_plot import save_plot
+from ctm_gui.views.widgets import vbox
 from predictor.core.columns import axis_title
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import number
@@ -68,8 +68,7 @@ class LatencyChart(QWidget):
             self.rows_plot.box, BarPainter(self._state, self.rows_plot.box, self._value_axis)
         )
         self.budget_line = self._make_budget_line()
-        layout = bare_column(self)
-        layout.addWidget(self.rows_plot)
+        vbox(self.rows_plot, of=self, margins=0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Latency chart")
         self.rows_plot.clicked.connect(lambda _x, y: self._pick(y, self.row_selected))

@@ -17,21 +17,16 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui import settings as table
-from ctm_gui.actions import build_actions
+from ctm_gui.actions import TITLES, build_actions
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import LIGHT, Theme, ThemeChoice
-from ctm_gui.views.about import show_about
 from ctm_gui.views.assistance import Assistance
 from ctm_gui.views.drop_overlay import DropOverlay
-from ctm_gui.views.first_view import FirstView
 from ctm_gui.views.focus_parts import copy_from, go_to_part, select_all_in
-from ctm_gui.views.menus import fill_menus
-from ctm_gui.views.message_list import MessageList
+from ctm_gui.views.menus import RecentMenu, fill_menus, follow_undo
+from ctm_gui.views.message_list import MessageList, Noticed
 from ctm_gui.views.models_panel import ModelsPanel
-from ctm_gui.views.notice import Noticed
-from ctm_gui.views.parts import splitter
-from ctm_gui.views.recent_menu import RecentMenu
 from ctm_gui.views.session import (
     FIRST_SIZE,
     Session,
@@ -40,11 +35,11 @@ from ctm_gui.views.session import (
     remembered_unit,
     restore_targets,
 )
+from ctm_gui.views.start_page import FirstView
 from ctm_gui.views.status_line import StatusLine
-from ctm_gui.views.tab_places import TITLES
 from ctm_gui.views.targets_panel import TargetsPanel
-from ctm_gui.views.undo_menu import follow_undo
 from ctm_gui.views.what_if_bar import WhatIfBar
+from ctm_gui.views.widgets import splitter
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
@@ -207,10 +202,6 @@ class MainWindow(QMainWindow):
         self.message_list.setVisible(not self.message_list.isVisible())
         self.actions_by_id["messages"].setChecked(self.message_list.isVisible())
 
-    def about(self) -> None:
-        """Show versions."""
-        show_about(self)
-
     # What the application calls
 
     def set_theme(self, theme: Theme) -> None:
@@ -241,14 +232,12 @@ class MainWindow(QMainWindow):
         self.tabs.setAccessibleName("Views")
         for index, title in enumerate(TITLES):
             self.tabs.addTab(QWidget() if index else self.first_view, title)
-        self._panels = splitter(Qt.Orientation.Vertical, self.models_panel, self.targets_panel)
-        self._panels.setSizes([320, 420])
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
         self.noticed = Noticed(self.tabs)
-        self._centre = splitter(Qt.Orientation.Vertical, self.noticed, self.message_list)
-        self._centre.setSizes([640, 160])
-        self._body = splitter(Qt.Orientation.Horizontal, self._panels, self._centre)
-        self._body.setStretchFactor(1, 1)
-        self._body.setSizes([_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH])
+        self._centre = splitter(down, self.noticed, self.message_list, sizes=(640, 160))
+        widths = (_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH)
+        self._body = splitter(across, self._panels, self._centre, sizes=widths, stretch=(0, 1))
         self.message_list.hide()
         splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
         names = [title.lower() for title in TITLES]
@@ -315,7 +304,7 @@ class MainWindow(QMainWindow):
 
     def _show_engine(self) -> None:
         problem = self.workspace.comparison.engine_problem
-        self.noticed.say(f"{problem} {_STANDS_IN}" if problem else "")
+        self.noticed.show_notice(f"{problem} {_STANDS_IN}" if problem else "")
 
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)

@@ -5,29 +5,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.models.variants_model import VariantsModel
-from ctm_gui.presenters.grid import Grid, search_mask
-from ctm_gui.presenters.variants import VariantMatrix, fastest_models, matrix_summary
+from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.variants import VariantMatrix, matrix_summary
 from ctm_gui.presenters.variants_grid import MARK, MODEL, FastestGrid, VariantsGrid
 from ctm_gui.theme import Theme
-from ctm_gui.views.budget_box import BudgetBox
-from ctm_gui.views.parts import (
-    add_labelled,
-    bare_column,
-    focus_on,
-    plain_label,
-    push_button,
-    search_box,
-    splitter,
-)
+from ctm_gui.views.delegates import VariantDelegate
+from ctm_gui.views.fields import BudgetBox
 from ctm_gui.views.tables import GridView, copy_button
-from ctm_gui.views.variant_delegate import VariantDelegate
+from ctm_gui.views.widgets import SearchBox, button, hbox, label, named, splitter, vbox
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 
@@ -54,12 +43,11 @@ class MatrixView(QWidget):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._model = VariantsModel(self)
-        self.table = GridView(self._model, "Models by targets")
-        self.table.set_least_width(MODEL, _MODEL_PX)
+        self.table = GridView(self._model, "Models by targets", {MODEL: _MODEL_PX})
+        self.table.mask_of = lambda _: self._mask()
         self._delegate = VariantDelegate(self)
         self.table.setItemDelegate(self._delegate)
-        self._fastest_model = GridModel(Grid(0, ()), self)
-        self.fastest = GridView(self._fastest_model, "Fastest within the budget")
+        self.fastest = GridView(GridModel(), "Fastest within the budget")
         self._make_controls()
         self._arrange()
         self._connect()
@@ -89,36 +77,35 @@ class MatrixView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        focus_on(self.filter_box)
+        self.filter_box.focus()
 
     def _make_controls(self) -> None:
-        self.summary = plain_label(role="heading", name="Summary of the matrix")
+        self.summary = label(role="heading", name="Summary of the matrix")
         self.budget_box = BudgetBox()
-        self.baseline_button = push_button(
+        self.baseline_button = button(
             "Ma&ke Baseline",
             "Compare the others with the current model; a click on its circle does the same.",
         )
-        self.filter_box = search_box("Filter models…", "Filter models")
+        self.filter_box = SearchBox("Filter models…", "Filter models")
 
     def _arrange(self) -> None:
-        controls = QHBoxLayout()
-        add_labelled(controls, "&Budget", self.budget_box)
-        controls.addSpacing(8)
-        controls.addWidget(self.baseline_button)
-        controls.addWidget(self.filter_box, 1)
-        controls.addWidget(copy_button(self.table))
-        parts = splitter(
-            Qt.Orientation.Vertical, self.table, self.fastest, stretch=(3, 2), sizes=(420, 260)
+        controls = hbox(
+            named("&Budget", self.budget_box),
+            self.budget_box,
+            8,
+            self.baseline_button,
+            (self.filter_box, 1),
+            copy_button(self.table),
         )
-        layout = bare_column(self)
-        layout.addWidget(self.summary)
-        layout.addLayout(controls)
-        layout.addWidget(parts, 1)
+        parts = splitter(
+            Qt.Orientation.Vertical, self.table, self.fastest, sizes=(420, 260), stretch=(3, 2)
+        )
+        vbox(self.summary, controls, (parts, 1), of=self, margins=0)
 
     def _connect(self) -> None:
-        self.budget_box.budget_edited.connect(self._budget_set)
+        self.budget_box.budget_edited.connect(self._on_budget)
         self.baseline_button.clicked.connect(self._make_baseline)
-        self.filter_box.textChanged.connect(self._filter)
+        self.table.filter_by(self.filter_box)
         self.table.clicked.connect(self._clicked)
         self.table.doubleClicked.connect(self._activated)
 
@@ -126,14 +113,9 @@ class MatrixView(QWidget):
         matrix = self._matrix
         if matrix is None or not len(matrix.comparison.rows):
             return
-        grid = VariantsGrid(matrix, self._unit)
-        if len(grid.columns) == len(self._model.grid.columns):  # the same targets
-            grid.sort_like(self._model.grid)
-        grid.show_only(self._mask())
-        fastest = fastest_models(matrix, self._budget_ms)
-        self.table.keeping_selection(lambda: self._model.show_matrix(grid, fastest, self._unit))
+        self.table.show_grid(VariantsGrid(matrix, self._unit, self._budget_ms))
         self._set_row_height(matrix)
-        self._fastest_model.replace(FastestGrid(matrix, self._budget_ms))
+        self.fastest.show_grid(FastestGrid(matrix, self._budget_ms))
         # Not fitted: that would ask for sentences that nobody sees. The second column stretches.
         self.fastest.setColumnWidth(0, _DEVICE_PX)
         self.summary.setText("\n".join([matrix_summary(matrix), *matrix.notes]))
@@ -142,10 +124,6 @@ class MatrixView(QWidget):
         lines = 3 if matrix.has_intervals else 2
         height = lines * self.table.fontMetrics().height() + _ROW_GAP_PX
         self.table.verticalHeader().setDefaultSectionSize(height)
-
-    def _filter(self) -> None:
-        if isinstance(self._model.grid, VariantsGrid):
-            self.table.keeping_selection(lambda: self._model.show_only(self._mask()))
 
     def _mask(self) -> npt.NDArray[np.bool_]:
         labels = [shown(m.label).casefold() for m in self._matrix.models] if self._matrix else []
@@ -165,6 +143,6 @@ class MatrixView(QWidget):
         if pair is not None:
             self.pair_activated.emit(*pair)
 
-    def _budget_set(self, budget_ms: float | None) -> None:
+    def _on_budget(self, budget_ms: float | None) -> None:
         self.set_budget_ms(budget_ms)
         self.budget_changed.emit(budget_ms)

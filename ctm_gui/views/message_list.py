@@ -1,23 +1,14 @@
-"""The list of messages that opens below the tabs."""
+"""The list of messages that opens below the tabs, and the notice above them."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from ctm_gui.presenters.messages import Level, Message, MessageLog
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.keys import add_keys
-from ctm_gui.views.parts import push_button
+from ctm_gui.views.widgets import STRETCH, add_keys, button, hbox, label, vbox
 
 
 class MessageList(QWidget):
@@ -27,8 +18,6 @@ class MessageList(QWidget):
         super().__init__(parent)
         self._log = log
         self._theme = LIGHT
-        heading = QLabel("Messages")
-        heading.setProperty("role", "heading")
         self._list = QListWidget()
         self._list.setAccessibleName("Messages")
         self._list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
@@ -38,21 +27,10 @@ class MessageList(QWidget):
         bar.valueChanged.connect(self._follow)
         bar.rangeChanged.connect(self._keep_at_end)
         add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
-        copy = push_button("Copy", "Copy the selected messages, or all")
-        copy.setAccessibleName("Copy messages")
-        copy.clicked.connect(self.copy)
-        clear = QPushButton("Clear")
-        clear.setAccessibleName("Clear messages")
-        clear.clicked.connect(log.clear)
-        header = QHBoxLayout()
-        header.addWidget(heading)
-        header.addStretch(1)
-        header.addWidget(copy)
-        header.addWidget(clear)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addLayout(header)
-        layout.addWidget(self._list, 1)
+        copy = button("Copy", "Copy the selected messages, or all", self.copy, name="Copy messages")
+        clear = button("Clear", act=log.clear, name="Clear messages")
+        head = hbox(label("Messages", "heading", wraps=False), STRETCH, copy, clear)
+        vbox(head, (self._list, 1), of=self, margins=8)
         for message in log.messages:
             self._add(message)
         log.added.connect(self._add)
@@ -82,7 +60,7 @@ class MessageList(QWidget):
         # The log forgets its oldest messages, and so does the list.
         while self._list.count() > len(self._log.messages):
             self._list.takeItem(0)
-        # It lays all the lines out.
+        # Scrolling lays all the lines out, which is slow for a list that nobody sees.
         if self.isVisible():
             self._list.scrollToBottom()
 
@@ -97,3 +75,18 @@ class MessageList(QWidget):
     def _colour(self, item: QListWidgetItem, message: Message) -> None:
         error = message.level is Level.ERROR
         item.setForeground(QColor(self._theme.bad if error else self._theme.text))
+
+
+class Noticed(QWidget):
+    """A widget with room for a notice above it, for as long as what the notice says is so."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self.notice = label(role="notice", name="Notice", selectable=True)
+        self.notice.hide()
+        vbox(self.notice, (widget, 1), of=self, margins=0, spacing=0)
+
+    def show_notice(self, sentence: str) -> None:
+        """Show a sentence; an empty one takes no room."""
+        self.notice.setText(sentence)
+        self.notice.setVisible(bool(sentence))

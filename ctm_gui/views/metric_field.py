@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from ctm_gui.presenters.device_wording import metric_help
 from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.fields import FormLineEdit
-from ctm_gui.views.parts import plain_label
+from ctm_gui.views.widgets import label, note_label, show_note
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family, Metric
 from predictor.services.devices.form import range_text
@@ -40,8 +40,7 @@ class MetricField(QWidget):
         self.available = QCheckBox(self)
         self.value = FormLineEdit(self)
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.unit = QLabel(metric.unit, self)
-        self.unit.setProperty("role", "muted")
+        self.unit = label(metric.unit, "muted", wraps=False, parent=self)
         self.source = FormLineEdit(self)
         self.source.setPlaceholderText("Source: document and publisher, or address")
         self.problem = note_label("bad", self)
@@ -56,11 +55,11 @@ class MetricField(QWidget):
         if family is self._family:
             return
         self._family = family
-        label, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
-        self.available.setText(label.replace("&", "&&"))
-        self.available.setAccessibleName(f"{label} is known")
-        self.value.setAccessibleName(f"{label} {self._metric.unit}".strip())
-        self.source.setAccessibleName(f"Source of {label}")
+        name, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
+        self.available.setText(name.replace("&", "&&"))
+        self.available.setAccessibleName(f"{name} is known")
+        self.value.setAccessibleName(f"{name} {self._metric.unit}".strip())
+        self.source.setAccessibleName(f"Source of {name}")
         for widget in (self.available, self.value, self.unit):
             widget.setToolTip(text)
             widget.setWhatsThis(text)
@@ -84,8 +83,8 @@ class MetricField(QWidget):
 
     def show_notes(self, problems: Sequence[str], warnings: Sequence[str]) -> None:
         """Show below the fields what is wrong, and what contradicts another value."""
-        for label, lines in ((self.problem, problems), (self.warning, warnings)):
-            show_note(label, lines)
+        show_note(self.problem, problems)
+        show_note(self.warning, warnings)
 
     def _placeholder(self, *, available: bool) -> str:
         unit = self._metric.unit
@@ -109,20 +108,3 @@ class MetricField(QWidget):
         self.availability_edited.emit(checked)
         if checked:
             self.value.setFocus(Qt.FocusReason.OtherFocusReason)
-
-
-def note_label(role: str, parent: QWidget | None = None) -> QLabel:
-    """Return a hidden label for a sentence beside a field; plain text, it may quote a file."""
-    label = plain_label(role=role)
-    label.setParent(parent)
-    label.hide()
-    return label
-
-
-def show_note(label: QLabel, lines: Sequence[str]) -> None:
-    """Show sentences in a note, one a line; hide it where there is none."""
-    text = "\n".join(lines)
-    # A label lays its surroundings out again for the same text too.
-    if text != label.text():
-        label.setText(text)
-        label.setVisible(bool(text))

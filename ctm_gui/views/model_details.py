@@ -2,18 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QFormLayout, QPushButton, QSpinBox, QWidget
 
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf
-from ctm_gui.views.dimensions_editor import DimensionsEditor
-from ctm_gui.views.parts import plain_label, push_button
+from ctm_gui.views.widgets import STRETCH, busy_bar, button, hbox, label, named, vbox
+from predictor.core.records import DynamicDimension
 from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes
 
+MAX_DIMENSION = 1_000_000
+# Held arrows and typed digits become one reading.
+CHANGE_DELAY_MS = 200
 _SHOWN_INPUTS = 4
+
+
+class DimensionsEditor(QWidget):
+    """One spin box a dynamic dimension; ``value_changed`` gives its name and value."""
+
+    value_changed = Signal(str, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._form = QFormLayout(self)
+        self._form.setContentsMargins(0, 0, 0, 0)
+        self._form.setSpacing(4)
+        self._boxes: dict[str, QSpinBox] = {}
+        self._shown: tuple[int, tuple[str, ...]] = (0, ())
+        self._waiting: dict[str, int] = {}
+        self._timer = QTimer(self, singleShot=True, interval=CHANGE_DELAY_MS)
+        self._timer.timeout.connect(self._emit_waiting)
+
+    def show_dimensions(self, entry_id: int, dimensions: Sequence[DynamicDimension]) -> None:
+        """Show the dimensions of a model; the boxes stay as they are while it is the same one."""
+        shown = (entry_id, tuple(dimension.name for dimension in dimensions))
+        if shown != self._shown:
+            self._emit_waiting()
+            self._shown = shown
+            self._rebuild(dimensions)
+        for dimension in dimensions:
+            box = self._boxes[dimension.name]
+            if dimension.name not in self._waiting and box.value() != dimension.value:
+                box.blockSignals(True)
+                box.setValue(dimension.value)
+                box.blockSignals(False)
+        self.setVisible(bool(dimensions))
+
+    def box(self, name: str) -> QSpinBox:
+        """Return the spin box of a dimension."""
+        return self._boxes[name]
+
+    def _rebuild(self, dimensions: Sequence[DynamicDimension]) -> None:
+        while self._form.rowCount():
+            self._form.removeRow(0)
+        self._boxes = {}
+        for dimension in dimensions:
+            box = QSpinBox(minimum=1, maximum=MAX_DIMENSION, value=dimension.value)
+            name = shortened(dimension.name, 24)
+            box.setAccessibleName(f"Dimension {name}")
+            box.setToolTip(f"Default {dimension.default}: {dimension.reason}")
+            box.setAcceptDrops(False)
+            box.lineEdit().setAcceptDrops(False)
+            box.valueChanged.connect(lambda value, name=dimension.name: self._on_value(name, value))
+            words = named(name, box)
+            words.setToolTip(shortened(dimension.name, 200))
+            self._form.addRow(words, box)
+            self._boxes[dimension.name] = box
+
+    def _on_value(self, name: str, value: int) -> None:
+        self._waiting[name] = value
+        self._timer.start()
+
+    def _emit_waiting(self) -> None:
+        self._timer.stop()
+        waiting, self._waiting = self._waiting, {}
+        for name, value in waiting.items():
+            self.value_changed.emit(name, value)
 
 
 class ModelDetails(QWidget):
@@ -23,19 +89,17 @@ class ModelDetails(QWidget):
         super().__init__(parent)
         self._shelf = shelf
         self._entry: ModelEntry | None = None
-        self._error = _text_label("bad", "Why the model could not be read")
-        self._facts = _text_label("muted", "About the model")
-        self._progress = QProgressBar(minimum=0, maximum=0, textVisible=False)
-        self._progress.setMaximumHeight(8)
-        self._progress.setAccessibleName("Reading the model")
+        self._error = label(role="bad", name="Why the model could not be read", selectable=True)
+        self._facts = label(role="muted", name="About the model", selectable=True)
+        self._progress = busy_bar("Reading the model", 8)
         self.dimensions = DimensionsEditor()
         self.dimensions.value_changed.connect(self._on_dimension)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.setSpacing(6)
-        for widget in (self._error, self._progress, self.dimensions, self._facts):
-            layout.addWidget(widget)
-        layout.addLayout(self._build_buttons())
+        self._cancel = self._button("Cancel", "Stop reading this model", shelf.cancel)
+        self._retry = self._button("Try Again", "Read the file again", shelf.read_again)
+        self._dismiss = self._button("Dismiss", "Take it off the list", self._remove)
+        parts = (self._error, self._progress, self.dimensions, self._facts)
+        buttons = hbox(self._cancel, self._retry, self._dismiss, STRETCH)
+        vbox(*parts, buttons, of=self, margins=(0, 4, 0, 0), spacing=6)
 
     def show_row(self, row: int | None) -> None:
         """Show a row of the shelf, or nothing."""
@@ -44,21 +108,10 @@ class ModelDetails(QWidget):
         if self._entry is not None:
             self._show(self._entry)
 
-    def _build_buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        self._cancel = self._button("Cancel", "Stop reading this model", self._shelf.cancel)
-        self._retry = self._button("Try Again", "Read the file again", self._shelf.read_again)
-        self._dismiss = self._button("Dismiss", "Take it off the list", self._remove)
-        for button in (self._cancel, self._retry, self._dismiss):
-            row.addWidget(button)
-        row.addStretch(1)
-        return row
-
     def _button(self, text: str, tip: str, act: Callable[[int], None]) -> QPushButton:
-        button = push_button(text, tip)
-        button.setAccessibleDescription(tip)
-        button.clicked.connect(lambda: self._on_row(act))
-        return button
+        made = button(text, tip, lambda: self._on_row(act))
+        made.setAccessibleDescription(tip)
+        return made
 
     def _on_row(self, act: Callable[[int], None]) -> None:
         """Act on the row of the entry, which may have moved since it was shown."""
@@ -83,17 +136,6 @@ class ModelDetails(QWidget):
 
     def _on_dimension(self, name: str, value: int) -> None:
         self._on_row(lambda row: self._shelf.bind(row, name, value))
-
-
-def _text_label(role: str, accessible_name: str) -> QLabel:
-    label = plain_label(role=role, name=accessible_name)
-    # Names come from files: never markup.
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse
-        | Qt.TextInteractionFlag.TextSelectableByKeyboard
-    )
-    return label
 
 
 def _facts(entry: ModelEntry) -> str:

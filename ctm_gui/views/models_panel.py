@@ -6,24 +6,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QListView,
-    QMenu,
-    QStackedLayout,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QListView, QMenu, QStackedLayout, QWidget
 
 from ctm_gui.models.models_list import ModelsListModel, facts
 from ctm_gui.presenters.shelf import ModelShelf
 from ctm_gui.theme import Theme
-from ctm_gui.views.keys import add_keys
 from ctm_gui.views.model_delegate import ModelDelegate
 from ctm_gui.views.model_details import ModelDetails
-from ctm_gui.views.parts import empty_label
+from ctm_gui.views.widgets import STRETCH, add_keys, hbox, label, tool_button, vbox
 
 EMPTY_TEXT = "Drop .onnx files or folders here,\nor press Ctrl+O"
 
@@ -41,20 +31,18 @@ class ModelsPanel(QWidget):
         super().__init__(parent)
         self._shelf = shelf
         self._model = ModelsListModel(shelf, self)
-        self._heading = QLabel("Models")
-        self._heading.setProperty("role", "heading")
+        self._heading = label("Models", "heading", wraps=False)
         self._list = self._build_list()
-        self._empty = self._build_empty()
+        self._empty = label(EMPTY_TEXT, "empty")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.details = ModelDetails(shelf)
         self._stack = QStackedLayout()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._list)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 4)
-        layout.setSpacing(6)
-        layout.addLayout(self._build_header())
-        layout.addLayout(self._stack, 1)
-        layout.addWidget(self.details)
+        add = tool_button("Open…", "Open .onnx files (Ctrl+O)", "Open models")
+        add.clicked.connect(self.open_requested)
+        head = hbox(self._heading, STRETCH, add)
+        vbox(head, (self._stack, 1), self.details, of=self, margins=(8, 8, 8, 4), spacing=6)
         self._connect()
         self._on_rows_changed()
 
@@ -90,21 +78,6 @@ class ModelsPanel(QWidget):
         """Draw the rows in the theme's colours."""
         self._delegate.set_theme(theme)
         self._list.viewport().update()
-
-    def _build_header(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        add = QToolButton()
-        add.setText("Open…")
-        add.setAccessibleName("Open models")
-        add.setToolTip("Open .onnx files (Ctrl+O)")
-        add.clicked.connect(self.open_requested)
-        row.addWidget(self._heading)
-        row.addStretch(1)
-        row.addWidget(add)
-        return row
-
-    def _build_empty(self) -> QLabel:
-        return empty_label(EMPTY_TEXT)
 
     def _build_list(self) -> QListView:
         view = QListView()

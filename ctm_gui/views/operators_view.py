@@ -4,37 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFileDialog,
-    QHBoxLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
 
-from ctm_gui.models.operators_model import OperatorsModel
+from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
 from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
+from ctm_gui.views.delegates import LEAST_SHARE_PX, ShareDelegate
 from ctm_gui.views.pair_choice import PairChoice
-from ctm_gui.views.parts import (
-    bare_column,
-    empty_label,
-    focus_on,
-    matches_text,
-    on_find,
-    plain_label,
-    push_button,
-    search_box,
-    stacked,
-)
 from ctm_gui.views.save_plot import ask_and_save, save_plot
-from ctm_gui.views.share_delegate import LEAST_PX, ShareDelegate
-from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.tables import GridView, MatchCount, copy_button
 from ctm_gui.views.type_strip import TypeStrip
+from ctm_gui.views.widgets import (
+    ContentOrMessage,
+    SearchBox,
+    add_view_keys,
+    button,
+    hbox,
+    holder,
+    label,
+    vbox,
+)
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
@@ -58,10 +53,10 @@ class OperatorsView(QWidget):
         self._device: Device | None = None
         self._unit = LatencyUnit.MS
         self._type: int | None = None
+        self._model = GridModel(parent=self)
+        self.table = GridView(self._model, "Operators", {SHARE: LEAST_SHARE_PX})
+        self.table.mask_of = lambda _: self._mask()
         self._make_controls()
-        self._model = OperatorsModel(self)
-        self.table = GridView(self._model, "Operators")
-        self.table.set_least_width(SHARE, LEAST_PX)
         self._shares = ShareDelegate(self)
         self.strip = TypeStrip()
         self._arrange()
@@ -81,13 +76,12 @@ class OperatorsView(QWidget):
         self._device = device
         if table is None or not table.names:
             self._summary = None
-            self._message.setText(shown(message) if message else _NOTHING_YET)
-            self._stack.setCurrentWidget(self._message)
+            self._stack.show_message(shown(message) if message else _NOTHING_YET)
             self._set_filter_enabled(enabled=False)
             return
         self._summary = OperatorSummary(table)
         self._type = None
-        self._stack.setCurrentWidget(self._parts)
+        self._stack.show_content()
         self._set_filter_enabled(enabled=True)
         self.table.clearSelection()
         self._refresh()
@@ -112,7 +106,7 @@ class OperatorsView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        focus_on(self.search_box)
+        self.search_box.focus()
 
     def save_plot(self, path: Path) -> None:
         """Save the bars of time by type as SVG or PNG by the path's ending.
@@ -124,46 +118,35 @@ class OperatorsView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.search_box = search_box("Search name or type (Ctrl+F)", "Search operators")
-        self.matches = plain_label(role="muted", wraps=False)
+        self.search_box = SearchBox("Search name or type (Ctrl+F)", "Search operators")
+        self.matches = MatchCount(self.table)
         self.hide_box = QCheckBox("H&ide views and fused")
         self.hide_box.setToolTip("Leave out operators that take no time of their own.")
-        self.type_button = QPushButton()
-        self.type_button.setAccessibleName("All types")
-        self.type_button.setToolTip("Show all types again.")
+        self.type_button = button("", "Show all types again.", name="All types")
         self.type_button.hide()
-        self.totals = plain_label(role="muted", name="Totals")
-        self._message = empty_label()
+        self._copy = copy_button(self.table)
+        self.save_button = button("Save &plot…")
+        self.node_data_button = button(
+            "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
+        )
+        self.totals = label(role="muted", name="Totals")
 
     def _arrange(self) -> None:
-        controls = QHBoxLayout()
-        controls.addWidget(self.search_box, 1)
-        for widget in (self.matches, self.type_button, self.hide_box):
-            controls.addWidget(widget)
-        self._copy = copy_button(self.table)
-        controls.addWidget(self._copy)
-        self.save_button = QPushButton("Save &plot…")
-        controls.addWidget(self.save_button)
-        self.node_data_button = push_button(
-            "&Node data…",
-            "Save latency and share of every operator for Google's Model Explorer.",
+        controls = hbox(
+            (self.search_box, 1),
+            self.matches,
+            self.type_button,
+            self.hide_box,
+            self._copy,
+            self.save_button,
+            self.node_data_button,
         )
-        controls.addWidget(self.node_data_button)
-        self._parts = QWidget()
-        parts = bare_column(self._parts)
-        parts.addWidget(self.strip)
-        parts.addWidget(self.table, 1)
-        parts.addWidget(self.totals)
-        self._stack = stacked(self._message, self._parts)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.pair)
-        layout.addLayout(controls)
-        layout.addWidget(self._stack, 1)
+        self._stack = ContentOrMessage(holder(self.strip, (self.table, 1), self.totals))
+        vbox(self.pair, controls, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
-        self.search_box.textChanged.connect(self._filter)
-        self.search_box.returnPressed.connect(self.table.setFocus)
-        self.hide_box.toggled.connect(self._filter)
+        self.table.filter_by(self.search_box)
+        self.hide_box.toggled.connect(self.table.filter)
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
         self.save_button.clicked.connect(
@@ -171,7 +154,8 @@ class OperatorsView(QWidget):
         )
         self.node_data_button.clicked.connect(self._ask_for_node_data)
         self._model.layoutChanged.connect(self._show_totals)
-        on_find(self, self.focus_search)
+        self._model.modelReset.connect(self._show_totals)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _set_filter_enabled(self, *, enabled: bool) -> None:
         buttons = (self._copy, self.save_button, self.node_data_button)
@@ -181,38 +165,30 @@ class OperatorsView(QWidget):
     def _refresh(self) -> None:
         if self._summary is None:
             return
+        is_first = not self._model.grid.columns
         grid = OperatorsGrid(self._summary.table, self._unit, self._device)
-        old = self._model.grid
-        if isinstance(old, OperatorsGrid):
-            grid.sort_like(old)
-            self.table.keeping_selection(lambda: self._model.replace(grid))
-        else:
-            self._model.replace(grid)
-            self._prepare_columns(grid)
+        self.table.show_grid(grid)
+        if is_first:
+            # The delegate and the first order need columns to be there.
+            keys = [column.key for column in grid.columns]
+            self.table.setItemDelegateForColumn(keys.index(SHARE), self._shares)
+            self.table.sort_by(SHARE, descending=True)
         self.strip.show_times(self._summary.type_times, self._unit)
-        self._filter()
+        self._show_type()
 
-    def _prepare_columns(self, grid: OperatorsGrid) -> None:
-        """Do what needs columns to be there: the delegate, and the first order."""
-        keys = [column.key for column in grid.columns]
-        self.table.setItemDelegateForColumn(keys.index(SHARE), self._shares)
-        self.table.sort_by(SHARE, descending=True)
-
-    def _filter(self, *_: object) -> None:
+    def _mask(self) -> npt.NDArray[np.bool_]:
         if self._summary is None:
-            return
-        times = self._summary.type_times
-        types = None if self._type is None else times[self._type].types
+            return np.ones(self._model.grid.count, dtype=np.bool_)
+        types = None if self._type is None else self._summary.type_times[self._type].types
         chosen = OperatorFilter(self.search_box.text(), types, self.hide_box.isChecked())
-        mask = self._summary.mask(chosen)
-        self.table.keeping_selection(lambda: self._model.show_only(mask))
+        return self._summary.mask(chosen)
+
+    def _show_type(self) -> None:
         self.strip.set_current(self._type)
         self.type_button.setVisible(self._type is not None)
-        if self._type is not None:
-            label = times[self._type].label.replace("&", "&&")
-            self.type_button.setText(f"Type: {label} ✕")
-        self.matches.setText(matches_text(int(mask.sum()), mask.size))
-        self._show_totals()
+        if self._summary is not None and self._type is not None:
+            words = self._summary.type_times[self._type].label.replace("&", "&&")
+            self.type_button.setText(f"Type: {words} ✕")
 
     def _show_totals(self, *_: object) -> None:
         if self._summary is not None:
@@ -220,7 +196,8 @@ class OperatorsView(QWidget):
 
     def _choose_type(self, index: int | None) -> None:
         self._type = index
-        self._filter()
+        self._show_type()
+        self.table.filter()
 
     def _ask_for_node_data(self) -> None:
         name = f"{Path(self.pair.model_box.currentText()).stem or 'operators'}.json"

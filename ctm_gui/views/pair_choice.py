@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from ctm_gui.views.parts import add_labelled, choice_box
+from ctm_gui.views.widgets import combo_box, fill, named
 from predictor.core.wording import shown
 
 
@@ -22,13 +22,13 @@ class PairChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.model_box, self.target_box = choice_box("Model"), choice_box("Target")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        self.model_box = combo_box("Model", letters=16)
+        self.target_box = combo_box("Target", letters=16)
+        layout = fill(QHBoxLayout(self), margins=0)
         for text, box in (("&Model", self.model_box), ("Ta&rget", self.target_box)):
-            add_labelled(layout, text, box, 1)
+            fill(layout, named(text, box), (box, 1))
             box.setEnabled(False)
-            box.activated.connect(self._tell_choice)
+            box.activated.connect(self._emit_choice)
 
     def set_choices(self, models: Sequence[str], targets: Sequence[str]) -> None:
         """Offer models and targets; what was chosen stays chosen where it is still there."""
@@ -48,5 +48,5 @@ class PairChoice(QWidget):
         self.model_box.setCurrentIndex(model_index)
         self.target_box.setCurrentIndex(target_index)
 
-    def _tell_choice(self, *_: object) -> None:
+    def _emit_choice(self, *_: object) -> None:
         self.choice_changed.emit(self.model_box.currentIndex(), self.target_box.currentIndex())

@@ -12,12 +12,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from ctm_gui.presenters.commands import Command, matching
-from ctm_gui.views.parts import plain_label
+from ctm_gui.views.widgets import label, vbox
 
 _WIDTH_PX, _ROWS = 560, 12
 _LIST_KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
@@ -44,13 +43,11 @@ class CommandPalette(QDialog):
         self.edit.setAccessibleName("Command")
         self.edit.setClearButtonEnabled(True)
         self.list = _list()
-        self.tip = plain_label(role="muted", wraps=False)
-        layout = QVBoxLayout(self)
-        for part in (self.edit, self.list, self.tip):
-            layout.addWidget(part)
+        self.tip = label(role="muted", wraps=False)
+        vbox(self.edit, self.list, self.tip, of=self)
         self.edit.textChanged.connect(self._show)
         self.edit.installEventFilter(self)
-        self.list.currentItemChanged.connect(self._tell_current)
+        self.list.currentItemChanged.connect(self._show_tip)
         self.list.itemActivated.connect(self._choose)
         self.edit.returnPressed.connect(self._choose)
         self._show("")
@@ -70,9 +67,9 @@ class CommandPalette(QDialog):
             return True
         return super().eventFilter(watched, event)
 
-    def _show(self, asked: str) -> None:
+    def _show(self, typed: str) -> None:
         self.list.clear()
-        for command in matching(self._commands, asked):
+        for command in matching(self._commands, typed):
             item = QTreeWidgetItem([f"{command.menu}: {command.text}", command.keys])
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
             item.setData(0, Qt.ItemDataRole.UserRole, command)
@@ -81,16 +78,16 @@ class CommandPalette(QDialog):
         first = self.list.topLevelItem(0)
         if first is not None:
             self.list.setCurrentItem(first)
-        self._tell_current()
+        self._show_tip()
 
-    def _tell_current(self, *_: object) -> None:
+    def _show_tip(self, *_: object) -> None:
         command = self._current()
         if command is None:
             self.tip.setText("No command has all these words.")
+            self.edit.setAccessibleDescription("")
         else:
             self.tip.setText(command.tip or command.text)
-        said = "" if command is None else f"{command.menu}: {command.text}"
-        self.edit.setAccessibleDescription(said)
+            self.edit.setAccessibleDescription(f"{command.menu}: {command.text}")
 
     def _current(self) -> Command | None:
         item = self.list.currentItem()

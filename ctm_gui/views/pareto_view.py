@@ -8,9 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
-    QHBoxLayout,
     QLineEdit,
-    QPushButton,
     QWidget,
 )
 
@@ -18,7 +16,6 @@ from ctm_gui.models.variants_model import ScoresModel
 from ctm_gui.presenters.pareto import (
     SCORE,
     ScoresGrid,
-    TradeOff,
     prefers_log_axis,
     trade_off,
     trade_off_sentence,
@@ -27,9 +24,9 @@ from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants import VariantMatrix
 from ctm_gui.theme import Theme
 from ctm_gui.views.pareto_plot import ParetoPlot
-from ctm_gui.views.parts import add_labelled, bare_column, choice_box, plain_label, splitter
 from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
+from ctm_gui.views.widgets import STRETCH, button, combo_box, hbox, label, named, splitter, vbox
 from predictor.core.units import LatencyUnit
 
 _MODEL_PX, _SCORE_PX = 170, 110
@@ -58,9 +55,8 @@ class ParetoView(QWidget):
         self._budget_ms: float | None = None
         self._scaled = False
         self._model = ScoresModel(self)
-        self.table = GridView(self._model, "Scores of the models")
-        self.table.set_least_width("model", _MODEL_PX)
-        self.table.set_least_width(SCORE, _SCORE_PX)
+        least_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
+        self.table = GridView(self._model, "Scores of the models", least_px)
         self.table.setEditTriggers(_TRIGGERS)
         self.plot = ParetoPlot()
         self._make_controls()
@@ -106,8 +102,8 @@ class ParetoView(QWidget):
         self.plot.save(path)
 
     def _make_controls(self) -> None:
-        self.summary = plain_label(role="heading", name="Summary of the plot")
-        self.target_box = choice_box("Target of the plot", letters=24)
+        self.summary = label(role="heading", name="Summary of the plot")
+        self.target_box = combo_box("Target of the plot", letters=24)
         self.name_box = QLineEdit(self._scores.name)
         self.name_box.setAccessibleName("What the scores are")
         self.name_box.setToolTip("What the scores are: accuracy, mAP, word error rate.")
@@ -115,25 +111,26 @@ class ParetoView(QWidget):
         self.higher_box = QCheckBox("Higher is &better")
         self.higher_box.setChecked(self._scores.higher_is_better)
         self.log_box = QCheckBox("&Log scale")
-        self.save_button = QPushButton("Save &plot…")
+        self.save_button = button("Save &plot…")
 
     def _arrange(self) -> None:
-        controls = QHBoxLayout()
-        for text, box in (("Ta&rget", self.target_box), ("S&core", self.name_box)):
-            add_labelled(controls, text, box)
-            controls.addSpacing(8)
-        controls.addWidget(self.higher_box)
-        controls.addWidget(self.log_box)
-        controls.addStretch(1)
-        controls.addWidget(copy_button(self.table))
-        controls.addWidget(self.save_button)
-        parts = splitter(
-            Qt.Orientation.Horizontal, self.plot, self.table, stretch=(3, 2), sizes=(440, 480)
+        controls = hbox(
+            named("Ta&rget", self.target_box),
+            self.target_box,
+            8,
+            named("S&core", self.name_box),
+            self.name_box,
+            8,
+            self.higher_box,
+            self.log_box,
+            STRETCH,
+            copy_button(self.table),
+            self.save_button,
         )
-        layout = bare_column(self)
-        layout.addWidget(self.summary)
-        layout.addLayout(controls)
-        layout.addWidget(parts, 1)
+        parts = splitter(
+            Qt.Orientation.Horizontal, self.plot, self.table, sizes=(440, 480), stretch=(3, 2)
+        )
+        vbox(self.summary, controls, (parts, 1), of=self, margins=0)
 
     def _connect(self) -> None:
         self.target_box.activated.connect(self._refresh)
@@ -159,7 +156,7 @@ class ParetoView(QWidget):
             return  # what is typed would be lost; it follows when the editor closes
         if matrix is None or not 0 <= target < len(matrix.targets):
             return
-        points = trade_off(
+        shown = trade_off(
             matrix,
             target,
             self._scores.of_all(matrix.models),
@@ -168,17 +165,12 @@ class ParetoView(QWidget):
             unit=self._unit,
             budget_ms=self._budget_ms,
         )
-        self._show(points)
-
-    def _show(self, points: TradeOff) -> None:
-        grid = ScoresGrid(points)
-        grid.sort_like(self._model.grid)
-        self.table.keeping_selection(lambda: self._model.replace(grid))
-        self.summary.setText(trade_off_sentence(points))
-        if not self._scaled and points.is_placed.sum() > 1:
+        self.table.show_grid(ScoresGrid(shown))
+        self.summary.setText(trade_off_sentence(shown))
+        if not self._scaled and shown.is_placed.sum() > 1:
             self._scaled = True  # from then on the scale is the user's
-            self.log_box.setChecked(prefers_log_axis(points))
-        self.plot.show_trade_off(points)
+            self.log_box.setChecked(prefers_log_axis(shown))
+        self.plot.show_trade_off(shown)
 
     def _edit(self, model: int) -> None:
         """Type the score of a model."""

@@ -8,7 +8,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from ctm_gui.presenters.past_rows import PERIODS, PastFilter, PastRows
-from ctm_gui.views.parts import focus_on, matches_text, plain_label, search_box
+from ctm_gui.views.tables import GridView, MatchCount
+from ctm_gui.views.widgets import SearchBox, combo_box, fill
 from predictor.core.records import Basis
 from predictor.core.wording import NOTHING, shown
 
@@ -16,7 +17,10 @@ _BOX_PX = 150
 
 
 class PastFilterBar(QWidget):
-    """Search, model, target, basis, tag, time.
+    """Search, model, target, basis, tag, time, and how many rows of a table they leave.
+
+    Args:
+        table: shows the rows.
 
     Signals:
         changed: another choice was made.
@@ -24,24 +28,29 @@ class PastFilterBar(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.search_box = search_box("Filter by model, device, engine, tag, note…", "Filter")
+    def __init__(self, table: GridView) -> None:
+        super().__init__()
+        self.search_box = SearchBox("Filter by model, device, engine, tag, note…", "Filter")
         self.model_box = _box("Model", "All models")
         self.device_box = _box("Device", "All devices")
         self.basis_box = _box("Basis", "Every basis")
         self.tag_box = _box("Tag", "All tags")
         self.period_box = _box("Time", "")
         self.measured_box = QCheckBox("&Measured only")
-        self.matches = plain_label(role="muted", wraps=False)
+        self.matches = MatchCount(table)
         for basis in Basis:
             self.basis_box.addItem(basis.value, basis.value)
         self.basis_box.addItem("no number", NOTHING)
         self.period_box.clear()
         for words, days in PERIODS:
             self.period_box.addItem(words, days)
-        self._arrange()
-        self._connect()
+        boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
+        layout = QHBoxLayout(self)
+        fill(layout, (self.search_box, 1), *boxes, self.measured_box, self.matches, margins=0)
+        self.search_box.textChanged.connect(self.changed)
+        for box in boxes:
+            box.activated.connect(self.changed)
+        self.measured_box.toggled.connect(self.changed)
 
     def show_choices(self, data: PastRows) -> None:
         """Offer the models, devices and tags that there are; what was chosen stays chosen."""
@@ -62,45 +71,9 @@ class PastFilterBar(QWidget):
             self.measured_box.isChecked(),
         )
 
-    def show_matches(self, shown_count: int, count: int) -> None:
-        """Say how many rows of how many are shown."""
-        self.matches.setText(matches_text(shown_count, count))
-
-    def focus_search(self) -> None:
-        """Put the cursor into the search box."""
-        focus_on(self.search_box)
-
-    def _arrange(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.search_box, 1)
-        for box in (
-            self.model_box,
-            self.device_box,
-            self.basis_box,
-            self.tag_box,
-            self.period_box,
-            self.measured_box,
-            self.matches,
-        ):
-            row.addWidget(box)
-
-    def _connect(self) -> None:
-        self.search_box.textChanged.connect(self.changed)
-        for box in (
-            self.model_box,
-            self.device_box,
-            self.basis_box,
-            self.tag_box,
-            self.period_box,
-        ):
-            box.activated.connect(self.changed)
-        self.measured_box.toggled.connect(self.changed)
-
 
 def _box(name: str, every: str) -> QComboBox:
-    box = QComboBox()
-    box.setAccessibleName(name)
+    box = combo_box(name)
     box.setMaximumWidth(_BOX_PX)
     box.addItem(every, "")
     return box

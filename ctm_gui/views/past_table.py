@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QMenu
 
 from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.past_grid import TAGS
 from ctm_gui.views.tables import GridView
+
+_LEAST_PX = {"model": 150, "device": 180, TAGS: 90, "note": 110}
 
 
 class PastTable(GridView):
@@ -23,14 +25,12 @@ class PastTable(GridView):
     record = Signal()
     delete = Signal()
 
-    def __init__(self, model: PastModel, parent: QWidget | None = None) -> None:
-        super().__init__(model, "Predictions of the past", parent)
+    def __init__(self, model: PastModel) -> None:
+        super().__init__(model, "Predictions of the past", _LEAST_PX)
         self.setEditTriggers(
             QAbstractItemView.EditTrigger.EditKeyPressed
             | QAbstractItemView.EditTrigger.DoubleClicked
         )
-        for key, width_px in (("model", 150), ("device", 180), (TAGS, 90), ("note", 110)):
-            self.set_least_width(key, width_px)
         self.open_action = self._add("Open Again", self.reopen)
         self._add("Compare with Now", self.compare)
         self.record_action = self._add("Record Measured Latency…", self.record)
@@ -46,7 +46,7 @@ class PastTable(GridView):
         """Edit the tags of the current row, where another column has the cursor."""
         index = self.currentIndex()
         if index.isValid():
-            column = [c.key for c in self._grid_model.grid.columns].index(TAGS)
+            column = [c.key for c in self.grid_model.grid.columns].index(TAGS)
             self.edit(index.siblingAtColumn(column))
 
     def copy_menu(self) -> QMenu:

@@ -8,19 +8,18 @@ from pathlib import Path
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QMenu,
-    QProgressBar,
-    QPushButton,
     QToolButton,
     QWidget,
 )
 
 from ctm_gui.presenters.projects import ProjectExchange
+from ctm_gui.views.widgets import busy_bar, button, fill, label
 from predictor.core.progress import Progress
 from predictor.core.wording import shown
 
 _SUFFIX = ".ctmproject"
+_FILES = f"CloserToMe projects (*{_SUFFIX});;All (*)"
 _BAR_PX = 10
 
 
@@ -59,13 +58,13 @@ class ProjectButton(QToolButton):
 
     def import_file(self) -> None:
         """Ask for a project and take it over."""
-        path, _ = QFileDialog.getOpenFileName(self, "Import project", "", _files())
+        path, _ = QFileDialog.getOpenFileName(self, "Import project", "", _FILES)
         if path:
             self._projects.open(path)
 
     def _export(self, tag: str) -> None:
         name = f"{tag or 'project'}{_SUFFIX}"
-        path, _ = QFileDialog.getSaveFileName(self, "Export project", name, _files())
+        path, _ = QFileDialog.getSaveFileName(self, "Export project", name, _FILES)
         if path:
             whole = path if Path(path).suffix else f"{path}{_SUFFIX}"
             self._projects.export(whole, [tag] if tag else [])
@@ -81,25 +80,18 @@ class ProjectButton(QToolButton):
 
 
 class ProjectProgress(QWidget):
-    """How far a project is written or read, with Cancel; hidden while there is none."""
+    """Progress of a project that is written or read, with Cancel; hidden while there is none."""
 
     def __init__(self, projects: ProjectExchange, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._projects = projects
-        self._text = QLabel()
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setMaximumHeight(_BAR_PX)
-        self._bar.setAccessibleName("Project")
-        self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.setAccessibleName("Stop writing or reading the project")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._text)
-        row.addWidget(self._bar, 1)
-        row.addWidget(self.cancel_button)
+        self._text = label(wraps=False)
+        self._bar = busy_bar("Project", _BAR_PX)
+        self.cancel_button = button(
+            "Cancel", act=projects.cancel, name="Stop writing or reading the project"
+        )
+        fill(QHBoxLayout(self), self._text, (self._bar, 1), self.cancel_button, margins=0)
         self.hide()
-        self.cancel_button.clicked.connect(projects.cancel)
         projects.busy_changed.connect(self._show_busy)
         projects.progressed.connect(self._show_progress)
 
@@ -112,7 +104,3 @@ class ProjectProgress(QWidget):
         self._bar.setRange(0, progress.total)
         self._bar.setValue(progress.done)
         self._text.setText(progress.message.capitalize())
-
-
-def _files() -> str:
-    return f"CloserToMe projects (*{_SUFFIX});;All (*)"

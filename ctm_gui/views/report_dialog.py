@@ -10,17 +10,13 @@ from PySide6.QtGui import QCloseEvent, QKeySequence, QPageLayout, QPageSize, QPa
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QDialog,
     QFileDialog,
     QGridLayout,
     QGroupBox,
-    QHBoxLayout,
-    QLabel,
     QLineEdit,
     QProgressBar,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,7 +27,7 @@ from ctm_gui.report.typeface import register_fonts
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.theme import Theme
 from ctm_gui.views.page_preview import PagePreview
-from ctm_gui.views.parts import plain_label
+from ctm_gui.views.widgets import STRETCH, button, combo_box, fill, hbox, label, named, vbox
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.report import SectionId
@@ -77,12 +73,12 @@ class ReportDialog(QDialog):
         self._arrange()
         desk.changed.connect(self._show_state)
         desk.progressed.connect(self._show_progress)
-        desk.done.connect(self._tell)
+        desk.done.connect(self._show_result)
         desk.failed.connect(self._show_error)
 
     def show_subject(self, subject: ReportSubject) -> None:
         """Make the report of what the window shows now."""
-        self._tell("")
+        self._show_result("")
         self.desk.start(subject)
 
     def set_theme(self, theme: Theme) -> None:
@@ -109,7 +105,7 @@ class ReportDialog(QDialog):
             ending = kind[kind.index(".") : kind.index(")")]
             path = path.with_name(f"{path.name}{ending}")
         self._folder = str(path.parent)
-        self._tell("")
+        self._show_result("")
         self.desk.save(path)
 
     def print(self) -> None:
@@ -120,7 +116,7 @@ class ReportDialog(QDialog):
         printer.setFullPage(True)
         dialog = QPrintDialog(printer, self)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._tell("")
+            self._show_result("")
             self.desk.print_pages(lambda pages, context: print_pages(printer, pages, context))
 
     def _make_choices(self) -> None:
@@ -130,8 +126,7 @@ class ReportDialog(QDialog):
             box.setChecked(True)
             box.toggled.connect(self._choose)
             self.section_boxes[section] = box
-        self.size_box = QComboBox()
-        self.size_box.setAccessibleName("Page size")
+        self.size_box = combo_box("Page size")
         for size in PageSize:
             self.size_box.addItem(size.label, size)
         self.size_box.currentIndexChanged.connect(self._choose)
@@ -144,66 +139,46 @@ class ReportDialog(QDialog):
         self.title_box.textChanged.connect(lambda _: self._typing.start())
 
     def _make_foot(self) -> None:
-        self.words = plain_label(name="Result")
-        self.page_words = QLabel()
-        self.page_words.setProperty("role", "muted")
+        self.words = label(name="Result")
+        self.page_words = label(role="muted", wraps=False)
         self.bar = QProgressBar()
         self.bar.setAccessibleName("Progress")
         self.bar.setTextVisible(False)
-        self.cancel_button = _button("Cancel", self.desk.cancel)
-        self.save_button = _button("Sav&e…", self.save, QKeySequence.StandardKey.Save)
-        self.save_button.setDefault(True)
-        self.print_button = _button("&Print…", self.print, QKeySequence.StandardKey.Print)
-        self.close_button = _button("Close", self.close)
-        self.zoom_out_button = _button("−", self.preview.zoom_out, QKeySequence.StandardKey.ZoomOut)
-        self.zoom_out_button.setAccessibleName("Zoom out")
-        self.zoom_in_button = _button("+", self.preview.zoom_in, QKeySequence.StandardKey.ZoomIn)
-        self.zoom_in_button.setAccessibleName("Zoom in")
-        self.fit_button = _button("&Fit Width", self.preview.fit, "Ctrl+0")
+        keys = QKeySequence.StandardKey
+        self.cancel_button = button("Cancel", act=self.desk.cancel)
+        self.save_button = button("Sav&e…", act=self.save, keys=keys.Save)
+        self.print_button = button("&Print…", act=self.print, keys=keys.Print)
+        self.close_button = button("Close", act=self.close)
+        view = self.preview
+        self.zoom_out_button = button("−", act=view.zoom_out, name="Zoom out", keys=keys.ZoomOut)
+        self.zoom_in_button = button("+", act=view.zoom_in, name="Zoom in", keys=keys.ZoomIn)
+        self.fit_button = button("&Fit Width", act=view.fit, keys="Ctrl+0")
         self.preview.page_changed.connect(self._show_page)
 
     def _arrange(self) -> None:
-        sections = QGroupBox("Sections")
-        column = QVBoxLayout(sections)
-        for box in self.section_boxes.values():
-            column.addWidget(box)
-        paper = QGroupBox("Paper")
+        sections, paper = QGroupBox("Sections"), QGroupBox("Paper")
+        vbox(*self.section_boxes.values(), of=sections)
         grid = QGridLayout(paper)
         for row, (words, field) in enumerate(
             (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))
         ):
-            name = QLabel(words)
-            name.setBuddy(field)
-            grid.addWidget(name, row, 0)
+            grid.addWidget(named(words, field), row, 0)
             grid.addWidget(field, row, 1)
         self.words.setMinimumWidth(_LEFT_PX)
-        left = QVBoxLayout()
-        left.addWidget(sections)
-        left.addWidget(paper)
-        left.addStretch(1)
-        left.addWidget(self.words)
-        view = QHBoxLayout()
-        view.addWidget(self.page_words, 1)
-        for button in (self.zoom_out_button, self.zoom_in_button, self.fit_button):
-            view.addWidget(button)
-        right = QVBoxLayout()
-        right.addWidget(self.preview, 1)
-        right.addLayout(view)
-        body = QHBoxLayout()
-        body.addLayout(left)
-        body.addLayout(right, 1)
-        foot = QHBoxLayout()
-        foot.addWidget(self.bar, 1)
-        foot.addWidget(self.cancel_button)
+        left = vbox(sections, paper, STRETCH, self.words)
+        zooming = (self.zoom_out_button, self.zoom_in_button, self.fit_button)
+        right = vbox((self.preview, 1), hbox((self.page_words, 1), *zooming))
+        closing = (self.save_button, self.print_button, self.close_button)
+        foot = hbox((self.bar, 1), self.cancel_button)
         foot.addStretch()
-        for button in (self.save_button, self.print_button, self.close_button):
-            foot.addWidget(button)
-        whole = QVBoxLayout(self)
-        whole.addLayout(body, 1)
-        whole.addLayout(foot)
+        fill(foot, *closing)
+        vbox((hbox(left, (right, 1)), 1), foot, of=self)
+        for made in self.findChildren(QPushButton):
+            made.setAutoDefault(False)  # Enter in the title saves nothing
+        self.save_button.setDefault(True)
 
     def _choose(self, *_: object) -> None:
-        self._tell("")
+        self._show_result("")
         chosen = frozenset(s for s, box in self.section_boxes.items() if box.isChecked())
         self.desk.choose(
             replace(
@@ -218,8 +193,8 @@ class ReportDialog(QDialog):
         draft, busy = self.desk.draft, self.desk.busy
         for widget in (self.bar, self.cancel_button):
             widget.setVisible(busy)
-        for button in (self.save_button, self.print_button):
-            button.setEnabled(draft is not None and not busy)
+        for made in (self.save_button, self.print_button):
+            made.setEnabled(draft is not None and not busy)
         if not busy:
             self.preview.show_pages(None if draft is None else draft.pages)
             self._show_available()
@@ -243,9 +218,9 @@ class ReportDialog(QDialog):
         self.bar.setAccessibleDescription(progress.message)
 
     def _show_error(self, error: CtmError) -> None:
-        self._tell(str(error), "bad")
+        self._show_result(str(error), "bad")
 
-    def _tell(self, words: str, role: str = "muted") -> None:
+    def _show_result(self, words: str, role: str = "muted") -> None:
         self.words.setProperty("role", role)
         self.words.style().polish(self.words)
         self.words.setText(words)
@@ -272,12 +247,3 @@ def print_pages(printer: QPrinter, pages: Pages, context: TaskContext) -> None:
             paint_page(painter, page)
     finally:
         painter.end()
-
-
-def _button(text: str, call: object, shortcut: str | QKeySequence.StandardKey = "") -> QPushButton:
-    button = QPushButton(text)
-    button.setAutoDefault(False)
-    button.clicked.connect(call)
-    if shortcut:
-        button.setShortcut(QKeySequence(shortcut))
-    return button

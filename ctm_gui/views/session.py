@@ -1,17 +1,17 @@
-"""What the window takes up again where the last session left it."""
+"""Layout, models and targets of the window from one session to the next."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget
 
 from ctm_gui import settings as table
-from ctm_gui.presenters.session_models import read_models, remembered_models
-from ctm_gui.presenters.shelf import ModelShelf
+from ctm_gui.presenters.shelf import ModelEntry, ModelShelf
 from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.settings import Setting, Settings
+from predictor.core.documents import Document
 from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.units import LatencyUnit
@@ -68,9 +68,32 @@ def remember_models(shelf: ModelShelf, settings: Settings) -> None:
 def restore_models(shelf: ModelShelf, settings: Settings) -> None:
     """Open the models of the last session where the user wants that; one that has gone says so."""
     if settings.get(table.RESTORE):
-        shelf.restore(
-            (model.path, model.bindings) for model in read_models(settings.get(table.MODELS))
-        )
+        shelf.restore(read_models(settings.get(table.MODELS)))
+
+
+def remembered_models(entries: Iterable[ModelEntry]) -> list[str]:
+    """Return one line of JSON a model, as the settings keep it: path and dimensions."""
+    return [
+        Document({"path": entry.path, "bindings": entry.bindings}).to_json() for entry in entries
+    ]
+
+
+def read_models(lines: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
+    """Read what ``remembered_models`` wrote; a line that makes no sense is left out.
+
+    Returns:
+        Path of each file, which may be gone, and values of its dynamic dimensions by name.
+    """
+    models = (_model(line) for line in lines)
+    return [model for model in models if model is not None]
+
+
+def _model(line: str) -> tuple[str, dict[str, int]] | None:
+    content = Document(text=line).content
+    path, bindings = content.get("path"), content.get("bindings")
+    if not (isinstance(path, str) and path and isinstance(bindings, dict)):
+        return None
+    return path, {name: v for name, v in bindings.items() if type(v) is int and v > 0}
 
 
 def remembered_unit(settings: Settings) -> LatencyUnit:
@@ -82,10 +105,10 @@ def remembered_unit(settings: Settings) -> LatencyUnit:
 def restore_targets(selection: TargetSelection, settings: Settings) -> None:
     """Take up favourites and the configurations chosen in place of the usual ones."""
     entries = [_configuration(text) for text in settings.get(table.CONFIGURATIONS)]
-    known = {entry[0]: entry[1] for entry in entries if entry is not None}
+    configurations = dict(entry for entry in entries if entry is not None)
     favourites = settings.get(table.FAVOURITES)
-    if favourites or known:
-        selection.restore(favourites, known)
+    if favourites or configurations:
+        selection.restore(favourites, configurations)
 
 
 def remember_targets(selection: TargetSelection, settings: Settings) -> None:

@@ -13,12 +13,11 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFormLayout,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
 from ctm_gui.settings import TABLE, AnySetting, Settings
-from ctm_gui.views.parts import plain_label
+from ctm_gui.views.widgets import STRETCH, label, vbox
 from predictor.core.text import printable
 
 _WIDTH_PX = 580
@@ -50,13 +49,8 @@ class SettingsDialog(QDialog):
         self.defaults_button.clicked.connect(self.restore_defaults)
         self.defaults_button.setAutoDefault(False)  # Enter in a field is not meant for it
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.addLayout(form)
-        layout.addStretch(1)
-        layout.addWidget(
-            plain_label(f"The settings are kept in {printable(str(settings.path))}.", "muted")
-        )
-        layout.addWidget(buttons)
+        place = label(f"The settings are kept in {printable(str(settings.path))}.", "muted")
+        layout = vbox(form, STRETCH, place, buttons, of=self)
         self.resize(_WIDTH_PX, layout.heightForWidth(_WIDTH_PX))
 
     def restore_defaults(self) -> None:
@@ -67,17 +61,16 @@ class SettingsDialog(QDialog):
     def _add(self, form: QFormLayout, setting: AnySetting) -> None:
         editor = make_editor(setting)
         self.editors[setting.key] = editor
-        label, words = setting.label, setting.help
-        editor.setAccessibleName(label)
-        editor.setAccessibleDescription(words)
+        editor.setAccessibleName(setting.label)
+        editor.setAccessibleDescription(setting.help)
         show_value(editor, self._settings.get(setting))  # type: ignore[misc]
         _signal(editor).connect(lambda _value: self._take(setting))
         if isinstance(editor, QCheckBox):
-            editor.setText(label)
+            editor.setText(setting.label)
             form.addRow("", editor)
         else:
-            form.addRow(label, editor)
-        form.addRow("", plain_label(words, "muted"))
+            form.addRow(setting.label, editor)
+        form.addRow("", label(setting.help, "muted"))
 
     def _take(self, setting: AnySetting) -> None:
         self._settings.set(setting, value_of(self.editors[setting.key]))

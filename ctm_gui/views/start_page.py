@@ -1,8 +1,8 @@
-"""What the first view shows while there is no model: how to begin, and three models to try."""
+"""The first tab: ways to begin while there is no model, the comparison from then on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -11,13 +11,21 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QPushButton,
     QScrollArea,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from ctm_gui.presenters.samples import Sample, samples
-from ctm_gui.views.parts import plain_label, push_button
+from ctm_gui.presenters.shelf import ModelShelf
+from ctm_gui.views.widgets import STRETCH, button, fill, hbox, label
+from predictor.core.resources import resources_dir
 
+# The shipped models, the lightest first: file, usual name, what it is for.
+_SAMPLES = (
+    ("mobilenetv2-1.0-224", "MobileNetV2", "classifies images of 224 × 224; light, for phones"),
+    ("yolov3-tiny-416", "YOLOv3-tiny", "finds objects in images of 416 × 416"),
+    ("distilbert-base", "DistilBERT", "reads text; batch and length are open and can be set"),
+)
 _WIDTH_PX = 620
 _STEPS = (
     "CloserToMe says how fast it will run on the targets that are ticked at the left: the latency, "
@@ -45,52 +53,67 @@ class StartPage(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Start")
-        self.open_button = push_button("Open Models…", "Ctrl+O")
-        self.open_button.clicked.connect(self.open_requested)
-        self.folder_button = push_button("Open a Folder…", "Ctrl+Shift+O")
-        self.folder_button.clicked.connect(self.folder_requested)
-        self.help_button = push_button("How to Begin", "F1")
-        self.help_button.clicked.connect(self.help_requested)
+        self.open_button = button("Open Models…", "Ctrl+O", self.open_requested.emit)
+        self.folder_button = button("Open a Folder…", "Ctrl+Shift+O", self.folder_requested.emit)
+        self.help_button = button("How to Begin", "F1", self.help_requested.emit)
         self.sample_buttons: list[QPushButton] = []
-        self.all_button = QPushButton("Compare All Three")
         self.setWidget(self._build())
 
     def _build(self) -> QWidget:
         body, page = QWidget(), QWidget()
         body.setMaximumWidth(_WIDTH_PX)
-        column = QVBoxLayout(body)
-        column.setSpacing(12)
-        column.addStretch(2)
-        column.addWidget(plain_label("Drop an ONNX model on this window", "title"))
-        column.addWidget(plain_label(_STEPS, "muted"))
-        row = QHBoxLayout()
-        for button in (self.open_button, self.folder_button, self.help_button):
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
-        column.addSpacing(16)
-        column.addWidget(plain_label("Or try a model that ships with the program", "heading"))
-        column.addLayout(self._build_samples(samples()))
+        column = fill(
+            QVBoxLayout(body),
+            label("Drop an ONNX model on this window", "title"),
+            label(_STEPS, "muted"),
+            hbox(self.open_button, self.folder_button, self.help_button, STRETCH),
+            16,
+            label("Or try a model that ships with the program", "heading"),
+            self._build_samples(),
+            spacing=12,
+        )
+        # A little above the middle.
+        column.insertStretch(0, 2)
         column.addStretch(3)
-        centred = QHBoxLayout(page)
-        centred.addStretch(1)
-        centred.addWidget(body, 20)
-        centred.addStretch(1)
+        fill(QHBoxLayout(page), STRETCH, (body, 20), STRETCH)
         return page
 
-    def _build_samples(self, shipped: Sequence[Sample]) -> QGridLayout:
+    def _build_samples(self) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(12)
         grid.setColumnStretch(1, 1)
-        for row, sample in enumerate(shipped):
-            button = QPushButton(sample.title)
-            button.setAccessibleDescription(sample.words)
-            path = str(sample.path)
-            button.clicked.connect(lambda _, path=path: self.samples_chosen.emit([path]))
-            self.sample_buttons.append(button)
-            grid.addWidget(button, row, 0)
-            grid.addWidget(plain_label(sample.words, "muted"), row, 1)
-        paths = [str(sample.path) for sample in shipped]
-        self.all_button.clicked.connect(lambda _: self.samples_chosen.emit(paths))
-        grid.addWidget(self.all_button, len(shipped), 0)
+        paths = []
+        for row, (name, title, words) in enumerate(_SAMPLES):
+            path = str(resources_dir() / "samples" / f"{name}.onnx")
+            sample = button(title, act=partial(self.samples_chosen.emit, [path]))
+            sample.setAccessibleDescription(words)
+            self.sample_buttons.append(sample)
+            grid.addWidget(sample, row, 0)
+            grid.addWidget(label(words, "muted"), row, 1)
+            paths.append(path)
+        self.all_button = button("Compare All Three", act=partial(self.samples_chosen.emit, paths))
+        grid.addWidget(self.all_button, len(paths), 0)
         return grid
+
+
+class FirstView(QStackedWidget):
+    """Shows ``start`` or, once it is there, another view, by whether a shelf has models."""
+
+    def __init__(self, shelf: ModelShelf, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.start = StartPage()
+        self._shelf = shelf
+        self._other: QWidget | None = None
+        self.addWidget(self.start)
+        shelf.inserted.connect(self._follow)
+        shelf.removed.connect(self._follow)
+
+    def set_other(self, other: QWidget) -> None:
+        """Give the view that is shown while there are models."""
+        self._other = other
+        self.addWidget(other)
+        self._follow()
+
+    def _follow(self, *_: object) -> None:
+        other = self._other
+        self.setCurrentWidget(other if self._shelf.entries and other else self.start)

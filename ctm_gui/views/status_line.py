@@ -7,13 +7,12 @@ import time
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
 from ctm_gui.presenters.messages import Level, Message
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.elided_label import ElidedLabel
-from ctm_gui.views.parts import plain_label
+from ctm_gui.views.widgets import ElidedLabel, button, fill, label
 from predictor.core.text import plural
 
 # A progress bar that gets a value paints at once; many files a second need no such haste.
@@ -37,20 +36,13 @@ class StatusLine(QWidget):
         self._progress = QProgressBar(textVisible=False)
         self._progress.setFixedSize(120, 10)
         self._progress.setAccessibleName("Reading models")
-        self._cancel = QPushButton("Cancel")
+        self._cancel = button("Cancel", act=workspace.cancel_all, name="Stop reading models")
         self._cancel.setFlat(True)
-        self._cancel.setAccessibleName("Stop reading models")
-        self._cancel.clicked.connect(workspace.cancel_all)
-        self.counts = plain_label(role="muted", name="Counts", wraps=False)
-        self.messages_button = QPushButton("Messages")
+        self.counts = label(role="muted", name="Counts", wraps=False)
+        self.messages_button = button("Messages", act=self.messages_requested.emit)
         self.messages_button.setFlat(True)
-        self.messages_button.clicked.connect(self.messages_requested)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 0, 8, 0)
-        layout.setSpacing(10)
-        layout.addWidget(self.message, 1)
-        for widget in (self._progress, self._cancel, self.counts, self.messages_button):
-            layout.addWidget(widget)
+        parts = (self._progress, self._cancel, self.counts, self.messages_button)
+        fill(QHBoxLayout(self), (self.message, 1), *parts, margins=(8, 0, 8, 0), spacing=10)
         workspace.messages.added.connect(self._on_message)
         workspace.messages.cleared.connect(self._on_cleared)
         self._timer = QTimer(self, singleShot=True, interval=_DELAY_MS)
@@ -130,7 +122,7 @@ class StatusLine(QWidget):
 
 
 def time_left(elapsed_s: float, done: int, pending: int) -> str:
-    """Say how long the rest takes at the rate so far; nothing while that is a guess or short."""
+    """Return the time that the rest takes at the rate so far; empty while that is a guess."""
     if not done or elapsed_s < _TELL_AFTER_S:
         return ""
     return f"about {math.ceil(elapsed_s / done * pending)} s left"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import (
     QEvent,
     QItemSelection,
@@ -24,15 +25,24 @@ from PySide6.QtGui import (
     QKeySequence,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QTableView,
+    QToolButton,
+    QToolTip,
+)
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.tooltips import as_tooltip
-from ctm_gui.views.cell_delegate import CellDelegate
 from ctm_gui.views.column_fit import ColumnFit
+from ctm_gui.views.delegates import CellDelegate
 from ctm_gui.views.turns import in_turns
+from ctm_gui.views.widgets import tool_button
 
 # About 12 ms of writing.
 _ROWS_A_TURN, _CELLS_A_TURN = 1000, 12_000
@@ -48,6 +58,14 @@ class Writer(Protocol):
 class GridView(QTableView):
     """A table over a grid model.
 
+    ``details_of`` gives the tooltip of a place, ``mask_of`` the rows of a grid that are shown,
+    bool [N]; without them the cell's own text is the tooltip, and every row is shown.
+
+    Args:
+        model: its grid has the rows.
+        name: for screen readers.
+        least_px: width under which a column is never fitted, by its key.
+
     Signals:
         row_activated: Enter or a double click on a row; its row in the data.
         rows_selected: the selection changed; its rows in the data as intp [K], and the current
@@ -57,14 +75,17 @@ class GridView(QTableView):
     row_activated = Signal(int)
     rows_selected = Signal(object, object)
 
-    def __init__(self, model: GridModel, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._grid_model = model
+    def __init__(
+        self, model: GridModel, name: str, least_px: Mapping[str, int] | None = None
+    ) -> None:
+        super().__init__()
+        self.grid_model = model
         self.details_of: Callable[[int], str] | None = None
+        self.mask_of: Callable[[Grid], npt.NDArray[np.bool_]] | None = None
         self._restoring = False
         self._copies = 0
         self._row_actions: list[QAction] = []
-        self._fit = ColumnFit(self, model)
+        self._fit = ColumnFit(self, model, least_px or {})
         self.setModel(model)
         self.setItemDelegate(CellDelegate(self))
         # Qt would paint once before it lays the rows out anew, and once more after.
@@ -86,8 +107,8 @@ class GridView(QTableView):
         self.copy_markdown = self._action("Copy as Markdown", self.copy_as_markdown)
         self.copy_markdown.setShortcut(QKeySequence("Ctrl+Shift+C"))
         self.doubleClicked.connect(self._activate)
-        self.selectionModel().selectionChanged.connect(self._tell_selection)
-        self.selectionModel().currentRowChanged.connect(self._tell_selection)
+        self.selectionModel().selectionChanged.connect(self._emit_selection)
+        self.selectionModel().currentRowChanged.connect(self._emit_selection)
 
     def fit_columns(self) -> None:
         """Set the widths of the columns by their titles and a sample of the rows."""
@@ -104,7 +125,7 @@ class GridView(QTableView):
         column, header = self._column(key), self.horizontalHeader()
         # Qt's own function sorts twice: the header's new arrow sorts, and then it does.
         if (header.sortIndicatorSection(), header.sortIndicatorOrder()) == (column, order):
-            self._grid_model.sort(column, order)
+            self.grid_model.sort(column, order)
         else:
             header.setSortIndicator(column, order)
 
@@ -117,17 +138,13 @@ class GridView(QTableView):
             self.fit_columns()
             self._fit.at_work = False
 
-    def set_least_width(self, key: str, width_px: int) -> None:
-        """Never fit a column narrower than ``width_px``."""
-        self._fit.least_px[key] = width_px
-
     def selected_rows(self) -> IndexArray:
         """Return the selected rows of the data, intp [K] in the order in which they are shown."""
-        return self._grid_model.grid.order[self._selected_positions()]
+        return self.grid_model.grid.order[self._selected_positions()]
 
     def select_rows(self, rows: Sequence[int] | IndexArray, current: int | None = None) -> None:
         """Select ``rows`` of the data; those not shown are left out."""
-        model, grid = self._grid_model, self._grid_model.grid
+        model, grid = self.grid_model, self.grid_model.grid
         selection = QItemSelection()
         last = model.columnCount() - 1
         for first, end in _runs(grid.positions(rows)):
@@ -142,28 +159,46 @@ class GridView(QTableView):
             self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
             self.scrollTo(index)
         self._restoring = False
-        self._tell_selection()
+        self._emit_selection()
 
     def current_row(self) -> int | None:
         """Return the current row of the data."""
         index = self.currentIndex()
-        return self._grid_model.grid.source(index.row()) if index.isValid() else None
+        return self.grid_model.grid.source(index.row()) if index.isValid() else None
+
+    def show_grid(self, grid: Grid) -> None:
+        """Show another grid in the order of the one before; what was selected stays selected."""
+        grid.sort_like(self.grid_model.grid)
+        if self.mask_of is not None:
+            grid.show_only(self.mask_of(grid))
+        self.keeping_selection(lambda: self.grid_model.replace(grid))
+
+    def filter(self, *_: object) -> None:
+        """Show the rows of the mask as it is now."""
+        mask_of, grid = self.mask_of, self.grid_model.grid
+        if mask_of is not None:
+            self.keeping_selection(lambda: self.grid_model.show_only(mask_of(grid)))
+
+    def filter_by(self, search_box: QLineEdit) -> None:
+        """Follow the words of a search box; Return in it goes on to the table."""
+        search_box.textChanged.connect(self.filter)
+        search_box.returnPressed.connect(self.setFocus)
 
     def keeping_selection(self, change: Callable[[], None]) -> None:
         """Call ``change``, which resets the model, and select again what was selected."""
         rows, current = self.selected_rows(), self.current_row()
         change()
-        known = self._grid_model.grid.count
-        still_there = current is not None and current < known
-        self.select_rows(rows[rows < known], current if still_there else None)
+        count = self.grid_model.grid.count
+        still_there = current is not None and current < count
+        self.select_rows(rows[rows < count], current if still_there else None)
 
     def copy_as_csv(self) -> None:
         """Copy the selected rows as CSV, all rows shown where none is selected."""
-        self._copy(self._grid_model.grid.as_csv)
+        self._copy(self.grid_model.grid.as_csv)
 
     def copy_as_markdown(self) -> None:
         """Copy the selected rows as a Markdown table, all rows shown where none is selected."""
-        self._copy(self._grid_model.grid.as_markdown)
+        self._copy(self.grid_model.grid.as_markdown)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter activates the current row; typing does not search, the filter field does.
@@ -180,7 +215,7 @@ class GridView(QTableView):
         """Do nothing: Qt's own search asks for every cell of a column and would stall."""
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with rows."""
+        """Open the menu of the rows."""
         self.copy_menu().popup(event.globalPos())
 
     def add_row_action(self, text: str, run: Callable[[int], None]) -> QAction:
@@ -200,7 +235,7 @@ class GridView(QTableView):
         return self._row_actions[-1]
 
     def copy_menu(self) -> QMenu:
-        """Return a menu of what can be done with rows, and goes when it is closed."""
+        """Return the menu of the rows, which is deleted when it is closed."""
         menu = QMenu(self)
         for action in self._row_actions:
             action.setEnabled(self.current_row() is not None)
@@ -219,7 +254,7 @@ class GridView(QTableView):
         return super().viewportEvent(event)
 
     def tooltip_text(self, index: QModelIndex) -> str:
-        """Return what hovering over a cell tells: details of its row, else its whole text."""
+        """Return the tooltip of a cell: details of its row, else its whole text."""
         if not index.isValid():
             return ""
         if self.details_of is not None:
@@ -238,7 +273,7 @@ class GridView(QTableView):
         columns.setHighlightSections(False)
         # A header asks for each column whether all of its rows are selected, at every painting:
         # 0.2 s with 10 000 selected rows. Ours does not show it, so it gets a selection of its own.
-        columns.setSelectionModel(QItemSelectionModel(self._grid_model, columns))
+        columns.setSelectionModel(QItemSelectionModel(self.grid_model, columns))
         columns.setStretchLastSection(True)
         columns.setSectionsMovable(True)
         columns.sectionResized.connect(self._column_resized)
@@ -247,14 +282,14 @@ class GridView(QTableView):
         self.setSortingEnabled(True)
 
     def _column(self, key: str) -> int:
-        return [column.key for column in self._grid_model.grid.columns].index(key)
+        return [column.key for column in self.grid_model.grid.columns].index(key)
 
     def _column_resized(self, section: int, _old: int, _new: int) -> None:
         # The last column stretches by itself.
         if (
             not self._fit.at_work
             and not self.isColumnHidden(section)
-            and section != self._grid_model.columnCount() - 1
+            and section != self.grid_model.columnCount() - 1
         ):
             self._fit.is_users = True
 
@@ -266,11 +301,11 @@ class GridView(QTableView):
         return action
 
     def _activate(self, index: QModelIndex) -> None:
-        self.row_activated.emit(self._grid_model.grid.source(index.row()))
+        self.row_activated.emit(self.grid_model.grid.source(index.row()))
 
     def _selected_positions(self) -> IndexArray:
         """Return where selected rows are shown, ascending."""
-        chosen = np.zeros(self._grid_model.rowCount(), dtype=np.bool_)
+        chosen = np.zeros(self.grid_model.rowCount(), dtype=np.bool_)
         for part in self.selectionModel().selection().toList():
             chosen[part.top() : part.bottom() + 1] = True
         return np.flatnonzero(chosen)
@@ -280,14 +315,14 @@ class GridView(QTableView):
         rows = self._rows_to_copy()
         self._copies += 1
         work = self._write_to_clipboard(write, rows, self._copies)
-        if rows.size > _rows_a_turn(self._grid_model.grid):
+        if rows.size > _rows_a_turn(self.grid_model.grid):
             in_turns(work, self)
         else:
             list(work)
 
     def _write_to_clipboard(self, write: Writer, rows: IndexArray, copy: int) -> Iterator[None]:
         parts = []
-        for part in in_parts(self._grid_model.grid, write, rows):
+        for part in in_parts(self.grid_model.grid, write, rows):
             parts.append(part)
             yield
             if copy != self._copies:
@@ -296,9 +331,9 @@ class GridView(QTableView):
 
     def _rows_to_copy(self) -> IndexArray:
         chosen = self.selected_rows()
-        return chosen if chosen.size else self._grid_model.grid.order
+        return chosen if chosen.size else self.grid_model.grid.order
 
-    def _tell_selection(self, *_: object) -> None:
+    def _emit_selection(self, *_: object) -> None:
         if not self._restoring:
             self.rows_selected.emit(self.selected_rows(), self.current_row())
 
@@ -314,14 +349,26 @@ def _rows_a_turn(grid: Grid) -> int:
     return min(_ROWS_A_TURN, max(_CELLS_A_TURN // max(len(grid.copied_columns), 1), 1))
 
 
+class MatchCount(QLabel):
+    """The number of rows that the filter of a table leaves; empty where it leaves them all."""
+
+    def __init__(self, table: GridView) -> None:
+        super().__init__()
+        self.setProperty("role", "muted")
+        self._model = table.grid_model
+        self._model.modelReset.connect(self._show)
+
+    def _show(self) -> None:
+        shown, count = self._model.rowCount(), self._model.grid.count
+        self.setText("" if shown == count else f"{shown} of {count}")
+
+
 def copy_button(table: GridView) -> QToolButton:
     """Return a button whose menu copies from ``table``."""
-    button = QToolButton()
-    button.setText("Copy")
-    button.setToolTip("Copy the selected rows; all rows shown where none is selected.")
-    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-    button.addActions([table.copy_csv, table.copy_markdown])
-    return button
+    made = tool_button("Copy", "Copy the selected rows; all rows shown where none is selected.")
+    made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    made.addActions([table.copy_csv, table.copy_markdown])
+    return made
 
 
 def _to_clipboard(text: str) -> None:

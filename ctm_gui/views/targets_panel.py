@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QLineEdit,
-    QToolButton,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTreeView, QWidget
 
 from ctm_gui.models.targets_tree import Column, TargetsTreeModel
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.views.parts import focus_on
-from ctm_gui.views.target_menu import target_menu
+from ctm_gui.views.widgets import STRETCH, SearchBox, hbox, label, tool_button, vbox
+from predictor.core.records import Device
+from predictor.core.wording import configuration_text
 
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
@@ -39,24 +32,16 @@ class TargetsPanel(QWidget):
         super().__init__(parent)
         self.selection = selection
         self._model = TargetsTreeModel(selection, self)
-        self.heading = QLabel()
-        self.heading.setProperty("role", "heading")
-        self.search_box = self._build_search()
+        self.heading = label(role="heading", wraps=False)
+        self.search_box = SearchBox("Search name, vendor, family…", "Search targets")
+        self.search_box.textChanged.connect(self._on_filter)
         self.checked_only = self._build_checked_only()
         self._tree = self._build_tree()
-        self._nothing = QLabel("No device matches.")
-        self._nothing.setProperty("role", "muted")
+        self._nothing = label("No device matches.", "muted", wraps=False)
         self._nothing.setVisible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.setSpacing(6)
-        layout.addLayout(self._build_header())
-        search = QHBoxLayout()
-        search.addWidget(self.search_box, 1)
-        search.addWidget(self.checked_only)
-        layout.addLayout(search)
-        layout.addWidget(self._tree, 1)
-        layout.addWidget(self._nothing)
+        search = hbox((self.search_box, 1), self.checked_only)
+        parts = (self._build_header(), search, (self._tree, 1), self._nothing)
+        vbox(*parts, of=self, margins=8, spacing=6)
         selection.devices_changed.connect(self._on_devices)
         selection.changed.connect(self._show_counts)
         selection.badges_changed.connect(self._show_badges)
@@ -76,7 +61,7 @@ class TargetsPanel(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        focus_on(self.search_box)
+        self.search_box.focus()
 
     def select_shown(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
@@ -87,37 +72,19 @@ class TargetsPanel(QWidget):
         self._tree.setColumnHidden(Column.BASIS, not self.selection.has_badges)
 
     def _build_header(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.addWidget(self.heading)
-        row.addStretch(1)
-        check = "Check every device that is shown", "Check all shown targets"
-        uncheck = "Uncheck every device that is shown", "Uncheck all shown targets"
-        for text, (tip, name), selected in (
-            ("All", check, True),
-            ("None", uncheck, False),
-        ):
-            button = QToolButton()
-            button.setText(text)
-            button.setToolTip(tip)
-            button.setAccessibleName(name)
-            button.clicked.connect(lambda _, on=selected: self.select_shown(selected=on))
-            row.addWidget(button)
-        return row
+        check = tool_button("All", "Check every device that is shown", "Check all shown targets")
+        uncheck = tool_button(
+            "None", "Uncheck every device that is shown", "Uncheck all shown targets"
+        )
+        check.clicked.connect(lambda _: self.select_shown(selected=True))
+        uncheck.clicked.connect(lambda _: self.select_shown(selected=False))
+        return hbox(self.heading, STRETCH, check, uncheck)
 
     def _build_checked_only(self) -> QToolButton:
-        button = QToolButton()
-        button.setText("Checked")
-        button.setCheckable(True)
-        button.setToolTip("Show the checked devices only")
-        button.setAccessibleName("Show checked targets only")
-        button.toggled.connect(self._on_filter)
-        return button
-
-    def _build_search(self) -> QLineEdit:
-        search = QLineEdit(placeholderText="Search name, vendor, family…", clearButtonEnabled=True)
-        search.setAccessibleName("Search targets")
-        search.textChanged.connect(self._on_filter)
-        return search
+        made = tool_button("Checked", "Show the checked devices only", "Show checked targets only")
+        made.setCheckable(True)
+        made.toggled.connect(self._on_filter)
+        return made
 
     def _build_tree(self) -> QTreeView:
         tree = QTreeView()
@@ -202,5 +169,29 @@ class TargetsPanel(QWidget):
             self.device_activated.emit(device.id)
 
     def _show_counts(self) -> None:
-        chosen, known = len(self.selection.selected_ids), len(self.selection.devices)
-        self.heading.setText(f"Targets ({chosen} of {known})")
+        checked, count = len(self.selection.selected_ids), len(self.selection.devices)
+        self.heading.setText(f"Targets ({checked} of {count})")
+
+
+def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> QMenu:
+    """Return the menu of a device; it goes when it is closed."""
+    menu = QMenu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    favourite = device.id in selection.favourites
+    menu.addAction(
+        "Remove from Favourites" if favourite else "Add to Favourites",
+        lambda: selection.set_favourite(device.id, favourite=not favourite),
+    )
+    choices = menu.addMenu("Configuration")
+    group = QActionGroup(choices)
+    chosen = selection.configuration_of(device)
+    for number, configuration in enumerate(device.configurations):
+        words = configuration_text(configuration)
+        action = choices.addAction(f"{words} (usual)" if number == 0 else words)
+        action.setCheckable(True)
+        action.setChecked(configuration == chosen)
+        group.addAction(action)
+        action.triggered.connect(
+            lambda _=False, c=configuration: selection.set_configuration(device, c)
+        )
+    return menu

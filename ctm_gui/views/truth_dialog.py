@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QDialogButtonBox,
-    QFormLayout,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit, QWidget
 
-from ctm_gui.views.parts import plain_label
+from ctm_gui.views.widgets import combo_box, hbox, label, vbox
 from predictor.core.errors import InputError
 from predictor.core.tags import MAX_NOTE
 from predictor.core.units import LatencyUnit
@@ -58,7 +48,7 @@ class TruthDialog(QDialog):
         self.value_box.setFocus()
 
     def accept(self) -> None:
-        """Tell the latency."""
+        """Emit the latency and close."""
         self.recorded.emit(
             NewTruth(
                 self.value_box.text(),
@@ -72,44 +62,36 @@ class TruthDialog(QDialog):
     def _make_fields(self, unit: LatencyUnit) -> None:
         self.value_box = QLineEdit()
         self.value_box.setAccessibleName("Measured latency")
-        self.unit_box = QComboBox()
-        self.unit_box.addItems([str(choice) for choice in LatencyUnit])
+        self.unit_box = combo_box("Unit", map(str, LatencyUnit))
         self.unit_box.setCurrentText(str(unit))
-        self.unit_box.setAccessibleName("Unit")
-        self.statistic_box = QComboBox()
-        self.statistic_box.addItems([str(choice) for choice in STATISTICS])
+        self.statistic_box = combo_box("", map(str, STATISTICS))
         self.note_box = QLineEdit()
         self.note_box.setMaxLength(MAX_NOTE)
         self.note_box.setPlaceholderText("tool, driver, power mode, who measured…")
-        self.problem = plain_label(role="muted")
+        self.problem = label(role="muted")
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Save | kinds.Cancel)
         self.buttons.button(kinds.Save).setText("Record")
 
     def _arrange(self, device_name: str) -> None:
         prediction = self._stored.prediction
-        what = QLabel(
+        heading = label(
             f"{shown(prediction.model)} on {shown(device_name)}\n"
             f"{configuration_text(prediction.configuration)}, "
             f"batch {batch_of(prediction.configuration)}\n"
-            f"Predicted: {self._text(engine_ms(prediction))}"
+            f"Predicted: {self._text(engine_ms(prediction))}",
+            wraps=False,
         )
-        value = QHBoxLayout()
-        value.addWidget(self.value_box, 1)
-        value.addWidget(self.unit_box)
+        value = hbox((self.value_box, 1), self.unit_box)
         form = QFormLayout()
         form.addRow("&Latency", value)
         form.labelForField(value).setBuddy(self.value_box)  # type: ignore[attr-defined]
         form.addRow("&Is the", self.statistic_box)
         form.addRow("&Note", self.note_box)
-        layout = QVBoxLayout(self)
-        layout.addWidget(what)
-        layout.addLayout(form)
-        layout.addWidget(self.problem)
-        layout.addWidget(self.buttons)
+        vbox(heading, form, self.problem, self.buttons, of=self)
 
     def _check(self) -> None:
-        """Say what is wrong with the value, or how it stands to the prediction."""
+        """Show why the value is wrong, or its ratio to the prediction."""
         unit = LatencyUnit(self.unit_box.currentText())
         prediction = self._stored.prediction
         good, words = False, " "

@@ -17,8 +17,8 @@ from ctm_gui.presenters.operators import (
 )
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.latency_items import paint_bar
-from ctm_gui.views.parts import bare_column
 from ctm_gui.views.plots import PixelItem, RowPlot
+from ctm_gui.views.widgets import vbox
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import latency_text, percent
 
@@ -118,8 +118,7 @@ class TypeStrip(QWidget):
         self.plot.tooltip_at = self._tooltip
         self.plot.clicked.connect(lambda _x, y: self._toggle(int(y // _ROW_PX)))
         self._bars = PixelItem(self.plot.box, self._paint)
-        layout = bare_column(self)
-        layout.addWidget(self.plot)
+        vbox(self.plot, of=self, margins=0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Time by operator type")
         self.setToolTip("")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
 from ctm_gui.presenters.prediction_run import WhatIf
+from ctm_gui.views.widgets import STRETCH, button, combo_box, fill, label, named
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 
@@ -20,7 +21,7 @@ PRECISION_NAMES = {
     Precision.AMP_FP16: "AMP FP16",
     Precision.AMP_BF16: "AMP BF16",
 }
-# What hovering says, and what "What's This?" does.
+# Tooltip and explanation ("What's This?") of each control.
 _BATCH = (
     "Batch of every model",
     (
@@ -67,16 +68,12 @@ class WhatIfBar(QWidget):
         super().__init__(parent)
         self.batch = _spin_box(MAX_BATCH, "model's own", "Batch", _BATCH)
         self.threads = _spin_box(MAX_THREADS, "usual", "Threads", _THREADS)
-        self.precision = QComboBox()
-        for precision, name in PRECISION_NAMES.items():
-            self.precision.addItem(name, precision)
-        _name(self.precision, "Precision", _PRECISION)
-        self.unit = QComboBox()
-        for unit in LatencyUnit:
-            self.unit.addItem(unit.value, unit)
-        _name(self.unit, "Unit", _UNIT)
-        self.reset = QPushButton("Reset")
-        _name(self.reset, "Reset what-ifs", _RESET)
+        self.precision = combo_box("Precision", PRECISION_NAMES.values())
+        _explain(self.precision, _PRECISION)
+        self.unit = combo_box("Unit", [unit.value for unit in LatencyUnit])
+        _explain(self.unit, _UNIT)
+        self.reset = button("Reset", act=self._reset, name="Reset what-ifs")
+        _explain(self.reset, _RESET)
         self._arrange()
         self._connect()
         self._show_reset()
@@ -92,21 +89,12 @@ class WhatIfBar(QWidget):
         self.unit.setCurrentIndex(list(LatencyUnit).index(unit))
 
     def _arrange(self) -> None:
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        controls = [("Batch", self.batch), ("Precision", self.precision), ("Threads", self.threads)]
+        layout = fill(QHBoxLayout(self), label("What if", "heading", wraps=False), margins=0)
         layout.setSpacing(6)
-        what_if = QLabel("What if")
-        what_if.setProperty("role", "heading")
-        layout.addWidget(what_if)
-        for text, control in (
-            ("Batch", self.batch),
-            ("Precision", self.precision),
-            ("Threads", self.threads),
-        ):
-            _add(layout, text, control)
-        layout.addWidget(self.reset)
-        layout.addStretch(1)
-        _add(layout, "Unit", self.unit)
+        for text, control in controls:
+            fill(layout, named(text, control), control, 6)
+        fill(layout, self.reset, STRETCH, named("Unit", self.unit), self.unit, 6)
 
     def _connect(self) -> None:
         self.batch.valueChanged.connect(lambda value: self.batch_changed.emit(value or None))
@@ -117,10 +105,12 @@ class WhatIfBar(QWidget):
         self.unit.currentIndexChanged.connect(
             lambda index: self.unit_changed.emit(list(LatencyUnit)[index])
         )
-        self.reset.clicked.connect(lambda: self.show_what_if(WhatIf()))
         for signal in (self.batch.valueChanged, self.threads.valueChanged):
             signal.connect(self._show_reset)
         self.precision.currentIndexChanged.connect(self._show_reset)
+
+    def _reset(self) -> None:
+        self.show_what_if(WhatIf())
 
     def _show_reset(self) -> None:
         self.reset.setEnabled(
@@ -133,20 +123,12 @@ def _spin_box(maximum: int, usual: str, name: str, words: tuple[str, str]) -> QS
     # Zero stands for "as usual" and is shown in words.
     box.setSpecialValueText(usual)
     box.setMinimumWidth(110)
-    _name(box, name, words)
+    box.setAccessibleName(name)
+    _explain(box, words)
     return box
 
 
-def _name(widget: QWidget, name: str, words: tuple[str, str]) -> None:
+def _explain(widget: QWidget, words: tuple[str, str]) -> None:
     tip, explanation = words
-    widget.setAccessibleName(name)
     widget.setToolTip(tip)
     widget.setWhatsThis(explanation)
-
-
-def _add(layout: QHBoxLayout, text: str, control: QWidget) -> None:
-    label = QLabel(text)
-    label.setBuddy(control)
-    layout.addWidget(label)
-    layout.addWidget(control)
-    layout.addSpacing(6)

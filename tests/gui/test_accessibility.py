@@ -18,13 +18,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.actions import ACTIONS
+from ctm_gui.actions import ACTIONS, DEVICES_TAB
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, apply_theme
-from ctm_gui.views.about import show_about
 from ctm_gui.views.crash import CrashDialog
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.tab_places import DEVICES_TAB
 from predictor.core.resources import resources_dir
 from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
 
@@ -117,7 +115,7 @@ def test_dialogs_name_their_controls_and_are_read_in_order(
         window.assistance.show_settings(),
         window.assistance.show_palette(),
         help_window,
-        show_about(window),
+        window.assistance.show_about(),
         crash,
     )
     found = {

@@ -12,12 +12,11 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QWhatsThis
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
-from ctm_gui.actions import ACTIONS
+from ctm_gui.actions import ACTIONS, DEVICES_TAB
 from ctm_gui.settings import Settings
 from ctm_gui.system_information import system_information
 from ctm_gui.theme import ThemeChoice
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.tab_places import DEVICES_TAB
 from predictor.core.units import LatencyUnit
 
 

@@ -15,13 +15,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.actions import ATTENTION_TAB, OPERATORS_TAB
 from ctm_gui.presenters import explanation
 from ctm_gui.presenters.attention_map import ROW_PX, Cell
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, apply_theme
 from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.tab_places import ATTENTION_TAB, OPERATORS_TAB
 from predictor.core.records import Target
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.predict import OperatorTable, explain
@@ -131,13 +131,13 @@ def test_search_filters_maps_and_table(view: AttentionView) -> None:
 
 def test_without_attention_a_sentence_says_where_there_is_some(view: AttentionView) -> None:
     view.show_table(make_table(3), "", BOARD)
-    assert view._message.isVisible()
-    assert "CloserToMe network" in view._message.text()
+    assert view._stack.message.isVisible()
+    assert "CloserToMe network" in view._stack.message.text()
     assert not view.save_button.isEnabled()
     view.show_table(None, "not supported: \u202efp32")
-    assert view._message.text() == "not supported: \\u202efp32"
+    assert view._stack.message.text() == "not supported: \\u202efp32"
     view.show_table(None)
-    assert "Drop an ONNX model" in view._message.text()
+    assert "Drop an ONNX model" in view._stack.message.text()
     view.show_table(attended(make_table(3)), "", BOARD)
     assert len(names(view)) == 3
 
@@ -238,7 +238,7 @@ def test_until_there_is_a_table_the_tab_says_that_it_is_coming(
     workspace.open_paths([str(make_model())])
     settle(workspace)
     window.show_tab(ATTENTION_TAB)
-    assert window.central.attention_view._message.text() == explanation.WORKING
+    assert window.central.attention_view._stack.message.text() == explanation.WORKING
     with qtbot.waitSignal(window.central.explanation.table_changed):
         go_on.set()
     assert window.central.attention_view.table.isVisible()

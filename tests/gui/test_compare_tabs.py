@@ -51,7 +51,7 @@ def turn_to(qtbot: QtBot, window: MainWindow, page: int) -> None:
 
 
 def cell(view: GridView, row: int, key: str) -> QModelIndex:
-    grid = view._grid_model.grid
+    grid = view.grid_model.grid
     return view.model().index(row, [column.key for column in grid.columns].index(key))
 
 

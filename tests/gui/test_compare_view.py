@@ -129,7 +129,7 @@ def test_nothing_to_show_says_what_to_do(qtbot):
     view = CompareView()
     qtbot.addWidget(view)
     view.show()
-    assert view._empty.isVisible()
+    assert view._stack.message.isVisible()
     assert not view.chart.isVisible()
 
 

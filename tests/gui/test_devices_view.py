@@ -13,12 +13,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.actions import DEVICES_TAB
 from ctm_gui.models.targets_tree import TargetsTreeModel
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE, DevicesView
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.tab_places import DEVICES_TAB
 from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import open_history

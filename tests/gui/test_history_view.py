@@ -12,12 +12,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.actions import HISTORY_TAB
 from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.history_view import HistoryView
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.tab_places import HISTORY_TAB
 from ctm_gui.views.truth_dialog import TruthDialog
 from predictor.core.records import Basis, Prediction
 from predictor.core.units import LatencyUnit
@@ -186,7 +186,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
     assert cell(view, view._model.grid.positions([row])[0], "error") == "+25 %"
     assert view.truth.isVisible()
     assert view.summary.text().endswith("1 measured latency, median error 25 %.")
-    assert view._errors.grid.columns[1].text(0) == "1"
+    assert view.errors.grid_model.grid.columns[1].text(0) == "1"
     assert "Note: 15 W" in tooltip_of_first_point(view)
     window.undo()
     settled()
@@ -437,7 +437,7 @@ def test_an_empty_history_says_what_to_do(view: HistoryView, settled: Callable[[
     view.desk.delete(range(4))
     settled()
     assert view._stack.currentIndex() == 0
-    assert "Drop a model" in view._empty.text()
+    assert "Drop a model" in view._stack.message.text()
     assert isinstance(view._model, PastModel)
 
 

@@ -10,14 +10,13 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QListWidget, QTable
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
-from ctm_gui.actions import ACTIONS
+from ctm_gui.actions import ACTIONS, COMPARE_TAB, OPERATORS_TAB
 from ctm_gui.presenters.messages import MessageLog
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.message_list import MessageList
 from ctm_gui.views.status_line import time_left
-from ctm_gui.views.tab_places import COMPARE_TAB, OPERATORS_TAB
 from predictor.core.units import LatencyUnit
 
 MakeModel = Callable[..., Path]

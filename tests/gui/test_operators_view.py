@@ -14,8 +14,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from ctm_gui.theme import DARK, LIGHT, apply_theme
+from ctm_gui.views.delegates import SHARE_TEXT_PX
 from ctm_gui.views.operators_view import OperatorsView
-from ctm_gui.views.share_delegate import TEXT_PX
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.predict import OperatorTable
 
@@ -180,9 +180,9 @@ def test_new_choices_keep_what_was_chosen(qtbot, view):
 
 def test_without_a_table_the_view_says_why(view):
     view.show_table(None, "not supported: \u202efp32 on <b>npu</b>")
-    assert view._message.isVisible()
-    assert view._message.text() == "not supported: \\u202efp32 on <b>npu</b>"
-    assert view._message.textFormat() is Qt.TextFormat.PlainText
+    assert view._stack.message.isVisible()
+    assert view._stack.message.text() == "not supported: \\u202efp32 on <b>npu</b>"
+    assert view._stack.message.textFormat() is Qt.TextFormat.PlainText
     assert not view.search_box.isEnabled()
     view.show_table(make_table(3))
     assert view.table.isVisible()
@@ -231,7 +231,7 @@ def test_bars_are_as_long_as_shares_are_of_the_largest(qapp, view):
         y = rect.center().y()
         return sum(image.pixelColor(x, y) == bar for x in range(rect.left(), rect.right()))
 
-    room = view.table.columnWidth(share) - 4 - TEXT_PX
+    room = view.table.columnWidth(share) - 4 - SHARE_TEXT_PX
     assert painted(0) == pytest.approx(room, abs=2)
     assert painted(1) == pytest.approx(room / 5, abs=2)
     assert painted(9) == 0

@@ -9,12 +9,12 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
+from ctm_gui.actions import DEVICES_TAB
 from ctm_gui.application import Application
-from ctm_gui.presenters.session_models import SessionModel, read_models, remembered_models
 from ctm_gui.presenters.shelf import ModelEntry, ModelState
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
-from ctm_gui.views.tab_places import DEVICES_TAB
+from ctm_gui.views.session import read_models, remembered_models
 from predictor.core.resources import resources_dir
 
 DISTILBERT = resources_dir() / "samples" / "distilbert-base.onnx"
@@ -82,7 +82,7 @@ def test_the_session_is_kept_while_the_program_runs(
     start(model)
     qtbot.waitUntil(models_are_on_disk)
     kept = Settings(settings).get(table.MODELS)
-    assert read_models(kept) == [SessionModel(str(model), {})]
+    assert read_models(kept) == [(str(model), {})]
 
 
 def test_files_of_a_start_come_in_place_of_the_last_session_and_the_user_may_turn_it_off(
@@ -117,7 +117,7 @@ def test_a_line_that_makes_no_sense_is_left_out(line: str) -> None:
 
 def test_bindings_that_make_no_sense_are_left_out() -> None:
     line = '{"path": "/a.onnx", "bindings": {"n": 8, "bad": "x", "none": 0, "yes": true}}'
-    assert read_models([line]) == [SessionModel("/a.onnx", {"n": 8})]
+    assert read_models([line]) == [("/a.onnx", {"n": 8})]
 
 
 def test_while_there_is_no_model_the_window_says_how_to_begin(

@@ -16,8 +16,7 @@ from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.views.session import remember_targets, restore_targets
-from ctm_gui.views.target_menu import target_menu
-from ctm_gui.views.targets_panel import TargetsPanel
+from ctm_gui.views.targets_panel import TargetsPanel, target_menu
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS, Catalogue

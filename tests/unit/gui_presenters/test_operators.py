@@ -180,6 +180,6 @@ def test_totals_tell_the_whole_and_the_part_shown(small_table):
 def test_a_model_without_any_time_has_shares_of_nothing(make_table):
     table = make_table(names=("a",), op_types=("View",), latency_ms=[0.0], bound_type=("—",))
     grid = OperatorsGrid(table, LatencyUnit.MS)
-    assert grid.largest_share == 0.0
+    assert grid.bar_length(0) == 0.0
     assert OperatorSummary(table).type_times[0].share == 0.0
     assert percent(float("nan")) == "—"
