@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton, QWidget
 from ctm_gui.presenters.probing.fine_tuning import FineTuning, state_words
 from ctm_gui.presenters.probing.grids import tuning_grid
 from ctm_gui.presenters.probing.results import Result
-from ctm_gui.wizard.parts import Table, column, label, row, show_words
+from ctm_gui.views.widgets import STRETCH, hbox
+from ctm_gui.wizard.parts import Table, column, label, show_words
 from predictor.core.wording import local_time
 
 _SIZE = (560, 480)
@@ -59,7 +60,7 @@ class FineTuneDialog(QDialog):
             "That may take a minute.",
             "muted",
         )
-        buttons = row(1, self.start_button, self.close_button)
+        buttons = hbox(STRETCH, self.start_button, self.close_button)
         column(self, heading, explanation, (self.table, 1), self.progress_bar, self.state, buttons)
 
     def _start(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QWidget
 
 from ctm_gui.presenters.probing.grids import progress_grid
@@ -10,7 +10,8 @@ from ctm_gui.presenters.probing.progress import RunProgress, duration
 from ctm_gui.presenters.probing.run import Phase, ProbeRun
 from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
-from ctm_gui.wizard.parts import Table, button, column, label, row, show_words, splitter
+from ctm_gui.views.widgets import STRETCH, hbox, splitter
+from ctm_gui.wizard.parts import Table, button, column, label, show_words
 from ctm_gui.wizard.plots import SamplesPlot
 
 _BAR_PX = 10
@@ -42,17 +43,19 @@ class MeasurePage(QWidget):
         self.end_button = button(
             "&End It", "Measure nothing more; what was measured becomes the signature"
         )
-        buttons = row(
+        buttons = hbox(
             self.pause_button,
             self.skip_button,
             self.repeat_button,
             self.stop_button,
             self.go_on_button,
             self.end_button,
-            1,
+            STRETCH,
             copy_button(self.table),
         )
-        parts = splitter(self.table, self.plot, sizes=(_TABLE_PX, _PLOT_PX))
+        parts = splitter(
+            Qt.Orientation.Vertical, self.table, self.plot, sizes=(_TABLE_PX, _PLOT_PX)
+        )
         column(self, self.state, self.progress_bar, buttons, self.error, self.drift, (parts, 1))
         self._connect()
         self._show()

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from ctm_gui.presenters.probing.grids import names_grid
 from ctm_gui.presenters.probing.imports import ReadFile
-from ctm_gui.wizard.parts import Table, caption, column, label, row
+from ctm_gui.views.widgets import hbox, named
+from ctm_gui.wizard.parts import Table, column, label
 from predictor.core.text import plural
 from predictor.core.wording import shown
 
@@ -28,7 +29,7 @@ class NamesPage(QWidget):
         self.box = QComboBox()
         self.box.setAccessibleName("What the selected name means")
         heading = label("Which network does each name mean?", "heading")
-        meaning = row(caption("The selected name &means", self.box), (self.box, 1))
+        meaning = hbox(named("The selected name &means", self.box), (self.box, 1))
         column(self, heading, self._summary, (self.table, 1), meaning)
         self.table.rows_selected.connect(lambda _rows, current: self._on_row(current))
         self.box.activated.connect(self._on_meaning)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QWidget
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Way
@@ -16,7 +16,8 @@ from ctm_gui.presenters.probing.plan import (
 )
 from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
-from ctm_gui.wizard.parts import Table, box, caption, column, label, row, show_words, splitter
+from ctm_gui.views.widgets import STRETCH, hbox, named, splitter
+from ctm_gui.wizard.parts import Table, box, column, label, show_words
 from ctm_gui.wizard.plots import CoveragePlot
 from predictor.core.wording import configuration_text, shown
 from predictor.services.probing.plan import ADAPTIVE
@@ -60,7 +61,10 @@ class PlanPage(QWidget):
             "muted",
         )
         parts = splitter(
-            self.table, box(legend, (self.plot, 1), spacing=2), sizes=(_TABLE_PX, _PLOT_PX)
+            Qt.Orientation.Vertical,
+            self.table,
+            box(legend, (self.plot, 1), spacing=2),
+            sizes=(_TABLE_PX, _PLOT_PX),
         )
         column(self, self._build_fields(), self.summary, self.problem, (parts, 1))
         for spin_box in (self.probes_box, self.minutes_box, self.within_box):
@@ -91,8 +95,8 @@ class PlanPage(QWidget):
             ("Stop &at", "Interval at which the adaptive selector stops", self.within_box),
         ):
             field.setAccessibleName(name)
-            parts += [caption(words, field), field]
-        fields = row(*parts, 1, copy_button(self.table))
+            parts += [named(words, field), field]
+        fields = hbox(*parts, STRETCH, copy_button(self.table))
         fields.setSpacing(8)
         return fields
 

@@ -16,18 +16,9 @@ from ctm_gui.presenters.probing.wording import (
     signature_title,
 )
 from ctm_gui.views.tables import copy_button
+from ctm_gui.views.widgets import STRETCH, hbox, named, splitter
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
-from ctm_gui.wizard.parts import (
-    Table,
-    box,
-    button,
-    caption,
-    column,
-    label,
-    row,
-    show_words,
-    splitter,
-)
+from ctm_gui.wizard.parts import Table, box, button, column, label, show_words
 from predictor.core.wording import configuration_text, local_time, shown
 from predictor.services.signatures.adaptation import StoredSignature
 
@@ -80,6 +71,7 @@ class ResultPage(QWidget):
             margins=(0, 4, 0, 0),
         )
         parts = splitter(
+            Qt.Orientation.Vertical,
             self._build_networks(),
             self.of_models,
             self._build_signatures(),
@@ -94,19 +86,19 @@ class ResultPage(QWidget):
             self._shelf.show_signature(self._shelf.signatures[0].signature.id)
 
     def _build_networks(self) -> QWidget:
-        buttons = row(
-            caption("&Compare with", self.compare_box),
+        buttons = hbox(
+            named("&Compare with", self.compare_box),
             self.compare_box,
             self.repeat_button,
             self.exclude_button,
             self.include_button,
-            1,
+            STRETCH,
             copy_button(self.table),
         )
         return box(buttons, (self.table, 1), margins=(0, 0, 0, 4))
 
     def _build_signatures(self) -> QWidget:
-        buttons = row(
+        buttons = hbox(
             (label("Signatures", "heading"), 1),
             self.tune_button,
             self.activate_button,

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QButtonGroup, QPushButton, QRadioButton, QWidget
 from ctm_gui.presenters.probing.choice import TargetChoice, Unfinished, Way
 from ctm_gui.presenters.probing.grids import sessions_grid
 from ctm_gui.presenters.probing.presenter import ProbingPresenter, resumed_choice
-from ctm_gui.wizard.parts import Table, box, column, label, row, show_words
+from ctm_gui.views.widgets import STRETCH, hbox
+from ctm_gui.wizard.parts import Table, box, column, label, show_words
 from ctm_gui.wizard.target_form import TargetForm
 
 _WAYS = {
@@ -56,7 +57,7 @@ class TargetPage(QWidget):
         self._problem = label()
         question = label("How is the device reached?", "heading")
         ways = self._build_ways()
-        column(self, self._unfinished, question, ways, self.form, self._problem, 1)
+        column(self, self._unfinished, question, ways, self.form, self._problem, STRETCH)
         self._connect()
         self._show_sessions()
 
@@ -76,7 +77,7 @@ class TargetPage(QWidget):
 
     def _build_sessions(self) -> QWidget:
         self._session_words = label(role="muted")
-        buttons = row(self.go_on_button, self.end_button, (self._session_words, 1))
+        buttons = hbox(self.go_on_button, self.end_button, (self._session_words, 1))
         return box(label("Unfinished sessions", "heading"), self.sessions, buttons)
 
     def _build_ways(self) -> QWidget:
@@ -88,7 +89,7 @@ class TargetPage(QWidget):
             button.setAccessibleDescription(words)
             button.setMinimumWidth(widest)
             self._group.addButton(button)
-            rows.append(row(button, (label(words, "muted"), 1)))
+            rows.append(hbox(button, (label(words, "muted"), 1)))
             rows[-1].setSpacing(12)
         self.buttons[Way.THIS].setChecked(True)
         return box(*rows, spacing=4)

@@ -23,10 +23,11 @@ from ctm_gui.presenters.probing.presenter import ProbingPresenter, resumed_choic
 from ctm_gui.presenters.probing.run import HostKeyQuestion, Phase
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.turns import in_turns
+from ctm_gui.views.widgets import STRETCH, hbox
 from ctm_gui.wizard.host_key import HostKeyDialog
 from ctm_gui.wizard.measure_page import MeasurePage
 from ctm_gui.wizard.names_page import NamesPage
-from ctm_gui.wizard.parts import MARGIN_PX, NONE, box, button, column, label, row, show_words
+from ctm_gui.wizard.parts import MARGIN_PX, box, button, column, label, show_words
 from ctm_gui.wizard.plan_page import PlanPage
 from ctm_gui.wizard.plots import CoveragePlot, SamplesPlot
 from ctm_gui.wizard.result_page import ResultPage
@@ -176,10 +177,12 @@ class ProbingWizard(QDialog):
         line = QFrame(frameShape=QFrame.Shape.HLine)
         line.setFrameShadow(QFrame.Shadow.Plain)
         line.setForegroundRole(self.palette().ColorRole.Mid)
-        buttons = row(self.stored_button, 1, self.back_button, self.next_button, self.close_button)
+        buttons = hbox(
+            self.stored_button, STRETCH, self.back_button, self.next_button, self.close_button
+        )
         buttons.setContentsMargins(MARGIN_PX, 8, MARGIN_PX, 8)
         buttons.setSpacing(8)
-        column(self, head, (self.pages, 1), line, buttons, margins=NONE, spacing=0)
+        column(self, head, (self.pages, 1), line, buttons, margins=0, spacing=0)
 
     def _connect(self) -> None:
         presenter = self.presenter
