@@ -103,7 +103,13 @@ CONFIGURATIONS: Setting[list[str]] = Setting(
     "Configurations",
     "Configurations in place of a device's usual one: id/runtime/precision/threads/batch.",
 )
-RECENT: Setting[list[str]] = Setting("files/recent", [], "Open Recent", "Paths of the files.")
+RESTORE = Setting(
+    "files/restore",
+    True,
+    "Open the models of the last session",
+    "At a start without files, with the dimensions that were set.",
+    asked=True,
+)
 MOST_RECENT = Setting(
     "files/most_recent",
     10,
@@ -112,13 +118,7 @@ MOST_RECENT = Setting(
     asked=True,
     largest=50,
 )
-RESTORE = Setting(
-    "files/restore",
-    True,
-    "Open the models of the last session",
-    "At a start without files, with the dimensions that were set.",
-    asked=True,
-)
+RECENT: Setting[list[str]] = Setting("files/recent", [], "Open Recent", "Paths of the files.")
 MODELS: Setting[list[str]] = Setting(
     "files/models", [], "Models", "Models of the last session: JSON of path and dimensions."
 )
@@ -133,27 +133,9 @@ AnySetting = (
     | Setting[bytes]
 )
 
-TABLE: tuple[AnySetting, ...] = (
-    THEME,
-    GEOMETRY,
-    SPLITTERS,
-    PANEL_SPLITTER,
-    VIEW,
-    UNIT,
-    BUDGET_MS,
-    COMPARE_MODE,
-    SCORES,
-    SCORE_NAME,
-    SCORE_HIGHER,
-    TARGETS,
-    TARGETS_CHOSEN,
-    FAVOURITES,
-    CONFIGURATIONS,
-    RESTORE,
-    MOST_RECENT,
-    RECENT,
-    MODELS,
-    FOLDER,
+# Every setting above, in that order, which is the dialog's.
+TABLE: tuple[AnySetting, ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Setting)
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 
 from ctm_gui.models.grid_model import GridModel, Index
 from ctm_gui.presenters.pareto import SCORE, ScoresGrid
@@ -21,9 +21,6 @@ FASTEST_ROLE = int(Qt.ItemDataRole.UserRole) + 2
 
 class VariantsModel(GridModel):
     """A row a model, a column a target."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent=parent)
 
     def pair_at(self, index: Index) -> tuple[int, int] | None:
         """Return model and target of a cell, None for a cell of no target."""
@@ -54,9 +51,6 @@ class ScoresModel(GridModel):
     """
 
     score_typed = Signal(int, object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent=parent)
 
     def is_score(self, index: Index) -> bool:
         """Return whether a cell holds a score."""

@@ -6,20 +6,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QLinearGradient, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.geometry import shared_widths
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.plots import AT_LEFT, AT_RIGHT, SELECTED_ALPHA, PaintedAxis, faded
 from predictor.core.wording import percent, shown
 
 _TITLE_PX = 22
 _LABELS_PX = (40, 150)
 _BAR_PX = 54
-_SELECTED = 44  # alpha of the stripe behind a selected row's name
 _END = Qt.TextElideMode.ElideRight
 _MIDDLE = Qt.TextElideMode.ElideMiddle
 _TITLES = ("Operators look at metrics", "Metrics look at operators")
@@ -52,24 +50,18 @@ def heat_table(theme: Theme) -> npt.NDArray[np.uint8]:
     return np.stack(channels, axis=1).round().astype(np.uint8)
 
 
-class RowNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+class RowNames(PaintedAxis):
     """Names of operators or types on the left, the operator's type muted."""
 
     def __init__(self, state: MapState) -> None:
         super().__init__("left")
         self._state = state
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
         """Paint the names of the rows in view; none where rows are too thin for them."""
         layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
         if layout is None or layout.row_px < metrics.height() * 0.9:
             return
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
         top, bottom = self.linkedView().viewRange()[1]
         painter.setClipRect(rect)
         painter.setFont(self._state.font)
@@ -84,9 +76,7 @@ class RowNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         if rows is None:
             return
         if row in state.selected:
-            stripe = QColor(state.theme.accent)
-            stripe.setAlpha(_SELECTED)
-            painter.fillRect(room, stripe)
+            painter.fillRect(room, faded(state.theme.accent, SELECTED_ALPHA))
         name = shown(rows.names[row])
         kind = shown(rows.types[row]) or f"{int(rows.counts[row])}×"
         inner = room.adjusted(8, 0, -8, 0)
@@ -94,21 +84,16 @@ class RowNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         widths = shared_widths(natural, inner.width() - 8, 0.0)
         name_px, kind_px = widths
         name, kind = (
-            text if width >= wish else metrics.elidedText(text, _MIDDLE, width)
-            for text, wish, width in zip((name, kind), natural, widths, strict=True)
+            text if width >= full else metrics.elidedText(text, _MIDDLE, width)
+            for text, full, width in zip((name, kind), natural, widths, strict=True)
         )
-        for text, part, colour, side in (
-            (name, inner.adjusted(0, 0, name_px - inner.width(), 0), state.theme.text, "left"),
-            (kind, inner.adjusted(inner.width() - kind_px, 0, 0, 0), state.theme.muted, "right"),
-        ):
-            painter.setPen(QColor(colour))
-            flags = Qt.AlignmentFlag.AlignVCenter | (
-                Qt.AlignmentFlag.AlignLeft if side == "left" else Qt.AlignmentFlag.AlignRight
-            )
-            painter.drawText(part, flags, text)
+        painter.setPen(QColor(state.theme.text))
+        painter.drawText(inner.adjusted(0, 0, name_px - inner.width(), 0), AT_LEFT, name)
+        painter.setPen(QColor(state.theme.muted))
+        painter.drawText(inner.adjusted(inner.width() - kind_px, 0, 0, 0), AT_RIGHT, kind)
 
 
-class MetricNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+class MetricNames(PaintedAxis):
     """Titles of the two maps, and the names of the metrics under them, read upwards."""
 
     def __init__(self, state: MapState) -> None:
@@ -127,17 +112,11 @@ class MetricNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self.setHeight(_TITLE_PX + room)
         self._labels = [metrics.elidedText(label, _END, room - 8) for label in labels]
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
         """Paint titles and names over their columns."""
         layout = self._state.layout
         if layout is None:
             return
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
         column_px = rect.width() / layout.columns
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
@@ -157,7 +136,7 @@ class MetricNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         short = QFontMetricsF(font).elidedText(title, _END, room.width())
         painter.drawText(
             QRectF(room.left(), room.top(), room.width(), _TITLE_PX),
-            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+            AT_LEFT,
             short,
         )
 
@@ -172,11 +151,11 @@ class MetricNames(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         painter.rotate(-90)
         # The font's height may be more than a narrow column: what is over lies between letters.
         room = QRectF(0, -metrics.height() / 2, length, metrics.height())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, label)
+        painter.drawText(room, AT_LEFT, label)
         painter.restore()
 
 
-class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+class ColourBars(PaintedAxis):
     """A bar of colours under each map, from the least to its largest share, with its unit."""
 
     def __init__(self, state: MapState) -> None:
@@ -184,17 +163,11 @@ class ColourBars(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self._state = state
         self.setHeight(_BAR_PX)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
         """Paint both bars."""
         layout = self._state.layout
         if layout is None:
             return
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
         column_px = rect.width() / layout.columns
         painter.setFont(self._state.font)
         for backward in (False, True):

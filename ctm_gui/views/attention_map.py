@@ -20,7 +20,6 @@ from ctm_gui.views.attention_items import (
     heat_table,
 )
 from ctm_gui.views.plots import PixelItem, RowPlot
-from ctm_gui.views.save_plot import save_plot
 from ctm_gui.views.widgets import vbox
 
 _NAMES_PX = 230
@@ -113,11 +112,8 @@ class AttentionMap(QWidget):
         layout = self._state.layout.whole()
         copy._repeats = (layout.row_px, _SAVED_CELL_PX)
         copy._show(layout)
-        copy.grab()
-        copy.resize(copy.width(), copy.rows_plot.frame_height() + layout.height_px + 2)
-        copy.grab()
-        save_plot(copy.rows_plot, path, "Attention between operators and metrics")
-        copy.deleteLater()
+        title = "Attention between operators and metrics"
+        copy.rows_plot.save_rows(copy, layout.height_px, path, title)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows, Home, End and the page keys move the cursor; Enter activates its row."""
@@ -129,18 +125,10 @@ class AttentionMap(QWidget):
         if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and cell is not None:
             self.row_activated.emit(cell.row)
             return
-        page = max(1, self.rows_plot.scroll_bar.pageStep() // layout.row_px)
-        step = {
-            Qt.Key.Key_Up: (-1, 0),
-            Qt.Key.Key_Down: (1, 0),
-            Qt.Key.Key_PageUp: (-page, 0),
-            Qt.Key.Key_PageDown: (page, 0),
-            Qt.Key.Key_Home: (-layout.order.size, 0),
-            Qt.Key.Key_End: (layout.order.size, 0),
-            Qt.Key.Key_Left: (0, -1),
-            Qt.Key.Key_Right: (0, 1),
-        }.get(key)
-        moved = None if step is None else layout.moved(cell, *step)
+        across = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
+        down = self.rows_plot.rows_moved(key, layout.row_px, layout.order.size)
+        is_step = across is not None or down is not None
+        moved = layout.moved(cell, down or 0, across or 0) if is_step else None
         if moved is None:
             super().keyPressEvent(event)
         else:

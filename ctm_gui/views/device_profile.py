@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.plots import PixelItem, RowPlot
+from ctm_gui.views.plots import AT_LEFT, PixelItem, RowLabels, RowPlot
 from ctm_gui.views.widgets import label, vbox
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
@@ -29,35 +28,6 @@ _TICKS = (
 _VALUES_SHARE = 100 / 0.62
 
 
-class _Names(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """Metrics on the left."""
-
-    def __init__(self, view: DeviceProfile) -> None:
-        super().__init__("left")
-        self._view = view
-        self.setWidth(_NAMES_PX)
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
-        """Paint the names of the metrics that are in view."""
-        view, rect = self._view, QRectF(self.mapRectFromParent(self.geometry()))
-        top = view.plot.box.viewRange()[1][0]
-        metrics = QFontMetricsF(view.font())
-        painter.setFont(view.font())
-        painter.setClipRect(rect)
-        for row, part in enumerate(view.rows):
-            painter.setPen(QColor(view.theme.muted if part.absent else view.theme.text))
-            room = QRectF(0, rect.top() + row * _ROW_PX - top, rect.width() - 10, _ROW_PX)
-            name = metrics.elidedText(part.label, Qt.TextElideMode.ElideRight, room.width())
-            painter.drawText(
-                room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, name
-            )
-
-
 class DeviceProfile(QWidget):
     """Shows where each metric of a device stands in its family."""
 
@@ -66,7 +36,9 @@ class DeviceProfile(QWidget):
         self.rows: Sequence[ProfileRow] = ()
         self.theme = LIGHT
         self.title = label(role="muted")
-        self.plot = RowPlot({"left": _Names(self)}, self)
+        right = Qt.TextElideMode.ElideRight
+        names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, right, gap_px=10)
+        self.plot = RowPlot({"left": names}, self)
         axis = self.plot.plot.getAxis("bottom")
         axis.setTicks([_TICKS])
         self.plot.box.setXRange(0, _VALUES_SHARE, padding=0)
@@ -96,6 +68,10 @@ class DeviceProfile(QWidget):
         self.plot.set_theme(theme)
         self._repaint()
 
+    def _names(self) -> list[tuple[str, str]]:
+        theme = self.theme
+        return [(row.label, theme.muted if row.absent else theme.text) for row in self.rows]
+
     def _repaint(self) -> None:
         self._bars.refresh()
         self.plot.plot.getAxis("left").update()
@@ -114,17 +90,16 @@ class DeviceProfile(QWidget):
             self._paint_row(painter, part, room, full)
 
     def _paint_row(self, painter: QPainter, part: ProfileRow, room: QRectF, full: float) -> None:
-        side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         if part.percentile is not None:
             bar = QRectF(0, room.top() + 5, max(full * part.percentile / 100, 2.0), _ROW_PX - 10)
             painter.fillRect(bar, QColor(self.theme.series[0]))
         else:
             painter.setPen(QColor(self.theme.muted))
             words = "absent" if part.absent else f"under {LEAST_PEERS} others state it"
-            painter.drawText(room.adjusted(8, 0, 0, 0), side, words)
+            painter.drawText(room.adjusted(8, 0, 0, 0), AT_LEFT, words)
         if not part.absent:
             painter.setPen(QColor(self.theme.text))
-            painter.drawText(room.adjusted(full + 10, 0, 0, 0), side, part.value)
+            painter.drawText(room.adjusted(full + 10, 0, 0, 0), AT_LEFT, part.value)
 
     def _tooltip(self, point: QPointF, _on_axis: bool) -> str:
         row = int(point.y() // _ROW_PX)
@@ -132,7 +107,7 @@ class DeviceProfile(QWidget):
 
 
 def _describe(row: ProfileRow) -> str:
-    """Say what a row shows."""
+    """Return a row in words."""
     value = "absent" if row.absent else row.value
     lines = [f"{row.label}: {value}"]
     if row.percentile is not None:

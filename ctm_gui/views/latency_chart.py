@@ -34,7 +34,6 @@ from ctm_gui.views.latency_items import (
 )
 from ctm_gui.views.latency_legend import LegendAxis
 from ctm_gui.views.plots import PixelItem, RowPlot
-from ctm_gui.views.save_plot import save_plot
 from ctm_gui.views.widgets import vbox
 from predictor.core.columns import axis_title
 from predictor.core.units import LatencyUnit
@@ -125,11 +124,8 @@ class LatencyChart(QWidget):
         copy.set_theme(self._state.theme)
         copy.set_log(self._state.log)
         copy.show_layout(self._state.layout, self._budget_ms)
-        copy.grab()
-        copy.resize(copy.width(), copy.rows_plot.frame_height() + self._state.layout.height_px + 2)
-        copy.grab()
-        save_plot(copy.rows_plot, path, "Predicted latency")
-        copy.deleteLater()
+        height_px = self._state.layout.height_px
+        copy.rows_plot.save_rows(copy, height_px, path, "Predicted latency")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Up, Down, Home, End and the page keys move the current bar; Enter activates it."""
@@ -140,19 +136,11 @@ class LatencyChart(QWidget):
         layout, current = self._state.layout, self._state.current
         place = None if current is None else layout.place_of_row(current)
         here = -1 if place is None else place
-        page = max(1, self.rows_plot.scroll_bar.pageStep() // layout.row_px)
-        there = {
-            Qt.Key.Key_Up: here - 1,
-            Qt.Key.Key_Down: here + 1,
-            Qt.Key.Key_PageUp: here - page,
-            Qt.Key.Key_PageDown: here + page,
-            Qt.Key.Key_Home: 0,
-            Qt.Key.Key_End: len(layout) - 1,
-        }.get(Qt.Key(key))
-        if there is None or not len(layout):
+        step = self.rows_plot.rows_moved(key, layout.row_px, len(layout))
+        if step is None or not len(layout):
             super().keyPressEvent(event)
             return
-        self.row_selected.emit(int(layout.groups.rows[min(max(there, 0), len(layout) - 1)]))
+        self.row_selected.emit(int(layout.groups.rows[min(max(here + step, 0), len(layout) - 1)]))
 
     def _make_budget_line(self) -> pg.InfiniteLine:
         line = pg.InfiniteLine(angle=90, movable=True)

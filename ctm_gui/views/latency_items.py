@@ -9,19 +9,24 @@ from dataclasses import dataclass, field
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.geometry import log_ticks, past_mark, shared_widths
 from ctm_gui.presenters.badges import Badge
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
 from ctm_gui.theme import Theme
 from ctm_gui.views.badges import BADGE_PX, badge_font, badge_width, paint_badge
-from ctm_gui.views.plots import hatch_lines
+from ctm_gui.views.plots import (
+    AT_LEFT,
+    SELECTED_ALPHA,
+    PaintedAxis,
+    faded,
+    first_ticks,
+    hatch_lines,
+)
 from predictor.core.units import significant
 
 LABEL_GAP_PX = 8.0
 _TINT = 56  # alpha of a bar over the budget under its hatching
-_SELECTED = 44  # alpha of the stripe behind a selected row
 PADDING_PX = 8.0
 _LEAST_DOUBT_PX = 150.0
 
@@ -54,18 +59,12 @@ def colour_of(theme: Theme, series: int) -> QColor:
     return QColor(theme.series[series % len(theme.series)])
 
 
-def _alpha(colour: QColor, alpha: int) -> QColor:
-    faded = QColor(colour)
-    faded.setAlpha(alpha)
-    return faded
-
-
 def paint_bar(painter: QPainter, rect: QRectF, colour: QColor, *, over: bool) -> None:
     """Paint a bar: solid, or pale with an outline and hatching where it is over the budget."""
     if not over:
         painter.fillRect(rect, colour)
         return
-    painter.fillRect(rect, _alpha(colour, _TINT))
+    painter.fillRect(rect, faded(colour, _TINT))
     painter.setPen(QPen(colour, 1.4))
     painter.drawLines([QLineF(start, end) for start, end in hatch_lines(rect)])
     painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -141,9 +140,8 @@ class BarPainter:
     def _grid(self, painter: QPainter, rect: QRectF) -> None:
         """Paint a line at each labelled tick; pyqtgraph would paint it over the bars."""
         left, right = self._box.viewRange()[0]
-        levels = self._axis.tickValues(left, right, rect.width())
         painter.setPen(QPen(QColor(self._state.theme.grid), 1.0))
-        for x in levels[0][1] if levels else ():
+        for x in first_ticks(self._axis, left, right, rect.width()):
             x_px = (x - left) / (right - left) * rect.width()
             painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
 
@@ -192,7 +190,7 @@ class BarPainter:
 
     def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
         if bar.row in self._state.selected:
-            painter.fillRect(row, _alpha(QColor(self._state.theme.accent), _SELECTED))
+            painter.fillRect(row, faded(self._state.theme.accent, SELECTED_ALPHA))
         if bar.row == self._state.current:
             painter.setPen(QPen(QColor(self._state.theme.accent), 1.0))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -221,7 +219,7 @@ class BarPainter:
             bar.label, Qt.TextElideMode.ElideRight, room
         )
         place = QRectF(x, row.top(), max(room, 0), row.height())
-        side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        side = AT_LEFT
         self._clear(painter, bar, row, x, painter.boundingRect(place, side, text).width())
         painter.setPen(colour)
         painter.drawText(place, side, text)
@@ -259,21 +257,15 @@ class BarPainter:
             )
 
 
-class NameAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+class NameAxis(PaintedAxis):
     """The targets' names on the left: the device in the text's colour, the configuration muted."""
 
     def __init__(self, state: ChartState) -> None:
         super().__init__("left")
         self._state = state
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
         """Paint the names of the groups in view."""
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
         top, bottom = self.linkedView().viewRange()[1]
         painter.setClipRect(rect)
         painter.setFont(self._state.font)

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from ctm_gui.geometry import shared_widths
 from ctm_gui.views.latency_items import (
@@ -20,6 +18,7 @@ from ctm_gui.views.latency_items import (
     paint_diamond,
     paint_haloed,
 )
+from ctm_gui.views.plots import PaintedAxis
 
 _LEGEND_PX = 26
 _BUDGET_TEXT_PX = 16
@@ -27,7 +26,7 @@ _SWATCH_PX = 16
 _ENTRY_GAP_PX = 16
 
 
-class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+class LegendAxis(PaintedAxis):
     """A legend above the plot, part of the scene so that a saved plot has it too."""
 
     def __init__(self, state: ChartState) -> None:
@@ -45,14 +44,8 @@ class LegendAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         rect = QRectF(self.mapRectFromParent(self.geometry()))
         return rect.adjusted(-self._state.names_px, 0, 0, 0)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
         """Paint one entry for each model and for each mark that the chart holds."""
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._state.font)
         room = self.boundingRect().adjusted(PADDING_PX, 0, 0, 0)

@@ -42,7 +42,7 @@ class MatrixView(QWidget):
         self._matrix: VariantMatrix | None = None
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
-        self._model = VariantsModel(self)
+        self._model = VariantsModel(parent=self)
         self.table = GridView(self._model, "Models by targets", {MODEL: _MODEL_PX})
         self.table.mask_of = lambda _: self._mask()
         self._delegate = VariantDelegate(self)

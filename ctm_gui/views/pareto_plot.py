@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from ctm_gui.geometry import nearest_point
 from ctm_gui.presenters.pareto import TradeOff, axis_ranges, point_details
 from ctm_gui.views.latency_items import ValueAxis
-from ctm_gui.views.plots import PointPlot
+from ctm_gui.views.plots import PointPlot, faded
 from predictor.core.columns import axis_title
 
 _RADIUS_PX = 5.5
@@ -115,17 +115,6 @@ class ParetoPlot(PointPlot):
             self._paint_point(painter, points, model)
         self._paint_labels(painter, rect, points, placed)
 
-    def _paint_grid(self, painter: QPainter, rect: QRectF) -> None:
-        painter.setPen(QPen(QColor(self._theme.grid), 1.0))
-        (left, right), (bottom, top) = self._box.viewRange()
-        levels = self._value_axis.tickValues(left, right, rect.width())
-        for x in levels[0][1] if levels else ():
-            x_px = (x - left) / (right - left) * rect.width()
-            painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
-        rows = self.canvas.getPlotItem().getAxis("left").tickValues(bottom, top, rect.height())
-        for y in rows[0][1] if rows else ():
-            painter.drawLine(QLineF(0, self._y(y), rect.width(), self._y(y)))
-
     def _paint_budget(self, painter: QPainter, rect: QRectF, points: TradeOff) -> None:
         x = self._x(points.budget) if points.budget else math.nan
         if 0 <= x <= rect.width():
@@ -147,14 +136,10 @@ class ParetoPlot(PointPlot):
         if not points.front[model]:
             colour.setAlpha(_DIMMED)
         for whisker in self._whisker(points, model):
-            pale = QColor(colour)
-            pale.setAlpha(_DIMMED)
-            painter.setPen(QPen(pale, 1.4))
+            painter.setPen(QPen(faded(colour, _DIMMED), 1.4))
             painter.drawLine(whisker)
         if model == self._current:
-            painter.setPen(QPen(QColor(self._theme.accent), 2.0))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawEllipse(QPointF(x, y), _RADIUS_PX + 4, _RADIUS_PX + 4)
+            self._paint_ring(painter, QPointF(x, y), _RADIUS_PX)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour)
         painter.drawEllipse(QPointF(x, y), _RADIUS_PX, _RADIUS_PX)

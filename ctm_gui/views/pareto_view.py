@@ -54,7 +54,7 @@ class ParetoView(QWidget):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._scaled = False
-        self._model = ScoresModel(self)
+        self._model = ScoresModel(parent=self)
         least_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
         self.table = GridView(self._model, "Scores of the models", least_px)
         self.table.setEditTriggers(_TRIGGERS)

@@ -6,13 +6,14 @@ stay in place. Bars are painted in pixels too, which keeps hatching and ticks cr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import (
     QEvent,
+    QLineF,
     QPoint,
     QPointF,
     QRectF,
@@ -20,9 +21,12 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
     QHelpEvent,
     QMouseEvent,
     QPainter,
+    QPen,
     QResizeEvent,
     QWheelEvent,
 )
@@ -40,6 +44,23 @@ from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.save_plot import save_plot
 
 HATCH_PX = 7.0
+SELECTED_ALPHA = 44  # of the stripe behind a selected row
+RING_PX = 4  # between a chosen point and the ring around it
+AT_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+AT_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+
+
+def faded(colour: QColor | str, alpha: int) -> QColor:
+    """Return a colour with an alpha of 0 to 255."""
+    made = QColor(colour)
+    made.setAlpha(alpha)
+    return made
+
+
+def first_ticks(axis: pg.AxisItem, low: float, high: float, size_px: float) -> Sequence[float]:
+    """Return the labelled ticks of an axis between two values."""
+    levels = axis.tickValues(low, high, size_px)
+    return levels[0][1] if levels else ()
 
 
 def hatch_lines(rect: QRectF, spacing_px: float = HATCH_PX) -> list[tuple[QPointF, QPointF]]:
@@ -93,6 +114,62 @@ class PixelItem(QGraphicsObject):
         """Paint by the callback."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_in(painter, self.boundingRect())
+
+
+class PaintedAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """An axis that paints words of its own in place of ticks."""
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
+        widget: QWidget | None = None,  # noqa: ARG002
+    ) -> None:
+        """Paint into the axis's rectangle."""
+        self.paint_in(painter, QRectF(self.mapRectFromParent(self.geometry())))
+
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint into ``rect``."""
+        raise NotImplementedError
+
+
+class RowLabels(PaintedAxis):
+    """Names of rows on the left, set to the right; those without room are cut.
+
+    Args:
+        width_px: of the axis.
+        row_px: height of a row.
+        font_of: has the font.
+        names: returns the name of each row and its colour.
+        elide: where a name is cut.
+        gap_px: between names and plot.
+    """
+
+    def __init__(
+        self,
+        width_px: int,
+        row_px: int,
+        font_of: QWidget,
+        names: Callable[[], Iterable[tuple[str, str]]],
+        elide: Qt.TextElideMode,
+        gap_px: int,
+    ) -> None:
+        super().__init__("left")
+        self.setWidth(width_px)
+        self._row_px, self._gap_px, self._elide = row_px, gap_px, elide
+        self._font_of, self._names = font_of, names
+
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint the names of the rows that are in view."""
+        font = self._font_of.font()
+        top, metrics = self.linkedView().viewRange()[1][0], QFontMetricsF(font)
+        painter.setFont(font)
+        painter.setClipRect(rect)
+        for row, (name, colour) in enumerate(self._names()):
+            y = rect.top() + row * self._row_px - top
+            room = QRectF(0, y, rect.width() - self._gap_px, self._row_px)
+            painter.setPen(QColor(colour))
+            painter.drawText(room, AT_RIGHT, metrics.elidedText(name, self._elide, room.width()))
 
 
 class _Canvas(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
@@ -200,6 +277,24 @@ class PointPlot(QWidget):
         """Return the tooltip of a pixel of the canvas."""
         return self.tooltip_at(QPointF(position))
 
+    def _paint_grid(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint a line at each labelled tick; pyqtgraph would paint it over the points."""
+        painter.setPen(QPen(QColor(self._theme.grid), 1.0))
+        (left, right), (bottom, top) = self._box.viewRange()
+        axis = self.canvas.getPlotItem().getAxis
+        for x in first_ticks(axis("bottom"), left, right, rect.width()):
+            x_px = (x - left) / (right - left) * rect.width()
+            painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
+        for y in first_ticks(axis("left"), bottom, top, rect.height()):
+            y_px = (top - y) / (top - bottom) * rect.height()
+            painter.drawLine(QLineF(0, y_px, rect.width(), y_px))
+
+    def _paint_ring(self, painter: QPainter, centre: QPointF, radius_px: float) -> None:
+        """Paint the ring around a chosen point."""
+        painter.setPen(QPen(QColor(self._theme.accent), 2.0))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(centre, radius_px + RING_PX, radius_px + RING_PX)
+
     def _inside(self, point: QPointF) -> tuple[float, float]:
         """Return a place of the canvas in pixels of the box."""
         inside = self._box.mapFromScene(self.canvas.mapToScene(point.toPoint()))
@@ -255,6 +350,43 @@ class RowPlot(QWidget):
             self.scroll_bar.setValue(top_px)
         elif top_px + height_px > value + page:
             self.scroll_bar.setValue(top_px + height_px - page)
+
+    def rows_moved(self, key: int, row_px: int, count: int) -> int | None:
+        """Return how many rows down a key moves the cursor; None for another key.
+
+        Args:
+            key: a Qt.Key.
+            row_px: height of a row.
+            count: the rows there are.
+        """
+        page, keys = max(1, self.scroll_bar.pageStep() // row_px), Qt.Key
+        steps = {
+            keys.Key_Up: -1,
+            keys.Key_Down: 1,
+            keys.Key_PageUp: -page,
+            keys.Key_PageDown: page,
+            keys.Key_Home: -count,
+            keys.Key_End: count,
+        }
+        return steps.get(Qt.Key(key))
+
+    def save_rows(self, shown_by: QWidget, height_px: int, path: Path, title: str) -> None:
+        """Save every row as SVG or PNG, by the path's ending.
+
+        Args:
+            shown_by: the widget around it, made for the picture and deleted then.
+            height_px: of all rows.
+            path: the file.
+            title: title of the SVG document.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        shown_by.grab()  # its axes take their room at the first painting
+        shown_by.resize(shown_by.width(), self.frame_height() + height_px + 2)
+        shown_by.grab()
+        save_plot(self, path, title)
+        shown_by.deleteLater()
 
     def set_theme(self, theme: Theme) -> None:
         """Take the theme's colours for background, axes and grid."""

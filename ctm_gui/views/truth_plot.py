@@ -12,7 +12,7 @@ from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_wording import pair_details
 from ctm_gui.presenters.truth_chart import BASES, TruthChart
 from ctm_gui.views.latency_items import ValueAxis
-from ctm_gui.views.plots import PointPlot
+from ctm_gui.views.plots import PointPlot, faded
 from predictor.core.units import LatencyUnit
 from predictor.services.history.truth import Pair
 
@@ -98,31 +98,17 @@ class TruthPlot(PointPlot):
         self._paint_points(painter)
         self._paint_legend(painter)
 
-    def _paint_grid(self, painter: QPainter, rect: QRectF) -> None:
-        painter.setPen(QPen(QColor(self._theme.grid), 1.0))
-        (left, right), _ = self._box.viewRange()
-        levels = self._axes["bottom"].tickValues(left, right, rect.width())
-        ticks = np.array(levels[0][1] if levels else (), dtype=np.float64)
-        for x in self._x(ticks).tolist():
-            painter.drawLine(QLineF(x, 0, x, rect.height()))
-        for y in self._y(ticks).tolist():
-            painter.drawLine(QLineF(0, y, rect.width(), y))
-
     def _paint_whiskers(self, painter: QPainter) -> None:
         low, high = self._chart.whiskers
         x, tops, bottoms = self._x(self._chart.measured), self._y(high), self._y(low)
         for index in np.flatnonzero(np.isfinite(tops + bottoms)).tolist():
-            colour = self._colour(index)
-            colour.setAlpha(150)
-            painter.setPen(QPen(colour, 1.4))
+            painter.setPen(QPen(faded(self._colour(index), 150), 1.4))
             painter.drawLine(QLineF(x[index], bottoms[index], x[index], tops[index]))
 
     def _paint_points(self, painter: QPainter) -> None:
         for index, (x, y) in enumerate(self._points().tolist()):
             if self._chart.pairs[index].predicted.id in self._current:
-                painter.setPen(QPen(QColor(self._theme.accent), 2.0))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.drawEllipse(QPointF(x, y), _RADIUS_PX + 4, _RADIUS_PX + 4)
+                self._paint_ring(painter, QPointF(x, y), _RADIUS_PX)
             painter.setPen(QPen(QColor(self._theme.surface), 1.0))
             painter.setBrush(self._colour(index))
             painter.drawEllipse(QPointF(x, y), _RADIUS_PX, _RADIUS_PX)

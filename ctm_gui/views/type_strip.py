@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.operators import (
     BOUND_TYPES,
@@ -17,7 +16,15 @@ from ctm_gui.presenters.operators import (
 )
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.latency_items import paint_bar
-from ctm_gui.views.plots import PixelItem, RowPlot
+from ctm_gui.views.plots import (
+    AT_LEFT,
+    SELECTED_ALPHA,
+    PaintedAxis,
+    PixelItem,
+    RowLabels,
+    RowPlot,
+    faded,
+)
 from ctm_gui.views.widgets import vbox
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import latency_text, percent
@@ -26,7 +33,6 @@ _ROW_PX = 19
 _LEGEND_PX = 24
 _NAMES_PX = 150
 _LABEL_ROOM = 1.25
-_SELECTED = 44
 
 
 def paint_bound(painter: QPainter, rect: QRectF, theme: Theme, bound: int) -> None:
@@ -40,34 +46,7 @@ def paint_bound(painter: QPainter, rect: QRectF, theme: Theme, bound: int) -> No
     painter.drawRect(rect.adjusted(0.7, 0.7, -0.7, -0.7))
 
 
-class _Names(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """Types on the left."""
-
-    def __init__(self, strip: TypeStrip) -> None:
-        super().__init__("left")
-        self._strip = strip
-        self.setWidth(_NAMES_PX)
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
-        """Paint the names of the types."""
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
-        painter.setFont(self._strip.font())
-        painter.setPen(QColor(self._strip.theme.text))
-        metrics = QFontMetricsF(self._strip.font())
-        for row, time in enumerate(self._strip.times):
-            room = QRectF(0, rect.top() + row * _ROW_PX, rect.width() - 8, _ROW_PX)
-            name = metrics.elidedText(time.label, Qt.TextElideMode.ElideMiddle, room.width())
-            painter.drawText(
-                room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, name
-            )
-
-
-class _Legend(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+class _Legend(PaintedAxis):
     """What the patterns mean."""
 
     def __init__(self, strip: TypeStrip) -> None:
@@ -75,14 +54,8 @@ class _Legend(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self._strip = strip
         self.setHeight(_LEGEND_PX)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,  # noqa: ARG002 (Qt's signature)
-        widget: QWidget | None = None,  # noqa: ARG002
-    ) -> None:
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
         """Paint one entry a bound type."""
-        rect = QRectF(self.mapRectFromParent(self.geometry()))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._strip.font())
         metrics = QFontMetricsF(self._strip.font())
@@ -113,7 +86,9 @@ class TypeStrip(QWidget):
         self.theme = LIGHT
         self._unit = LatencyUnit.MS
         self._current: int | None = None
-        self.plot = RowPlot({"left": _Names(self), "top": _Legend(self)}, self)
+        middle = Qt.TextElideMode.ElideMiddle
+        names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, middle, gap_px=8)
+        self.plot = RowPlot({"left": names, "top": _Legend(self)}, self)
         self.plot.plot.hideAxis("bottom")
         self.plot.tooltip_at = self._tooltip
         self.plot.clicked.connect(lambda _x, y: self._toggle(int(y // _ROW_PX)))
@@ -159,6 +134,9 @@ class TypeStrip(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def _names(self) -> list[tuple[str, str]]:
+        return [(time.label, self.theme.text) for time in self.times]
+
     def _toggle(self, index: int) -> None:
         if 0 <= index < len(self.times):
             self.chosen.emit(None if index == self._current else index)
@@ -175,9 +153,7 @@ class TypeStrip(QWidget):
         for row, time in enumerate(self.times):
             room = QRectF(0, row * _ROW_PX - top, rect.width(), _ROW_PX)
             if row == self._current:
-                stripe = QColor(self.theme.accent)
-                stripe.setAlpha(_SELECTED)
-                painter.fillRect(room, stripe)
+                painter.fillRect(room, faded(self.theme.accent, SELECTED_ALPHA))
             self._paint_time(painter, time, room, scale)
 
     def _paint_time(self, painter: QPainter, time: TypeTime, room: QRectF, scale: float) -> None:
@@ -190,11 +166,7 @@ class TypeStrip(QWidget):
             x += width
         painter.setPen(QColor(self.theme.text))
         words = f"{latency_text(time.latency_ms, self._unit)} · {percent(time.share)}"
-        painter.drawText(
-            room.adjusted(x + 8, 0, 0, 0),
-            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
-            words,
-        )
+        painter.drawText(room.adjusted(x + 8, 0, 0, 0), AT_LEFT, words)
 
     def _tooltip(self, point: QPointF, _on_axis: bool) -> str:
         row = int(point.y() // _ROW_PX)
