@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtGui import QUndoStack
 
 from ctm_gui.presenters.ordering import natural_key
-from predictor.core.errors import CtmError
+from ctm_gui.presenters.store_client import StoreClient, StoreRunner
+from ctm_gui.presenters.undo import UndoStep
 from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.devices.catalogue import Catalogue
@@ -23,25 +23,9 @@ from predictor.services.devices.user_devices import (
     import_device,
     unused_id,
 )
-from predictor.services.history.history import History
-
-T = TypeVar("T")
 
 # ``--device this`` and its like mean this machine.
 RESERVED_IDS = frozenset({"this"})
-
-
-class StoreRunner(Protocol):
-    """Runs work with the open store on the store's thread."""
-
-    def __call__(
-        self,
-        work: Callable[[History], T],
-        *,
-        on_result: Callable[[T], None],
-        on_error: Callable[[CtmError], None],
-    ) -> None:
-        """Run ``work``; its outcome comes back on the window's thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +48,12 @@ class DeviceEntry:
         return self.file.device
 
 
-class DeviceLibrary(QObject):
+class DeviceLibrary(StoreClient):
     """Shipped and own devices. A change is shown once the store has it.
 
     ``changed`` says that entries are others; ``catalogue_changed`` gives the Catalogue of all;
     ``made`` the key of a device that the user has just made or brought back; ``renamed`` an old
-    and a new id; ``failed`` an error; ``told`` a sentence on what was done.
+    and a new id.
 
     Args:
         shipped: the devices that ship.
@@ -82,8 +66,6 @@ class DeviceLibrary(QObject):
     catalogue_changed = Signal(object)
     made = Signal(str)
     renamed = Signal(str, str)
-    failed = Signal(object)
-    told = Signal(str)
 
     def __init__(
         self,
@@ -92,13 +74,11 @@ class DeviceLibrary(QObject):
         undo_stack: QUndoStack,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(run, parent)
         self._shipped = shipped
-        self._run = run
         self._undo_stack = undo_stack
         self._own: dict[str, DeviceEntry] = {}
         self._numbers = itertools.count(1)
-        self._waiting = 0
         entries = (DeviceEntry(d.id, DeviceFile(d), own=False) for d in shipped.devices)
         self._shipped_entries = tuple(sorted(entries, key=_order))
 
@@ -106,11 +86,6 @@ class DeviceLibrary(QObject):
     def entries(self) -> tuple[DeviceEntry, ...]:
         """The user's devices, then the shipped ones, both by name."""
         return (*sorted(self._own.values(), key=_order), *self._shipped_entries)
-
-    @property
-    def busy(self) -> bool:
-        """Whether the store is still at work for it."""
-        return self._waiting > 0
 
     def entry(self, key: str) -> DeviceEntry | None:
         """Return the entry of a key; None where it was deleted."""
@@ -120,8 +95,8 @@ class DeviceLibrary(QObject):
 
     def key_of(self, device_id: str) -> str:
         """Return the key of a device; empty where there is none."""
-        found = (entry.key for entry in self.entries if entry.device.id == device_id)
-        return next(found, "")
+        keys = (entry.key for entry in self.entries if entry.device.id == device_id)
+        return next(keys, "")
 
     def by_id(self) -> dict[str, Device]:
         """Return all devices by id."""
@@ -146,14 +121,16 @@ class DeviceLibrary(QObject):
         """Make a device of the user's; undo takes it away again. Returns its key."""
         file = self._with_free_id(file)
         entry = DeviceEntry(f"own:{next(self._numbers)}", file, own=True)
-        self._undo_stack.push(_Addition(self, entry))
+        put, take = partial(self._put, entry), partial(self._take, entry)
+        self._undo_stack.push(UndoStep(f"Add {shown(entry.device.name)}", put, take))
         return entry.key
 
     def delete(self, key: str) -> None:
         """Delete a device of the user's; undo brings it back."""
         entry = self._own.get(key)
         if entry is not None:
-            self._undo_stack.push(_Deletion(self, entry))
+            put, take = partial(self._put, entry), partial(self._take, entry)
+            self._undo_stack.push(UndoStep(f"Delete {shown(entry.device.name)}", take, put))
 
     def save(self, key: str, file: DeviceFile) -> None:
         """Store a device of the user's as it is now, under another id where that has changed."""
@@ -178,33 +155,20 @@ class DeviceLibrary(QObject):
         if entry is not None:
             self._submit(
                 lambda _: export_device(entry.file, path),
-                lambda _: self.told.emit(f"Wrote {shown(entry.device.name)} to {shown(path)}"),
+                lambda _: self.done.emit(f"Wrote {shown(entry.device.name)} to {shown(path)}"),
             )
 
-    def put(self, entry: DeviceEntry) -> None:
+    def _put(self, entry: DeviceEntry) -> None:
         """Store a device that the list has not, and show it."""
         file = self._with_free_id(entry.file, entry.key)
         self._submit(lambda history: history.devices.save(file), partial(self._on_put, entry.key))
 
-    def take(self, entry: DeviceEntry) -> None:
+    def _take(self, entry: DeviceEntry) -> None:
         """Forget a device."""
         now = self._own.get(entry.key, entry)
         self._submit(
             lambda history: history.devices.delete(now.device.id), lambda _: self._on_taken(now)
         )
-
-    def _submit(self, work: Callable[[History], T], on_result: Callable[[T], None]) -> None:
-        self._waiting += 1
-
-        def done(result: T) -> None:
-            self._waiting -= 1
-            on_result(result)
-
-        self._run(work, on_result=done, on_error=self._on_error)
-
-    def _on_error(self, error: CtmError) -> None:
-        self._waiting -= 1
-        self.failed.emit(error)
 
     def _on_loaded(self, files: tuple[DeviceFile, ...]) -> None:
         keys = {entry.device.id: key for key, entry in self._own.items()}
@@ -215,7 +179,7 @@ class DeviceLibrary(QObject):
                 # A newer program ships a device under the id of this one.
                 self.save(key, self._with_free_id(file))
         if files:
-            self._tell()
+            self._emit_changes()
 
     def _with_free_id(self, file: DeviceFile, key: str = "") -> DeviceFile:
         identity = unused_id(file.device.id, self.taken_ids(except_key=key))
@@ -223,12 +187,12 @@ class DeviceLibrary(QObject):
 
     def _on_read(self, file: DeviceFile) -> None:
         for warning in file.warnings:
-            self.told.emit(f"{shown(file.device.name)}: {shown(warning)}")
+            self.done.emit(f"{shown(file.device.name)}: {shown(warning)}")
         self.add(file)
 
     def _on_put(self, key: str, file: DeviceFile) -> None:
         self._own[key] = DeviceEntry(key, file, own=True)
-        self._tell()
+        self._emit_changes()
         self.made.emit(key)
 
     def _on_saved(self, key: str, file: DeviceFile) -> None:
@@ -236,15 +200,15 @@ class DeviceLibrary(QObject):
         self._own[key] = DeviceEntry(key, file, own=True)
         if before != file.device.id:
             self.renamed.emit(before, file.device.id)
-        self._tell()
-        self.told.emit(f"Saved {shown(file.device.name)}")
+        self._emit_changes()
+        self.done.emit(f"Saved {shown(file.device.name)}")
 
     def _on_taken(self, entry: DeviceEntry) -> None:
         self._own.pop(entry.key, None)
-        self._tell()
-        self.told.emit(f"Deleted {shown(entry.device.name)}; undo brings it back")
+        self._emit_changes()
+        self.done.emit(f"Deleted {shown(entry.device.name)}; undo brings it back")
 
-    def _tell(self) -> None:
+    def _emit_changes(self) -> None:
         self.changed.emit()
         self.catalogue_changed.emit(
             self._shipped.with_devices(entry.device for entry in self._own.values())
@@ -253,33 +217,3 @@ class DeviceLibrary(QObject):
 
 def _order(entry: DeviceEntry) -> str:
     return natural_key(entry.device.name)
-
-
-class _Addition(QUndoCommand):
-    """Makes a device, and takes it away again."""
-
-    def __init__(self, library: DeviceLibrary, entry: DeviceEntry) -> None:
-        super().__init__(f"Add {shown(entry.device.name)}")
-        self._library = library
-        self._entry = entry
-
-    def redo(self) -> None:
-        self._library.put(self._entry)
-
-    def undo(self) -> None:
-        self._library.take(self._entry)
-
-
-class _Deletion(QUndoCommand):
-    """Deletes a device, and brings it back."""
-
-    def __init__(self, library: DeviceLibrary, entry: DeviceEntry) -> None:
-        super().__init__(f"Delete {shown(entry.device.name)}")
-        self._library = library
-        self._entry = entry
-
-    def redo(self) -> None:
-        self._library.take(self._entry)
-
-    def undo(self) -> None:
-        self._library.put(self._entry)

@@ -25,7 +25,7 @@ class ExplanationPresenter(QObject):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
     ``choices_changed`` says that models, targets or the choice are others; ``table_changed`` that
-    ``table``, its ``device`` and ``message`` are. ``told`` gives a sentence about what was done,
+    ``table``, its ``device`` and ``message`` are. ``done`` gives a sentence about what was done,
     ``failed`` the CtmError of what was not.
 
     Args:
@@ -35,7 +35,7 @@ class ExplanationPresenter(QObject):
 
     choices_changed = Signal()
     table_changed = Signal()
-    told = Signal(str)
+    done = Signal(str)
     failed = Signal(object)
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
@@ -113,7 +113,7 @@ class ExplanationPresenter(QObject):
             return
         self._worker.submit(
             lambda _: write_node_data(table, path),
-            on_result=lambda files: self.told.emit(
+            on_result=lambda files: self.done.emit(
                 "Wrote " + " and ".join(shown(str(file)) for file in files)
             ),
             on_error=self.failed.emit,

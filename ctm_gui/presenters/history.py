@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
-from typing import TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
-from ctm_gui.presenters.devices import StoreRunner
-from ctm_gui.presenters.history_undo import Deletion, Marking, NewTruthCommand
 from ctm_gui.presenters.past_rows import PastRow, PastRows, past_rows
+from ctm_gui.presenters.store_client import StoreClient, StoreRunner
+from ctm_gui.presenters.undo import UndoStep
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
-from predictor.core.errors import CtmError, InputError
+from predictor.core.errors import InputError
 from predictor.core.records import Device, Prediction
 from predictor.core.tags import checked_note, clean_tags
+from predictor.core.text import plural
 from predictor.core.wording import shown
 from predictor.services.history.changes import Change, Graphs, predict_again
 from predictor.services.history.history import History
@@ -26,8 +28,6 @@ from predictor.services.history.past_predictions import (
 )
 from predictor.services.signatures.own import OwnSignatures
 
-T = TypeVar("T")
-
 SHOWN = 20_000
 MOST_COMPARED = 500
 # A burst of stored predictions is read once.
@@ -36,13 +36,12 @@ READ_DELAY_MS = 300
 Devices = Callable[[], Mapping[str, Device]]
 
 
-class HistoryPresenter(QObject):
+class HistoryPresenter(StoreClient):
     """Holds what the History view shows.
 
-    ``changed`` says that ``data`` is another; ``busy_changed`` that it is being read or changed;
-    ``compared`` gives a tuple of Change; ``reopened`` a path, the values of its dimensions
-    and a device id; ``found`` a StoredPrediction and its device's name; ``failed`` an error;
-    ``told`` a sentence on what was done.
+    ``changed`` says that ``data`` is another; ``compared`` gives a tuple of Change;
+    ``reopened`` a path, the values of its dimensions and a device id; ``record_found`` a
+    StoredPrediction and its device's name.
 
     Args:
         run: runs work with the open store.
@@ -53,12 +52,9 @@ class HistoryPresenter(QObject):
     """
 
     changed = Signal()
-    busy_changed = Signal()
     compared = Signal(object)
     reopened = Signal(str, object, str)
-    found = Signal(object, str)
-    failed = Signal(object)
-    told = Signal(str)
+    record_found = Signal(object, str)
 
     def __init__(
         self,
@@ -68,20 +64,19 @@ class HistoryPresenter(QObject):
         devices: Devices,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(run, parent)
         self.data = PastRows()
-        self._run, self._predictor = run, predictor
+        self._predictor = predictor
         self._undo_stack, self._devices = undo_stack, devices
         self._active = self._is_open = False
         self._stale = True
-        self._waiting = 0
         self._timer = QTimer(self, singleShot=True, interval=READ_DELAY_MS)
         self._timer.timeout.connect(self.read)
 
     @property
     def busy(self) -> bool:
         """Whether the store is at work for it."""
-        return self._waiting > 0 or self._timer.isActive()
+        return super().busy or self._timer.isActive()
 
     def set_active(self, *, active: bool) -> None:
         """Follow the store while somebody looks."""
@@ -92,7 +87,7 @@ class HistoryPresenter(QObject):
     def begin(self) -> None:
         """Begin to read: the store is open. What was deleted a month ago goes for good."""
         self._is_open = True
-        self.submit(lambda history: history.past.purge(), lambda _: None)
+        self._submit(lambda history: history.past.purge(), lambda _: None)
         self.expect_more()
 
     def expect_more(self, *_: object) -> None:
@@ -104,13 +99,13 @@ class HistoryPresenter(QObject):
     def read(self) -> None:
         """Read everything from the store."""
         self._stale = False
-        devices, known = self._devices(), self.data
+        devices, before = self._devices(), self.data
 
         def work(history: History) -> PastRows:
-            found = past_rows(history.past.read(SHOWN), devices)
-            return known if found.same_as(known) else found
+            rows = past_rows(history.past.read(SHOWN), devices)
+            return before if rows.same_as(before) else rows
 
-        self.submit(work, self._on_read)
+        self._submit(work, self._on_read)
 
     def close(self) -> None:
         """Read no more."""
@@ -140,38 +135,64 @@ class HistoryPresenter(QObject):
     def delete(self, rows: Sequence[int]) -> None:
         """Delete predictions; undo brings them back."""
         stored = [self.data.rows[row].stored for row in rows]
-        if stored:
-            self._undo_stack.push(Deletion(self, stored))
+        if not stored:
+            return
+        ids, first = [s.id for s in stored], shown(stored[0].prediction.model)
+        what = first if len(stored) == 1 else plural(len(stored), "prediction")
+
+        def delete() -> None:
+            done = f"Deleted {what}; undo brings it back"
+            self._change(lambda history: history.past.delete(ids), done)
+
+        def restore() -> None:
+            self._change(lambda history: history.past.restore(ids), f"Brought {what} back")
+
+        self._undo_stack.push(UndoStep(f"Delete {what}", delete, restore))
 
     def add_truth(self, stored: StoredPrediction, truth: NewTruth) -> None:
         """Record a measured latency for a prediction; undo leaves it out again."""
-        self._undo_stack.push(NewTruthCommand(self, stored, truth))
+        value, identity = f"{truth.value.strip()} {truth.unit}", uuid.uuid4().hex
+        words = f"{value} for {shown(stored.prediction.model)}"
+        # What was left out is still in the store: it is brought back, not added again.
+        ways = chain(
+            [lambda history: history.past.add_truth(stored, truth, identity)],
+            repeat(lambda history: history.past.reinstate_truth(identity)),
+        )
+
+        def record() -> None:
+            self._change(next(ways), f"Recorded {words}")
+
+        def leave_out() -> None:
+            done = f"Left out {words}"
+            self._change(lambda history: history.past.withdraw_truth(identity), done)
+
+        self._undo_stack.push(UndoStep(f"Record {value}", record, leave_out))
 
     def find(self, prediction: Prediction, device_name: str) -> None:
         """Look for the record of a prediction that the window shows."""
 
-        def told(stored: StoredPrediction | None) -> None:
+        def answer(stored: StoredPrediction | None) -> None:
             if stored is None:
                 reason = "it is not in the store"
                 action = "wait until it is stored, and see the messages"
                 self.failed.emit(InputError(prediction.model, reason, action))
             else:
-                self.found.emit(stored, device_name)
+                self.record_found.emit(stored, device_name)
 
-        self.submit(lambda history: history.past.find(prediction), told)
+        self._submit(lambda history: history.past.find(prediction), answer)
 
     def open_again(self, row: int) -> None:
         """Open the model of a prediction with its dimensions, and tick its device."""
         stored = self.data.rows[row].stored
-        self.submit(lambda _: _known_file(stored), lambda _: self._on_file(stored))
+        self._submit(lambda _: _checked_file(stored), lambda _: self._on_file(stored))
 
     def compare(self, rows: Sequence[int]) -> None:
         """Predict again what was predicted, with the present engine."""
         stored = [self.data.rows[row].stored for row in rows[:MOST_COMPARED]]
         if len(rows) > MOST_COMPARED:
-            self.told.emit(f"The first {MOST_COMPARED} of {len(rows)} are compared")
+            self.done.emit(f"The first {MOST_COMPARED} of {len(rows)} are compared")
         names = [s.prediction.fingerprint for s in stored]
-        self.submit(
+        self._submit(
             lambda history: (history.past.graphs(names), history.own_signatures()),
             partial(self._predict_again, stored),
         )
@@ -180,32 +201,28 @@ class HistoryPresenter(QObject):
         """Return the row of a prediction; None where it is not shown."""
         return next((row for row in self.data.rows if row.stored.id == prediction_id), None)
 
-    def submit(
-        self,
-        work: Callable[[History], T],
-        on_result: Callable[[T], None],
-    ) -> None:
-        """Run ``work`` with the store; an error is told."""
-        self._wait(1)
+    def _change(self, work: Callable[[History], object], done: str) -> None:
+        """Change something in the store, report ``done``, and read it again."""
 
-        def done(result: T) -> None:
-            self._wait(-1)
-            on_result(result)
-
-        self._run(work, on_result=done, on_error=self._on_error)
-
-    def change(self, work: Callable[[History], object], said: str) -> None:
-        """Change something in the store, say what was done, and read it again."""
-
-        def done(_: object) -> None:
-            self.told.emit(said)
+        def settle(_: object) -> None:
+            self.done.emit(done)
             self.read()
 
-        self.submit(work, done)
+        self._submit(work, settle)
 
     def _mark(self, stored: StoredPrediction, tags: tuple[str, ...], note: str) -> None:
-        if (tags, note) != (stored.tags, stored.note):
-            self._undo_stack.push(Marking(self, stored, tags, note))
+        if (tags, note) == (stored.tags, stored.note):
+            return
+        model = shown(stored.prediction.model)
+
+        def mark(tags: tuple[str, ...], note: str) -> None:
+            done = f"Marked {model}"
+            self._change(lambda history: history.past.mark(stored.id, tags, note), done)
+
+        step = UndoStep(
+            f"Mark {model}", partial(mark, tags, note), partial(mark, stored.tags, stored.note)
+        )
+        self._undo_stack.push(step)
 
     def _on_read(self, data: PastRows) -> None:
         if data is not self.data:
@@ -215,12 +232,12 @@ class HistoryPresenter(QObject):
     def _on_file(self, stored: StoredPrediction) -> None:
         dimensions = dict(stored.settings.dimensions)
         self.reopened.emit(stored.path, dimensions, stored.prediction.device_id)
-        self.told.emit(f"Opened {shown(stored.prediction.model)} again")
+        self.done.emit(f"Opened {shown(stored.prediction.model)} again")
 
     def _predict_again(
-        self, stored: Sequence[StoredPrediction], known: tuple[Graphs, OwnSignatures]
+        self, stored: Sequence[StoredPrediction], stored_facts: tuple[Graphs, OwnSignatures]
     ) -> None:
-        (graphs, signatures), devices = known, self._devices()
+        (graphs, signatures), devices = stored_facts, self._devices()
         self._wait(1)
 
         def work(_: TaskContext) -> tuple[Change, ...]:
@@ -232,16 +249,8 @@ class HistoryPresenter(QObject):
 
         self._predictor.submit(work, on_result=done, on_error=self._on_error)
 
-    def _on_error(self, error: CtmError) -> None:
-        self._wait(-1)
-        self.failed.emit(error)
 
-    def _wait(self, step: int) -> None:
-        self._waiting += step
-        self.busy_changed.emit()
-
-
-def _known_file(stored: StoredPrediction) -> None:
+def _checked_file(stored: StoredPrediction) -> None:
     """Look whether the model's file is there.
 
     Raises:

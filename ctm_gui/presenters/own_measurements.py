@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.presenters.devices import StoreRunner
+from ctm_gui.presenters.store_client import StoreRunner
 from predictor.core.errors import CtmError
 from predictor.core.records import Measurement
 from predictor.services.models.ingestion import Model
@@ -52,10 +52,10 @@ class OwnMeasurements(QObject):
             on_error=self._on_error,
         )
 
-    def _on_read(self, found: tuple[tuple[Measurement, ...], OwnSignatures]) -> None:
+    def _on_read(self, stored: tuple[tuple[Measurement, ...], OwnSignatures]) -> None:
         self._go_on()
-        if found != (self.measurements, self.signatures):
-            self.measurements, self.signatures = found
+        if stored != (self.measurements, self.signatures):
+            self.measurements, self.signatures = stored
             self.changed.emit()
 
     def _on_error(self, _: CtmError) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.presenters.devices import StoreRunner
-from predictor.core.errors import CtmError
+from ctm_gui.presenters.store_client import StoreClient, StoreRunner
 from predictor.core.progress import CancelToken
 from predictor.core.text import plural
 from predictor.core.wording import shown
@@ -20,8 +18,6 @@ from predictor.services.project.export import Exported
 from predictor.services.project.file import read_project
 from predictor.services.project.imports import Choice, Conflict, Plan
 from predictor.services.project.records import Project
-
-T = TypeVar("T")
 
 Answers = Mapping[Conflict, Choice]
 
@@ -35,12 +31,11 @@ class OpenedProject:
     plan: Plan
 
 
-class ProjectExchange(QObject):
+class ProjectExchange(StoreClient):
     """Writes projects and takes them over.
 
     ``asked`` gives an OpenedProject whose conflicts want an answer; ``imported`` says that the
-    store has more; ``progressed`` gives a Progress; ``busy_changed`` says that ``busy`` is
-    another; ``failed`` gives an error, ``told`` a sentence.
+    store has more; ``progressed`` gives a Progress.
 
     Args:
         run: runs work with the open store.
@@ -51,26 +46,19 @@ class ProjectExchange(QObject):
     asked = Signal(object)
     imported = Signal()
     progressed = Signal(object)
-    busy_changed = Signal()
-    failed = Signal(object)
-    told = Signal(str)
 
     def __init__(
         self, run: StoreRunner, catalogue: Catalogue, parent: QObject | None = None
     ) -> None:
-        super().__init__(parent)
-        self._run, self._catalogue = run, catalogue
+        super().__init__(run, parent)
+        self._catalogue = catalogue
         self._tokens: list[CancelToken] = []
-
-    @property
-    def busy(self) -> bool:
-        """Whether a project is being written or read."""
-        return bool(self._tokens)
 
     def cancel(self) -> None:
         """Stop; what was not there before will not be there."""
         for token in self._tokens:
             token.cancel()
+        self._tokens.clear()
 
     def export(self, path: str, tags: Sequence[str] = ()) -> None:
         """Write a project; a file that is there is replaced, which the dialog has asked about.
@@ -79,24 +67,24 @@ class ProjectExchange(QObject):
             path: the file.
             tags: only predictions that have one of these; none for everything.
         """
-        token = CancelToken()
+        token = self._new_token()
 
         def work(history: History) -> Exported:
             return history.projects.export(
                 Path(path), tags=tags, replacing=True, report=self.progressed.emit, token=token
             )
 
-        self._submit(token, work, lambda exported: self._on_exported(path, exported))
+        self._submit(work, lambda exported: self._on_exported(path, exported))
 
     def open(self, path: str) -> None:
         """Read a project; it is taken over at once where nothing conflicts."""
-        token = CancelToken()
+        token = self._new_token()
 
         def work(history: History) -> OpenedProject:
             project = read_project(Path(path), self.progressed.emit, token)
             return OpenedProject(path, project, history.projects.plan(project, self._catalogue))
 
-        self._submit(token, work, self._on_opened)
+        self._submit(work, self._on_opened)
 
     def apply(self, opened: OpenedProject, answers: Answers) -> None:
         """Take a project over as the user has answered its conflicts."""
@@ -104,37 +92,24 @@ class ProjectExchange(QObject):
         def work(history: History) -> Plan:
             return history.projects.apply(opened.project, self._catalogue, answers.get)
 
-        self._submit(CancelToken(), work, lambda plan: self._on_imported(opened.path, plan))
+        self._submit(work, lambda plan: self._on_imported(opened.path, plan))
 
-    def _submit(
-        self, token: CancelToken, work: Callable[[History], T], on_result: Callable[[T], None]
-    ) -> None:
-        def done(result: T) -> None:
-            self._end(token)
-            on_result(result)
-
-        def wrong(error: CtmError) -> None:
-            self._end(token)
-            self.failed.emit(error)
-
-        self._tokens.append(token)
-        self.busy_changed.emit()
-        self._run(work, on_result=done, on_error=wrong)
-
-    def _end(self, token: CancelToken) -> None:
-        self._tokens.remove(token)
-        self.busy_changed.emit()
+    def _new_token(self) -> CancelToken:
+        if not self.busy:
+            self._tokens.clear()  # those of what has ended
+        self._tokens.append(CancelToken())
+        return self._tokens[-1]
 
     def _on_exported(self, path: str, exported: Exported) -> None:
         count = len(exported.project.predictions)
-        self.told.emit(f"Wrote {plural(count, 'prediction')} to {shown(path)}")
+        self.done.emit(f"Wrote {plural(count, 'prediction')} to {shown(path)}")
         if exported.left_out:
             left_out = plural(
                 exported.left_out,
                 "prediction was left out: its graph cannot be read",
                 "predictions were left out: their graph cannot be read",
             )
-            self.told.emit(left_out)
+            self.done.emit(left_out)
 
     def _on_opened(self, opened: OpenedProject) -> None:
         if opened.plan.open:
@@ -145,7 +120,7 @@ class ProjectExchange(QObject):
     def _on_imported(self, path: str, plan: Plan) -> None:
         new = sum(counts.new + counts.back for counts in plan.counts.values())
         predictions = plan.counts["predictions"]
-        self.told.emit(
+        self.done.emit(
             f"Imported {shown(path)}: {new} new records, {predictions.new} of them predictions"
             if new or plan.conflicts
             else f"{shown(path)} holds nothing that is not here already"

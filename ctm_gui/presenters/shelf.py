@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtGui import QUndoStack
 
+from ctm_gui.presenters.undo import UndoStep
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
@@ -152,11 +153,11 @@ class ModelShelf(QObject):
 
     def restore(self, models: Iterable[tuple[str, Mapping[str, int]]]) -> None:
         """Add files, each with values of its dynamic dimensions, and read them."""
-        known = {entry.path for entry in self._entries}
+        open_paths = {entry.path for entry in self._entries}
         new = [
             ModelEntry(next(self._ids), path, dict(bindings))
             for path, bindings in models
-            if path not in known
+            if path not in open_paths
         ]
         first = len(self._entries)
         self._insert([(first + i, entry) for i, entry in enumerate(new)])
@@ -165,7 +166,10 @@ class ModelShelf(QObject):
         """Remove rows; undo brings them back as they were."""
         taken = [(row, self._entries[row]) for row in sorted(set(rows))]
         if taken:
-            self._undo_stack.push(_Removal(self, taken))
+            what = taken[0][1].name if len(taken) == 1 else plural(len(taken), "model")
+            take = partial(self._take, [row for row, _ in taken])
+            put_back = partial(self._insert, taken)
+            self._undo_stack.push(UndoStep(f"Remove {what}", take, put_back))
 
     def cancel(self, row: int) -> None:
         """Stop reading a model: a new one leaves the list, one read before keeps its old result."""
@@ -265,22 +269,6 @@ class ModelShelf(QObject):
 
     def _notify(self, entry: ModelEntry) -> None:
         self.entry_changed.emit(self._entries.index(entry))
-
-
-class _Removal(QUndoCommand):
-    """Takes rows out of a shelf and puts them back."""
-
-    def __init__(self, shelf: ModelShelf, taken: Sequence[tuple[int, ModelEntry]]) -> None:
-        what = taken[0][1].name if len(taken) == 1 else plural(len(taken), "model")
-        super().__init__(f"Remove {what}")
-        self._shelf = shelf
-        self._taken = taken
-
-    def redo(self) -> None:
-        self._shelf._take([row for row, _ in self._taken])  # noqa: SLF001 - the shelf's own command
-
-    def undo(self) -> None:
-        self._shelf._insert(self._taken)  # noqa: SLF001 - the shelf's own command
 
 
 def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:

@@ -52,7 +52,7 @@ class ThisMachine(QObject):
             self._task.cancel()
             self._task = None
             self._show("")
-            self._library.told.emit("Measuring was cancelled; what the system states is kept")
+            self._library.done.emit("Measuring was cancelled; what the system states is kept")
 
     def close(self) -> None:
         """Stop all work."""

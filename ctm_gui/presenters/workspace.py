@@ -182,7 +182,7 @@ class Workspace(QObject):
         self.library.catalogue_changed.connect(self.selection.set_catalogue)
         self.library.renamed.connect(self.selection.rename)
         self.library.failed.connect(self.messages.error)
-        self.library.told.connect(self.messages.info)
+        self.library.done.connect(self.messages.info)
         self._connect_history()
 
     def _connect_history(self) -> None:
@@ -196,7 +196,7 @@ class Workspace(QObject):
         self.projects.imported.connect(self.own.read)
         for source in (self.history, self.projects):
             source.failed.connect(self.messages.error)
-            source.told.connect(self.messages.info)
+            source.done.connect(self.messages.info)
 
     def _timer(self, delay_ms: int, call: Callable[[], None]) -> QTimer:
         timer = QTimer(self, singleShot=True, interval=delay_ms)

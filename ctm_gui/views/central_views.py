@@ -167,7 +167,7 @@ class CentralViews(QObject):
         self.explanation_tabs = ExplanationTabs(
             self.explanation, self.operators_view, self.attention_view, self._tabs
         )
-        self.explanation.told.connect(workspace.messages.info)
+        self.explanation.done.connect(workspace.messages.info)
         self.explanation.failed.connect(workspace.messages.error)
         self.compare_tabs.budget_changed.connect(self._on_budget)
         self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))

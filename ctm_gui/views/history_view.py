@@ -71,7 +71,7 @@ class HistoryView(QWidget):
         self._unit, self._theme = LatencyUnit.MS, LIGHT
         self._is_begun = self._is_built = False
         self.conflicts: ConflictsDialog | None = None
-        desk.found.connect(self._ask_truth)
+        desk.record_found.connect(self._ask_truth)
         projects.asked.connect(self._ask_conflicts)
 
     @property

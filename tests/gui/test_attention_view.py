@@ -273,9 +273,9 @@ def test_node_data_are_written_beside_the_window(
         window.show_tab(OPERATORS_TAB)
     chosen = [str(tmp_path / "missing" / "net"), str(tmp_path / "net")]
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (chosen.pop(), ""))
-    with qtbot.waitSignal(window.central.explanation.told) as told:
+    with qtbot.waitSignal(window.central.explanation.done) as done:
         window.central.operators_view.node_data_button.click()
-    assert told.args[0].startswith("Wrote ")
+    assert done.args[0].startswith("Wrote ")
     assert (tmp_path / "net.json").exists()
     assert (tmp_path / "net.share.json").exists()
     with qtbot.waitSignal(window.central.explanation.failed):

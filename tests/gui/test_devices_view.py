@@ -253,7 +253,7 @@ def test_import_makes_a_device_and_export_writes_it(
 ) -> None:
     path = tmp_path / "mine.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_args: (str(path), ""))
-    with qtbot.waitSignal(own.library.told, timeout=WAIT_MS):
+    with qtbot.waitSignal(own.library.done, timeout=WAIT_MS):
         click(qtbot, own.header.export_button)
     assert json.loads(path.read_text())["id"] == "rpi5-copy"
     choose_files(monkeypatch, path)

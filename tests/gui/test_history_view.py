@@ -351,7 +351,7 @@ def test_compare_offers_to_record_what_was_measured(
     table.select_rows([0], 0)
     menu = table.copy_menu()
     (action,) = [a for a in menu.actions() if a.text() == "Record Measured Latency…"]
-    with qtbot.waitSignal(workspace.history.found, timeout=WAIT_MS):
+    with qtbot.waitSignal(workspace.history.record_found, timeout=WAIT_MS):
         action.trigger()
     dialog = window.central.history_view.truth_dialog
     dialog.value_box.setText("12.5")

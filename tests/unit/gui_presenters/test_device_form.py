@@ -52,11 +52,11 @@ class Bench:
         self.library = DeviceLibrary(shipped, self.run, self.stack)
         self.form = DeviceForm(self.library, self.stack)
         self.errors: list[str] = []
-        self.told: list[str] = []
+        self.done: list[str] = []
         self.catalogues: list[Catalogue] = []
         self.made: list[str] = []
         self.library.failed.connect(lambda error: self.errors.append(str(error)))
-        self.library.told.connect(self.told.append)
+        self.library.done.connect(self.done.append)
         self.library.catalogue_changed.connect(self.catalogues.append)
         self.library.made.connect(self.made.append)
 
