@@ -13,7 +13,7 @@ from ctm_gui.theme import ThemeChoice
 
 
 class Assistance(Protocol):
-    """What helps with the window itself."""
+    """Help, settings and the like."""
 
     def show_palette(self) -> object:
         """Ask for a command by a few letters of its name."""
@@ -35,7 +35,7 @@ class Assistance(Protocol):
 
 
 class Commands(Protocol):
-    """What the actions call; the main window has them."""
+    """The calls of the actions; the main window has them."""
 
     def open_files(self) -> None:
         """Ask for model files."""
@@ -90,7 +90,7 @@ class Commands(Protocol):
 
     @property
     def assistance(self) -> Assistance:
-        """Commands about the window itself."""
+        """Help, settings and the like."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,8 @@ class Application:
         from ctm_gui.views.report_dialog import ReportDialog  # noqa: PLC0415
 
         if self.report is None:
-            desk = ReportPresenter(self.workspace.recorder, self.window)
-            self.report = ReportDialog(desk, self.settings.get(table.FOLDER), self.window)
+            presenter = ReportPresenter(self.workspace.recorder, self.window)
+            self.report = ReportDialog(presenter, self.settings.get(table.FOLDER), self.window)
             self.report.set_theme(self._theme)
         in_turns(self._showing_report(self.report), self.report)
         return self.report

@@ -36,12 +36,12 @@ def log_ticks(low: float, high: float, width_px: float) -> tuple[list[float], li
         decade + step for decade in decades if decade % every == 0 for step in (0.0, *steps)
     ]
     between = _ALL_STEPS if decade_px >= _LABEL_PX else ()
-    known = set(labelled)
+    has_label = set(labelled)
     bare = [
         tick
         for decade in decades
         for step in (0.0, *between)
-        if (tick := decade + step) not in known
+        if (tick := decade + step) not in has_label
     ]
     return _within(labelled, low, high), _within(bare, low, high)
 

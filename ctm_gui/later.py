@@ -1,4 +1,4 @@
-"""What the first frame does not need: it is loaded and made when that is on the screen.
+"""Loading of everything that the first frame does not need, once that is on the screen.
 
 Modules without widgets are loaded on a thread, those with widgets and the views themselves one a
 turn of the event loop: the window starts without them and goes on while they come.
@@ -70,7 +70,7 @@ class FirstFrame(QObject):
         super().__init__(window)
         self._then: Callable[[], None] | None = then
         window.installEventFilter(self)
-        QTimer.singleShot(_LONGEST_WAIT_MS, self, self._tell)
+        QTimer.singleShot(_LONGEST_WAIT_MS, self, self._call)
 
     def cancel(self) -> None:
         """Call nothing any more."""
@@ -80,10 +80,10 @@ class FirstFrame(QObject):
         """Wait for the request that paints, and let it paint."""
         if event.type() is QEvent.Type.UpdateRequest:
             watched.removeEventFilter(self)
-            QTimer.singleShot(0, self, self._tell)
+            QTimer.singleShot(0, self, self._call)
         return super().eventFilter(watched, event)
 
-    def _tell(self) -> None:
+    def _call(self) -> None:
         then, self._then = self._then, None
         if then is not None:
             then()

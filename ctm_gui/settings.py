@@ -1,4 +1,4 @@
-"""What the window remembers: one table of settings, kept in an INI file of the user."""
+"""Settings of the window in one table, kept in an INI file of the user."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Settings:
             raise self._not_writable()
 
     def check_writable(self) -> None:
-        """Say before it is too late that nothing will be remembered.
+        """Find out before the end that nothing will be remembered.
 
         Raises:
             HostError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""What a report of a problem needs to know about the program and the machine it runs on."""
+"""Facts on the program and its machine for a report of a problem."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ CELL_PADDING_PX = 6  # at both sides of the text in a table's cell
 
 
 class ThemeChoice(StrEnum):
-    """What the user may choose in the View menu."""
+    """Choices of the View menu."""
 
     SYSTEM = "system"
     LIGHT = "light"

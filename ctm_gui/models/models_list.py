@@ -49,7 +49,7 @@ class ModelsListModel(QAbstractListModel):
 
 
 def facts(entry: ModelEntry) -> str:
-    """Say in one line what a model is, or where it stands."""
+    """Return size and operators of a model in one line, or how far its reading is."""
     if entry.state is ModelState.FAILED and entry.error is not None:
         return printable(entry.error.reason)
     if entry.model is None:

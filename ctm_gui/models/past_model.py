@@ -24,10 +24,10 @@ class PastModel(GridModel):
         super().__init__(PastGrid(PastRows(), LatencyUnit.MS), parent)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        found = super().flags(index)
+        flags = super().flags(index)
         if index.isValid() and self._key(index) in {TAGS, NOTE}:
-            return found | Qt.ItemFlag.ItemIsEditable
-        return found
+            return flags | Qt.ItemFlag.ItemIsEditable
+        return flags
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role == Qt.ItemDataRole.EditRole and index.isValid():

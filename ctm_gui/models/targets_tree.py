@@ -214,14 +214,14 @@ class TargetsTreeModel(QAbstractItemModel):
 
     def _refresh_names(self) -> None:
         for group in self._groups():
-            self._tell(group.children, Column.NAME)
+            self._announce(group.children, Column.NAME)
 
     def _refresh_badges(self, device_ids: frozenset[str]) -> None:
         # Each change costs the view a quarter of a millisecond, and few groups have badges.
         for group in self._groups():
             others = [c for c in group.children if c.device and c.device.id in device_ids]
             if others:
-                self._tell(others, Column.BASIS)
+                self._announce(others, Column.BASIS)
 
     def _groups(self) -> Iterator[_Node]:
         stack = [self._root]
@@ -231,8 +231,8 @@ class TargetsTreeModel(QAbstractItemModel):
                 yield node
                 stack.extend(node.children)
 
-    def _tell(self, nodes: Sequence[_Node], column: Column) -> None:
-        """Tell that the first of these neighbours, the last and all between them are others."""
+    def _announce(self, nodes: Sequence[_Node], column: Column) -> None:
+        """Announce that the first of these neighbours, the last and all between are others."""
         self.dataChanged.emit(self._index(nodes[0], column), self._index(nodes[-1], column))
 
 

@@ -1,4 +1,4 @@
-"""What the Attention view shows: rows of operators or types, their maps, and words for both."""
+"""The Attention view without widgets: rows of operators or types, their maps, their words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AttentionRows:
 
     @cached_property
     def search_texts(self) -> list[str]:
-        """What the search box looks through, by row."""
+        """Texts that the search box looks through, by row."""
         return search_texts(self.names, self.types)
 
     def label(self, row: int) -> str:
@@ -111,11 +111,11 @@ def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
     return sums
 
 
-def looked_at(found: AttentionPeak, row: int, labels: Sequence[str]) -> str:
+def looked_at(peak: AttentionPeak, row: int, labels: Sequence[str]) -> str:
     """Return what a row looks at most, where it looks at anything more than at the rest."""
-    if not found.share[row]:
+    if not peak.share[row]:
         return NOTHING
-    return "all alike" if found.even[row] else labels[int(found.at[row])]
+    return "all alike" if peak.even[row] else labels[int(peak.at[row])]
 
 
 class AttentionSummary:
@@ -146,7 +146,7 @@ class AttentionSummary:
         return _by_type(self.operators)
 
     def blend_sentence(self) -> str:
-        """Say what lambda is and means."""
+        """Return the blend lambda in a sentence."""
         blend = self.attention.blend
         return (
             f"Blend λ = {blend:.2f}: the prediction is made {percent(blend)} from operators "
@@ -155,14 +155,14 @@ class AttentionSummary:
         )
 
     def residual_sentence(self) -> str:
-        """Say what the residual weight is and means."""
+        """Return the residual weight alpha in a sentence."""
         return (
             f"Residual weight α = {self.attention.residual:.2f}: what an operator takes from "
             "the metrics is added to its own state with this weight."
         )
 
     def pairs(self, rows: AttentionRows) -> str:
-        """Say what the rows with most of the time look mostly at, the slowest first."""
+        """Return the metrics that the slowest rows attend to most, in a sentence."""
         seen = attention_peak(rows.to_metrics)
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
         if slowest.size > 1 and (seen.share[slowest] < _EVEN / len(self.labels)).all():
@@ -179,7 +179,7 @@ class AttentionSummary:
         return f"{rows.label(row)} {looks} mostly at {most}"
 
     def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
-        """Say one cell of a map: operator, metric with its value, share of the attention."""
+        """Return one cell of a map in words: operator, metric with its value, share."""
         name, value = self.labels[metric], self.values[metric]
         name = name if value == NOTHING else f"{name} ({value})"
         if backward:

@@ -46,7 +46,7 @@ class MapLayout:
 
     @property
     def metrics(self) -> int:
-        """How many metrics there are, K."""
+        """Number of metrics, K."""
         return len(self.summary.labels)
 
     @property
@@ -122,7 +122,7 @@ class MapLayout:
         return Cell(int(self.order[place]), column % self.metrics, column >= self.metrics)
 
     def sentence(self, cell: Cell) -> str:
-        """Say what a cell holds."""
+        """Return a cell in words."""
         return self.summary.cell_sentence(self.rows, cell.row, cell.metric, backward=cell.backward)
 
     def whole(self) -> MapLayout:

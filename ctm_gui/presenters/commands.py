@@ -1,4 +1,4 @@
-"""What the command palette offers, and how a few letters find it."""
+"""Commands of the palette, matched by a few letters."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def matching(commands: Sequence[Command], asked: str) -> list[Command]:
     """
     words = asked.casefold().split()
     ranked = [(_rank(command, words), command) for command in commands]
-    found = [(rank, command) for rank, command in ranked if rank is not None]
-    found.sort(key=lambda pair: (not pair[1].enabled, pair[0]))
-    return [command for _, command in found]
+    matches = [(rank, command) for rank, command in ranked if rank is not None]
+    matches.sort(key=lambda pair: (not pair[1].enabled, pair[0]))
+    return [command for _, command in matches]
 
 
 def _rank(command: Command, words: Sequence[str]) -> int | None:

@@ -14,7 +14,7 @@ from predictor.core.wording import shown
 
 
 class GroupOrder(StrEnum):
-    """How the targets of the chart are ordered."""
+    """Orders of the targets in the chart."""
 
     LATENCY = "Latency"
     NAME = "Name"
@@ -40,7 +40,7 @@ class TargetGroups:
 
     @property
     def sizes(self) -> IndexArray:
-        """How many rows each group has, intp [G]."""
+        """Rows of each group, intp [G]."""
         return np.diff(self.starts, append=self.rows.size)
 
     def members(self, group: int) -> IndexArray:

@@ -70,12 +70,12 @@ class DeviceForm(QObject):
 
     @property
     def fields(self) -> FormFields:
-        """What the fields hold."""
+        """The texts of the fields."""
         return self._fields
 
     @property
     def check(self) -> FormCheck:
-        """What the checks found in the fields."""
+        """The findings of the checks on the fields."""
         return self._check
 
     @property
@@ -107,9 +107,9 @@ class DeviceForm(QObject):
         """Return the sentences on what contradicts a field."""
         family = self._fields.family
         return [
-            in_words(found.sentence, family)
-            for found in self._check.findings
-            if field in found.fields
+            in_words(finding.sentence, family)
+            for finding in self._check.findings
+            if field in finding.fields
         ]
 
     def problem_lines(self) -> list[str]:
@@ -119,7 +119,7 @@ class DeviceForm(QObject):
     def warning_lines(self) -> list[str]:
         """Return every contradiction, then what has no source."""
         family = self._fields.family
-        lines = [in_words(found.sentence, family) for found in self._check.findings]
+        lines = [in_words(finding.sentence, family) for finding in self._check.findings]
         unsourced = [metric_label(name, family) for name in self._check.unsourced]
         if unsourced:
             lines.append(f"Without a source: {', '.join(unsourced)}.")
@@ -158,10 +158,10 @@ class DeviceForm(QObject):
         self._edit(metric, self._words(metric), replace(self._fields, values=values))
 
     def set_available(self, metric: str, *, available: bool) -> None:
-        """Say whether a metric is known; one that is not is absent from the device."""
-        known = self._fields.available
-        known = known | {metric} if available else known - {metric}
-        self._edit(metric, self._words(metric), replace(self._fields, available=known), merge=False)
+        """Tick a metric as known or not; one that is not is absent from the device."""
+        now = self._fields.available
+        now = now | {metric} if available else now - {metric}
+        self._edit(metric, self._words(metric), replace(self._fields, available=now), merge=False)
 
     def set_source(self, metric: str, text: str) -> None:
         """Type where a metric's value comes from."""
@@ -170,12 +170,12 @@ class DeviceForm(QObject):
         self._edit(f"sources.{metric}", words, replace(self._fields, sources=sources))
 
     def set_configurations(self, configurations: tuple[Configuration, ...]) -> None:
-        """Say what the device can run, the usual configuration first."""
+        """Set the configurations that the device can run, the usual one first."""
         after = replace(self._fields, configurations=configurations)
         self._edit(CONFIGURATIONS, "Edit configurations", after, merge=False)
 
     def set_clusters(self, clusters: tuple[ClusterFields, ...], *, typed: str = "") -> None:
-        """Say which kinds of cores there are, the fastest first.
+        """Set the kinds of cores, the fastest first.
 
         Args:
             clusters: the rows.

@@ -54,36 +54,36 @@ def profile(device: Device, devices: Sequence[Device]) -> tuple[ProfileRow, ...]
     peers = [d for d in devices if d.family is device.family and d.id != device.id]
     rows = []
     for metric in METRICS:
-        known = np.array([d.metrics[metric.name] for d in peers if metric.name in d.metrics])
+        others = np.array([d.metrics[metric.name] for d in peers if metric.name in d.metrics])
         value = device.metric(metric.name)
-        if not applies(metric.name, device.family) or (value is None and not known.size):
+        if not applies(metric.name, device.family) or (value is None and not others.size):
             continue
         rows.append(
             ProfileRow(
                 metric.name,
                 metric_label(metric.name, device.family),
                 metric_text(metric.name, value),
-                _percentile(value, known),
-                int(known.size),
-                _range_text(known, metric.unit),
+                _percentile(value, others),
+                int(others.size),
+                _range_text(others, metric.unit),
             )
         )
     return tuple(rows)
 
 
 def _percentile(
-    value: float | None, known: np.ndarray[tuple[int], np.dtype[np.float64]]
+    value: float | None, others: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> float | None:
-    if value is None or known.size < LEAST_PEERS:
+    if value is None or others.size < LEAST_PEERS:
         return None
-    below = np.count_nonzero(known < value) + 0.5 * np.count_nonzero(known == value)
-    return float(100 * below / known.size)
+    below = np.count_nonzero(others < value) + 0.5 * np.count_nonzero(others == value)
+    return float(100 * below / others.size)
 
 
-def _range_text(known: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> str:
-    if not known.size:
+def _range_text(others: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> str:
+    if not others.size:
         return ""
-    ordered = np.sort(known)
+    ordered = np.sort(others)
     # Not np.median: it loads numpy.ma, which takes longer than all of the profile.
     middle = (ordered[(ordered.size - 1) // 2] + ordered[ordered.size // 2]) / 2
     low, middle, high = (

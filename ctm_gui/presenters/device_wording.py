@@ -1,4 +1,4 @@
-"""What the window says of metrics and of findings on a device, by the kind of compute unit."""
+"""Words for metrics and for findings on a device, by the kind of compute unit."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def applies(name: str, family: Family) -> bool:
 
 def in_words(sentence: str, family: Family) -> str:
     """Return a check's sentence with labels in place of field names, as a sentence of its own."""
-    words = _NAMES.sub(lambda found: metric_label(found.group(), family), sentence)
+    words = _NAMES.sub(lambda name: metric_label(name.group(), family), sentence)
     return f"{words[:1].upper()}{words[1:]}."

@@ -38,7 +38,7 @@ class ModelDifference:
         predictions: of both models, by target.
         times: where the time goes on the first of the targets, as far as it is worked out; None
             where a model has no number.
-        known: what the user measured on the targets.
+        signatures: what the user measured on the targets.
     """
 
     first: ComparedModel
@@ -47,7 +47,7 @@ class ModelDifference:
     targets: tuple[Target, ...]
     predictions: tuple[tuple[Prediction, Prediction], ...]
     times: tuple[TimesMoved | None, ...] = ()
-    known: KnownTargets = field(default_factory=dict)
+    signatures: KnownTargets = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -155,7 +155,7 @@ def _find(
         for t in range(count)
     )
     difference = ModelDifference(
-        first, second, operators, comparison.targets, predictions, known=comparison.known
+        first, second, operators, comparison.targets, predictions, signatures=comparison.signatures
     )
     return _with_more_times(difference, context)
 
@@ -170,7 +170,9 @@ def _with_more_times(difference: ModelDifference, context: TaskContext) -> Model
         pair = difference.predictions[place]
         target = difference.targets[place]
         times.append(
-            times_moved_on(difference.difference, target, models, pair, signatures=difference.known)
+            times_moved_on(
+                difference.difference, target, models, pair, signatures=difference.signatures
+            )
         )
         if time.perf_counter() - started > _PART_S:
             break

@@ -120,7 +120,7 @@ class ExplanationPresenter(QObject):
         )
 
     def set_active(self, *, active: bool) -> None:
-        """Say whether anybody looks; what is not looked at is not computed."""
+        """Compute while anybody looks, and not otherwise."""
         self._active = active
         if active and self._stale:
             self._refresh()
@@ -148,9 +148,9 @@ class ExplanationPresenter(QObject):
             self._show(None, compared.problem)
             return
         self.message = WORKING
-        device, known = target.device, self._comparison.known
+        device, signatures = target.device, self._comparison.signatures
         self._task = self._worker.submit(
-            lambda _: explain(compared.model, target, signatures=known),
+            lambda _: explain(compared.model, target, signatures=signatures),
             on_result=lambda table: self._show(table, "", device),
             on_error=self._on_error,
         )

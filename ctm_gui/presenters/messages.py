@@ -1,4 +1,4 @@
-"""What the window has to say: never modal, kept in a list, the last one in the status bar."""
+"""Messages to the user: never modal, kept in a list, the last one in the status bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_MESSAGES = 500
 
 
 class Level(StrEnum):
-    """How much a message matters."""
+    """Weight of a message."""
 
     INFO = "info"
     ERROR = "error"
@@ -51,15 +51,15 @@ class MessageLog(QObject):
 
     @property
     def error_count(self) -> int:
-        """How many of them are errors."""
+        """Number of errors among them."""
         return sum(message.level is Level.ERROR for message in self._messages)
 
     def info(self, text: str) -> None:
-        """Say what was done."""
+        """Add a sentence on what was done."""
         self._add(Level.INFO, text)
 
     def error(self, error: CtmError) -> None:
-        """Say what went wrong; the sentence shows file names escaped."""
+        """Add an error; its sentence shows file names escaped."""
         self._add(Level.ERROR, str(error))
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""What the Operators view shows: facts by operator, filter, time by type, totals in words.
+"""The Operators view without widgets: facts by operator, filter, time by type, totals in words.
 
 Times are milliseconds unless a name says otherwise. One operator has no rate: where the window
 shows FPS, operators are shown in milliseconds.
@@ -31,7 +31,7 @@ def operator_unit(unit: LatencyUnit) -> LatencyUnit:
 
 @dataclass(frozen=True, slots=True)
 class OperatorFilter:
-    """Which operators are shown.
+    """A choice of operators.
 
     Attributes:
         search: words that name and type must hold, all of them.
@@ -80,7 +80,7 @@ class OperatorSummary:
 
     @cached_property
     def is_free(self) -> npt.NDArray[np.bool_]:
-        """Which operators are views or fused into another, and take no time, bool [N].
+        """Whether each operator is a view or fused into another, and takes no time, bool [N].
 
         Where the operators of a target were timed, a fused one may have run apart.
         """
@@ -113,11 +113,11 @@ class OperatorSummary:
         slowest = np.argsort(-times.sum(axis=1), kind="stable")
         # One more type takes no more room than "1 more type" would.
         top = len(types) if len(types) <= _TYPES_SHOWN + 1 else _TYPES_SHOWN
-        found = [self._type_time([types[i]], counts[[i]], times[[i]]) for i in slowest[:top]]
+        slow = [self._type_time([types[i]], counts[[i]], times[[i]]) for i in slowest[:top]]
         rest = slowest[top:]
         if rest.size:
-            found.append(self._type_time([types[i] for i in rest], counts[rest], times[rest]))
-        return tuple(found)
+            slow.append(self._type_time([types[i] for i in rest], counts[rest], times[rest]))
+        return tuple(slow)
 
     @cached_property
     def _search_texts(self) -> list[str]:
@@ -170,7 +170,7 @@ def cumulative_share(share: FloatArray, order: IndexArray) -> FloatArray:
 
 
 def totals(table: OperatorTable, order: IndexArray, unit: LatencyUnit) -> str:
-    """Say in one line what the whole model and the operators shown come to."""
+    """Return the totals of the whole model and of the operators shown, in one line."""
     count = len(table.names)
     line = f"{_operators(count)}: {_sums(table, np.arange(count), unit)}"
     if order.size == count:

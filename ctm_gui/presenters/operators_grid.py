@@ -58,8 +58,8 @@ class OperatorsGrid(Grid):
     def bar_length(self, position: int) -> float:
         """Return the share shown at a position over the largest one, which fills its cell."""
         share = float(self.table.share[self.source(position)])
-        known = self._largest_share > 0 and math.isfinite(share)
-        return share / self._largest_share if known else 0.0
+        has_bar = self._largest_share > 0 and math.isfinite(share)
+        return share / self._largest_share if has_bar else 0.0
 
     def _refresh(self) -> None:
         super()._refresh()

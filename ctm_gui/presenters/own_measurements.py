@@ -1,4 +1,4 @@
-"""What the user measured, of the models on the shelf and on targets, as the store has it."""
+"""The user's measurements of the models on the shelf and of targets, as the store has them."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ class PageImages(QObject):
 
     def image(self, index: int) -> QImage | None:
         """Return the picture of a page; None while it is being painted."""
-        found = self._images.get(index)
-        if found is not None:
+        image = self._images.get(index)
+        if image is not None:
             self._images.move_to_end(index)
         elif self._pages is not None and index not in self._tasks:
             page, width = self._pages.pages[index], self._pages.size.width
@@ -60,7 +60,7 @@ class PageImages(QObject):
                 on_result=partial(self._keep, index),
                 on_error=_ignore,
             )
-        return found
+        return image
 
     def close(self) -> None:
         """Stop painting; what is asked for afterwards stays blank."""

@@ -54,8 +54,8 @@ class ComparedModel:
 class Comparison:
     """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
-    ``known`` is what the user measured on the targets, by target key; ``engine_problem`` says why
-    another engine stands in for the usual one, empty where none does.
+    ``signatures`` are the user's measurements on the targets, by target key; ``engine_problem`` is
+    the reason for which another engine stands in for the usual one, empty where none does.
     """
 
     models: tuple[ComparedModel, ...] = ()
@@ -63,7 +63,7 @@ class Comparison:
     rows: tuple[PredictionRow, ...] = ()
     predicted: int = 0
     seconds: float = 0.0
-    known: KnownTargets = field(default_factory=dict)
+    signatures: KnownTargets = field(default_factory=dict)
     engine_problem: str = ""
 
     def pair_of(self, row: int) -> tuple[int, int]:
@@ -93,47 +93,47 @@ def compare(
     Raises:
         InputError: the configuration asked for makes no sense.
     """
-    started = told = time.perf_counter()
+    started = shown_at = time.perf_counter()
     targets = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
-    known = signatures.of(targets)
+    measured = signatures.of(targets)
     rows: list[PredictionRow] = []
     done = predicted = 0
     count, problem = 1, ""
     while done < len(models) and targets:
         begun = time.perf_counter()
         some = models[done : done + count]
-        rows += _rows(some, targets, own, known)
+        rows += _rows(some, targets, own, measured)
         done += len(some)
         predicted += sum(not compared.problem for compared in some) * len(targets)
         problem = usual_engine_problem() if predicted else ""
         now = time.perf_counter()
         # Each run tells the pace of the next: as many models as fit in the time of a part.
         count = max(1, int(len(some) * _PART_S / (now - begun)))
-        if done < len(models) and now - told > _PART_S:
+        if done < len(models) and now - shown_at > _PART_S:
             so_far = tuple(models[:done]), targets, tuple(rows), predicted
-            part(Comparison(*so_far, known=known, engine_problem=problem))
-            told = time.perf_counter()
+            part(Comparison(*so_far, signatures=measured, engine_problem=problem))
+            shown_at = time.perf_counter()
     seconds = time.perf_counter() - started
-    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, known, problem)
+    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, measured, problem)
 
 
 def _rows(
     models: Sequence[ComparedModel],
     targets: Sequence[Target],
-    measured: Sequence[Measurement],
-    known: KnownTargets,
+    own: Sequence[Measurement],
+    signatures: KnownTargets,
 ) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
     good = [compared.model for compared in models if not compared.problem]
-    predictions = iter(predict(good, targets, own=measured, signatures=known) if good else ())
+    predictions = iter(predict(good, targets, own=own, signatures=signatures) if good else ())
     for compared in models:
-        own = (
+        of_model = (
             [_unavailable(compared, target) for target in targets]
             if compared.problem
             else list(islice(predictions, len(targets)))
         )
-        notes = assumptions_of_each(compared.model, own)
-        for target, prediction, assumed in zip(targets, own, notes, strict=True):
+        notes = assumptions_of_each(compared.model, of_model)
+        for target, prediction, assumed in zip(targets, of_model, notes, strict=True):
             yield PredictionRow(
                 prediction=prediction,
                 device_name=target.device.name,

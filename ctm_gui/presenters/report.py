@@ -228,7 +228,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
         models=tuple(ReportedModel(c.label, c.model) for c in comparison.models),
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
-        explain=partial(explain, signatures=comparison.known),
+        explain=partial(explain, signatures=comparison.signatures),
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,
         unit=subject.unit,

@@ -1,4 +1,4 @@
-"""What the user knows of a model and no engine can: a score, its accuracy say."""
+"""Scores of models, such as accuracy: typed by the user, no engine predicts them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Scores(QObject):
 
     @property
     def name(self) -> str:
-        """What the scores are: ``Accuracy (%)``."""
+        """Name of the scores: ``Accuracy (%)``."""
         return self._settings.get(table.SCORE_NAME)
 
     @property
@@ -67,12 +67,12 @@ class Scores(QObject):
         self.changed.emit()
 
     def set_name(self, name: str) -> None:
-        """Say what the scores are."""
+        """Name the scores."""
         self._settings.set(table.SCORE_NAME, name.strip() or table.SCORE_NAME.default)
         self.changed.emit()
 
     def set_higher_is_better(self, *, higher: bool) -> None:
-        """Say which end of the scores is the better one."""
+        """Set which end of the scores is the better one."""
         self._settings.set(table.SCORE_HIGHER, higher)
         self.changed.emit()
 

@@ -118,7 +118,7 @@ class ModelShelf(QObject):
 
     @property
     def pending_count(self) -> int:
-        """How many wait to be read or are being read."""
+        """Number of those that wait to be read or are being read."""
         return sum(entry.pending for entry in self._entries)
 
     def labels(self) -> dict[int, str]:

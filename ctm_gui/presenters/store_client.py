@@ -1,4 +1,4 @@
-"""What presenters over the store share: work on its thread, its outcomes, its errors."""
+"""Base of presenters over the store: work on its thread, outcomes, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which devices of the catalogue are compared."""
+"""The devices of the catalogue that are compared, with favourites and configurations."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class TargetSelection(QObject):
             self.changed.emit()
 
     def badge(self, device_id: str) -> tuple[str, str]:
-        """Return what the device's numbers rest on, in a word and in a sentence."""
+        """Return the basis of a device's numbers, in a word and in a sentence."""
         return self._badges.get(device_id, ("", ""))
 
     @property
@@ -147,7 +147,7 @@ class TargetSelection(QObject):
         return bool(self._badges)
 
     def set_badges(self, badges: Mapping[str, tuple[str, str]]) -> None:
-        """Say what each device's numbers rest on, by device id."""
+        """Set the basis of each device's numbers, a word and a sentence by device id."""
         old, self._badges = self._badges, dict(badges)
         others = frozenset(key for key, _ in old.items() ^ badges.items())
         if others:

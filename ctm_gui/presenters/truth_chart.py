@@ -56,8 +56,10 @@ class TruthChart:
     @cached_property
     def basis(self) -> IndexArray:
         """Index into ``BASES``, intp [N]."""
-        known = {basis: index for index, basis in enumerate(BASES)}
-        places = [known.get(p.predicted.prediction.basis or Basis.ANALYTIC, 0) for p in self.pairs]
+        place_of = {basis: index for index, basis in enumerate(BASES)}
+        places = [
+            place_of.get(p.predicted.prediction.basis or Basis.ANALYTIC, 0) for p in self.pairs
+        ]
         return np.array(places, dtype=np.intp)
 
     def bases(self) -> list[Basis]:

@@ -95,7 +95,7 @@ class Workspace(QObject):
 
     @property
     def what_if(self) -> WhatIf:
-        """What is asked for instead of the usual configurations."""
+        """Batch, precision and threads in place of the usual ones."""
         return self._what_if
 
     @property
@@ -144,7 +144,7 @@ class Workspace(QObject):
             return
         self._finder.submit(
             lambda context: find_model_files(asked, context.token),
-            on_result=self._on_found,
+            on_result=self._on_files,
             on_error=self.messages.error,
         )
         self.activity_changed.emit()
@@ -221,11 +221,11 @@ class Workspace(QObject):
     def _apply_batch(self) -> None:
         self.shelf.set_batch(self._what_if.batch)
 
-    def _on_found(self, found: FoundFiles) -> None:
-        for problem in found.problems:
+    def _on_files(self, files: FoundFiles) -> None:
+        for problem in files.problems:
             self.messages.error(problem)
-        if found.paths:
-            paths = [absolute(path) for path in found.paths]
+        if files.paths:
+            paths = [absolute(path) for path in files.paths]
             self.shelf.add(paths)
             self.opened.emit(paths)
         self.activity_changed.emit()

@@ -53,7 +53,7 @@ def compose(
         report: with at least a title.
         size: of the pages.
         cancel: asks to stop.
-        progress: told of each block.
+        progress: called with each block.
 
     Raises:
         CancelledError: a stop was asked for.

@@ -39,7 +39,7 @@ def pdf_of(
     Args:
         pages: at least one.
         cancel: asks to stop.
-        progress: told of each page.
+        progress: called with each page.
 
     Raises:
         CancelledError: a stop was asked for.

@@ -43,10 +43,10 @@ class Typeface:
     def width(self, text: str, style: Style) -> float:
         """Return how wide a line of text is."""
         key = (style, text)
-        found = self._widths.get(key)
-        if found is None:
-            found = self._widths[key] = self._metrics_of(style).horizontalAdvance(text)
-        return found
+        width = self._widths.get(key)
+        if width is None:
+            width = self._widths[key] = self._metrics_of(style).horizontalAdvance(text)
+        return width
 
     def ascent(self, style: Style) -> float:
         """Return the height of a line above its base line."""
@@ -66,10 +66,10 @@ class Typeface:
     def _drawable(self, character: str) -> bool:
         if character.isascii():
             return True
-        found = self._has_glyph.get(character)
-        if found is None:
-            found = self._has_glyph[character] = _has_glyph(character)
-        return found
+        has_glyph = self._has_glyph.get(character)
+        if has_glyph is None:
+            has_glyph = self._has_glyph[character] = _has_glyph(character)
+        return has_glyph
 
     def _metrics_of(self, style: Style) -> QFontMetricsF:
         metrics = self._metrics.get(style)

@@ -28,7 +28,7 @@ _TURN_S = 0.008
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """What work gets.
+    """Tools that work is given.
 
     Attributes:
         token: asks it to stop.
@@ -183,7 +183,7 @@ class SerialWorker(QObject):
         self._executor.shutdown(wait=True)
 
     def _report(self, task: Task, call: Callable[[Any], None], what: object) -> None:
-        self._posted.emit((task, call), partial(self._tell, task, call, what))
+        self._posted.emit((task, call), partial(self._call, task, call, what))
 
     def _report_part(self, task: Task, call: Callable[[Any], None], what: object) -> None:
         show = partial(self._show, task, call, what)
@@ -191,10 +191,10 @@ class SerialWorker(QObject):
 
     def _show(self, task: Task, call: Callable[[Any], None], what: object) -> None:
         self._showing.append(task)
-        self._tell(task, call, what)
+        self._call(task, call, what)
 
     @staticmethod
-    def _tell(task: Task, call: Callable[[Any], None], what: object) -> None:
+    def _call(task: Task, call: Callable[[Any], None], what: object) -> None:
         if task.active:
             call(what)
 

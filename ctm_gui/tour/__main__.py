@@ -80,8 +80,8 @@ def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> 
 
 def _window_of(app: Application, scene: Scene) -> QWidget:
     """Return the last window of a scene's class that is open."""
-    found = [part for part in app.window.findChildren(scene.of) if part.isVisible()]
-    return found[-1] if found else app.window
+    open_ones = [part for part in app.window.findChildren(scene.of) if part.isVisible()]
+    return open_ones[-1] if open_ones else app.window
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -67,7 +67,7 @@ def _budget(app: Application, _: Path) -> None:
 
 def _report(app: Application, _: Path) -> None:
     dialog = app.open_report()
-    wait(lambda: dialog.desk.draft is not None and not dialog.desk.busy)
+    wait(lambda: dialog.presenter.draft is not None and not dialog.presenter.busy)
     wait(lambda: dialog.preview.images.settled)
 
 
@@ -75,15 +75,15 @@ def _history(app: Application, _: Path) -> None:
     close_dialogs(app)
     app.window.show_tab(HISTORY_TAB)
     view = app.window.central.history_view
-    wait(lambda: view.is_built and len(view.desk.data) > 0 and not view.desk.busy)
+    wait(lambda: view.is_built and len(view.presenter.data) > 0 and not view.presenter.busy)
 
 
 def _truth(app: Application, _: Path) -> None:
-    desk = app.window.central.history_view.desk
-    for row, part in zip(desk.data.rows, _MEASURED_PARTS, strict=False):
+    presenter = app.window.central.history_view.presenter
+    for row, part in zip(presenter.data.rows, _MEASURED_PARTS, strict=False):
         measured_ms = (row.stored.prediction.latency_ms or 1.0) * part
-        desk.add_truth(row.stored, NewTruth(f"{measured_ms:.3g}"))
-    wait(lambda: len(desk.data.pairs) >= len(_MEASURED_PARTS) and not desk.busy)
+        presenter.add_truth(row.stored, NewTruth(f"{measured_ms:.3g}"))
+    wait(lambda: len(presenter.data.pairs) >= len(_MEASURED_PARTS) and not presenter.busy)
 
 
 def _record(app: Application, _: Path) -> None:

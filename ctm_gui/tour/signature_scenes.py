@@ -30,7 +30,7 @@ def _compare(app: Application, folder: Path) -> None:
 
 
 def _is_measured(app: Application) -> bool:
-    """Say whether this machine's rates, which take a while, are among its facts."""
+    """Return whether this machine's rates, which take a while, are among its facts."""
     machine = {d.id: d for d in app.workspace.selection.devices}.get(THIS_MACHINE_ID)
     return machine is not None and machine.metric("fp32_tflops") is not None
 
@@ -45,7 +45,7 @@ def _operators(app: Application, _: Path) -> None:
 def _history(app: Application, _: Path) -> None:
     app.window.show_tab(HISTORY_TAB)
     view = app.window.central.history_view
-    wait(lambda: view.is_built and len(view.desk.data) > 0 and not view.desk.busy)
+    wait(lambda: view.is_built and len(view.presenter.data) > 0 and not view.presenter.busy)
 
 
 def _result(app: Application, _: Path) -> None:

@@ -28,7 +28,7 @@ _BAR_STEPS = 4
 
 @dataclass(slots=True)
 class MapState:
-    """What the parts of the maps paint; the widget changes it and asks for a repaint."""
+    """State that the parts of the maps paint; the widget changes it and asks for a repaint."""
 
     font: QFont
     layout: MapLayout | None = None

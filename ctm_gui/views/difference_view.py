@@ -60,10 +60,10 @@ class DifferenceView(QWidget):
         self._arrange()
         self._connect()
 
-    def show_choices(self, desk: DifferencePresenter) -> None:
+    def show_choices(self, presenter: DifferencePresenter) -> None:
         """Offer the models, and show which two are chosen."""
-        labels = [shown(compared.label) for compared in desk.models]
-        for box, chosen in zip((self.first_box, self.second_box), desk.choice, strict=True):
+        labels = [shown(compared.label) for compared in presenter.models]
+        for box, chosen in zip((self.first_box, self.second_box), presenter.choice, strict=True):
             with QSignalBlocker(box):
                 box.clear()
                 box.addItems(labels)

@@ -1,4 +1,4 @@
-"""What shows that a drop will be taken: a frame and a sentence over the whole window."""
+"""A frame and a sentence over the whole window while a drop will be taken."""
 
 from __future__ import annotations
 

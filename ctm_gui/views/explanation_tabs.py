@@ -40,9 +40,9 @@ class ExplanationTabs(QObject):
         self._tabs = tabs
         self._filled: dict[QWidget, object] = {}
         self._linking = False
-        self._told: dict[QWidget, IndexArray] = {}
+        self._last_selected: dict[QWidget, IndexArray] = {}
         for view in (operators, attention):
-            self._told[view] = np.zeros(0, dtype=np.intp)
+            self._last_selected[view] = np.zeros(0, dtype=np.intp)
             view.pair.choice_changed.connect(explanation.choose)
         operators.table.rows_selected.connect(partial(self._on_selected, operators))
         operators.node_data_asked.connect(explanation.write_node_data)
@@ -89,9 +89,9 @@ class ExplanationTabs(QObject):
 
     def _on_selected(self, view: QWidget, operators: IndexArray, current: int | None) -> None:
         # A table without a current row takes one with the focus; that selects nothing.
-        if not self._linking and not np.array_equal(operators, self._told[view]):
+        if not self._linking and not np.array_equal(operators, self._last_selected[view]):
             self._explanation.select(operators, current)
-        self._told[view] = operators
+        self._last_selected[view] = operators
 
     def _on_activated(self, operator: int) -> None:
         self._explanation.select(np.array([operator], dtype=np.intp), operator)
@@ -99,7 +99,7 @@ class ExplanationTabs(QObject):
         self._operators.table.setFocus()
 
     def _quietly(self, show: Callable[[], None]) -> None:
-        # What a view is told, it tells again: that is no choice of the user's.
+        # A view emits what is selected in it by code too: that is no choice of the user's.
         self._linking = True
         show()
         self._linking = False

@@ -1,4 +1,4 @@
-"""What keys do with the focus: from part to part of the window, copying, selecting all."""
+"""Keys for the focus: from part to part of the window, copying, selecting all."""
 
 from __future__ import annotations
 

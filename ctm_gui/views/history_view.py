@@ -51,12 +51,12 @@ _TARGET_PX = 230
 
 
 class HistoryView(QWidget):
-    """Shows a history desk; built, and the store read, when it is first looked at.
+    """Shows a history presenter; built, and the store read, when it is first looked at.
 
     ``built`` says that it is whole.
 
     Args:
-        desk: the predictions of the past.
+        presenter: the predictions of the past.
         projects: writes them to files and takes them over from files.
         parent: owner.
     """
@@ -64,14 +64,14 @@ class HistoryView(QWidget):
     built = Signal()
 
     def __init__(
-        self, desk: HistoryPresenter, projects: ProjectExchange, parent: QWidget | None = None
+        self, presenter: HistoryPresenter, projects: ProjectExchange, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.desk, self.projects = desk, projects
+        self.presenter, self.projects = presenter, projects
         self._unit, self._theme = LatencyUnit.MS, LIGHT
         self._is_begun = self._is_built = False
         self.conflicts: ConflictsDialog | None = None
-        desk.record_found.connect(self._ask_truth)
+        presenter.record_found.connect(self._ask_truth)
         projects.asked.connect(self._ask_conflicts)
 
     @property
@@ -84,12 +84,12 @@ class HistoryView(QWidget):
         if not self._is_begun:
             self._is_begun = True
             in_turns(self._build(), self)
-        self.desk.set_active(active=True)
+        self.presenter.set_active(active=True)
         super().showEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.desk.set_active(active=False)
+        self.presenter.set_active(active=False)
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
@@ -124,23 +124,23 @@ class HistoryView(QWidget):
         row = self.table.current_row()
         if row is None:
             return None
-        past = self.desk.data.rows[row]
+        past = self.presenter.data.rows[row]
         return self._ask_truth(past.stored, past.device_name)
 
     def delete(self) -> None:
         """Delete the selected predictions; undo brings them back."""
-        self.desk.delete(self.table.selected_rows().tolist())
+        self.presenter.delete(self.table.selected_rows().tolist())
 
     def compare(self) -> None:
         """Predict the selected predictions again; all that are shown where none is selected."""
         rows = self.table.selected_rows()
-        self.desk.compare((rows if rows.size else self._model.grid.order).tolist())
+        self.presenter.compare((rows if rows.size else self._model.grid.order).tolist())
 
     def open_again(self) -> None:
         """Open the model of the current prediction again."""
         row = self.table.current_row()
         if row is not None:
-            self.desk.open_again(row)
+            self.presenter.open_again(row)
 
     def _build(self) -> Iterator[None]:
         self._make_table()
@@ -209,8 +209,8 @@ class HistoryView(QWidget):
         vbox(*heads, buttons, self.progress, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
-        self.desk.changed.connect(self._show_data)
-        self.desk.compared.connect(self._show_changes)
+        self.presenter.changed.connect(self._show_data)
+        self.presenter.compared.connect(self._show_changes)
         self.filter_bar.changed.connect(self._show_rows)
         self._model.edited.connect(self._on_edited)
         self.table.itemDelegate().closeEditor.connect(
@@ -228,7 +228,7 @@ class HistoryView(QWidget):
     def _show_data(self) -> None:
         if self.table.is_edited:
             return  # the editor would go; it is shown when the user has finished
-        data = self.desk.data
+        data = self.presenter.data
         self.summary.setText(summary(data))
         self.summary.setVisible(len(data) > 0)
         sentences = warnings(data)
@@ -252,7 +252,7 @@ class HistoryView(QWidget):
     def _follow(self) -> None:
         """Show what has come while a cell was edited."""
         grid = self._model.grid
-        if isinstance(grid, PastGrid) and grid.data is not self.desk.data:
+        if isinstance(grid, PastGrid) and grid.data is not self.presenter.data:
             self._show_data()
 
     def _show_rows(self) -> None:
@@ -269,7 +269,7 @@ class HistoryView(QWidget):
         self.record_button.setEnabled(chosen == 1)
         self.delete_button.setEnabled(chosen > 0)
         self.compare_button.setEnabled(self._model.rowCount() > 0)
-        self.save_button.setEnabled(bool(self.desk.data.pairs))
+        self.save_button.setEnabled(bool(self.presenter.data.pairs))
 
     def _selected_ids(self) -> tuple[frozenset[str], str]:
         """Return the ids of the selected predictions, and that of the current one."""
@@ -282,7 +282,7 @@ class HistoryView(QWidget):
 
     def _select_ids(self, chosen: tuple[frozenset[str], str]) -> None:
         ids, current = chosen
-        places = {row.stored.id: place for place, row in enumerate(self.desk.data.rows)}
+        places = {row.stored.id: place for place, row in enumerate(self.presenter.data.rows)}
         self.table.select_rows(sorted(places[i] for i in ids if i in places), places.get(current))
 
     def _on_selected(self, *_: IndexArray | int | None) -> None:
@@ -294,18 +294,18 @@ class HistoryView(QWidget):
 
     def _on_edited(self, row: int, key: str, text: str) -> None:
         if key == TAGS:
-            self.desk.set_tags(row, text)
+            self.presenter.set_tags(row, text)
         else:
-            self.desk.set_note(row, text)
+            self.presenter.set_note(row, text)
 
     def _details(self, place: int) -> str:
         row = self._model.grid.source(place)
-        return row_details(self.desk.data.rows[row], self._unit)
+        return row_details(self.presenter.data.rows[row], self._unit)
 
     def _ask_truth(self, stored: StoredPrediction, device_name: str) -> TruthDialog:
         dialog = TruthDialog(stored, device_name, self._unit, self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.recorded.connect(partial(self.desk.add_truth, stored))
+        dialog.recorded.connect(partial(self.presenter.add_truth, stored))
         dialog.open()
         self.truth_dialog = dialog
         return dialog
@@ -317,7 +317,7 @@ class HistoryView(QWidget):
         self.conflicts.open()
 
     def _show_changes(self, entries: tuple[Change, ...]) -> None:
-        row_of = {row.stored.id: row for row in self.desk.data.rows}
+        row_of = {row.stored.id: row for row in self.presenter.data.rows}
         there = tuple(e for e in entries if e.stored.id in row_of)
         rows = [row_of[entry.stored.id] for entry in there]
         self.changes = ChangeDialog(there, rows, self._unit, self)

@@ -33,7 +33,7 @@ _LEAST_DOUBT_PX = 150.0
 
 @dataclass(slots=True)
 class ChartState:
-    """What the parts of the chart paint; the chart changes it and asks for a repaint.
+    """State that the parts of the chart paint; the chart changes it and asks for a repaint.
 
     ``budget_x`` is where the budget line stands on the axis, None where it does not show;
     ``names_px`` is the width of the names on the left.

@@ -1,4 +1,4 @@
-"""How a row of the Models list is drawn: name, facts below it, a cross that takes it away."""
+"""Rows of the Models list: name, facts below it, a cross that takes it away."""
 
 from __future__ import annotations
 

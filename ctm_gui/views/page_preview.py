@@ -33,11 +33,11 @@ class PagePreview(QAbstractScrollArea):
         self.images.painted.connect(self.viewport().update)
         self.setAccessibleName("Preview of the pages")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.verticalScrollBar().valueChanged.connect(self._tell_page)
+        self.verticalScrollBar().valueChanged.connect(self._emit_page)
 
     @property
     def count(self) -> int:
-        """How many pages are shown."""
+        """Number of pages."""
         return 0 if self._pages is None else len(self._pages.pages)
 
     @property
@@ -50,7 +50,7 @@ class PagePreview(QAbstractScrollArea):
         """Show pages; the place in them stays where that is possible."""
         self._pages = pages
         self._refresh()
-        self._tell_page()
+        self._emit_page()
 
     def set_theme(self, theme: Theme) -> None:
         """Paint what is around the pages in the colours of ``theme``; paper stays white."""
@@ -138,5 +138,5 @@ class PagePreview(QAbstractScrollArea):
         else:
             painter.drawImage(place, image)
 
-    def _tell_page(self, *_: object) -> None:
+    def _emit_page(self, *_: object) -> None:
         self.page_changed.emit(self.page)

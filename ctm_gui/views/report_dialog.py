@@ -54,14 +54,16 @@ class ReportDialog(QDialog):
     """Shows the report of what the window shows, and lets the user save and print it.
 
     Args:
-        desk: makes the report.
+        presenter: makes the report.
         folder: in which a file is proposed.
         parent: the main window.
     """
 
-    def __init__(self, desk: ReportPresenter, folder: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, presenter: ReportPresenter, folder: str, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self.desk = desk
+        self.presenter = presenter
         self._folder = folder
         self.setWindowTitle("Report")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
@@ -71,15 +73,15 @@ class ReportDialog(QDialog):
         self._make_choices()
         self._make_foot()
         self._arrange()
-        desk.changed.connect(self._show_state)
-        desk.progressed.connect(self._show_progress)
-        desk.done.connect(self._show_result)
-        desk.failed.connect(self._show_error)
+        presenter.changed.connect(self._show_state)
+        presenter.progressed.connect(self._show_progress)
+        presenter.done.connect(self._show_result)
+        presenter.failed.connect(self._show_error)
 
     def show_subject(self, subject: ReportSubject) -> None:
         """Make the report of what the window shows now."""
         self._show_result("")
-        self.desk.start(subject)
+        self.presenter.start(subject)
 
     def set_theme(self, theme: Theme) -> None:
         """Paint in the colours of ``theme``."""
@@ -88,10 +90,10 @@ class ReportDialog(QDialog):
     def stop(self) -> None:
         """Stop all work, before the program ends."""
         self.preview.images.close()
-        self.desk.close()
+        self.presenter.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        self.desk.cancel()
+        self.presenter.cancel()
         super().closeEvent(event)
 
     def save(self) -> None:
@@ -106,18 +108,18 @@ class ReportDialog(QDialog):
             path = path.with_name(f"{path.name}{ending}")
         self._folder = str(path.parent)
         self._show_result("")
-        self.desk.save(path)
+        self.presenter.save(path)
 
     def print(self) -> None:
         """Ask for a printer and print."""
         printer = QPrinter(QPrinter.PrinterMode.HighResolution)
-        printer.setPageSize(QPageSize(QT_SIZES[self.desk.choice.size]))
+        printer.setPageSize(QPageSize(QT_SIZES[self.presenter.choice.size]))
         printer.setPageOrientation(QPageLayout.Orientation.Portrait)
         printer.setFullPage(True)
         dialog = QPrintDialog(printer, self)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._show_result("")
-            self.desk.print_pages(lambda pages, context: print_pages(printer, pages, context))
+            self.presenter.print_pages(lambda pages, context: print_pages(printer, pages, context))
 
     def _make_choices(self) -> None:
         self.section_boxes: dict[SectionId, QCheckBox] = {}
@@ -145,7 +147,7 @@ class ReportDialog(QDialog):
         self.bar.setAccessibleName("Progress")
         self.bar.setTextVisible(False)
         keys = QKeySequence.StandardKey
-        self.cancel_button = button("Cancel", act=self.desk.cancel)
+        self.cancel_button = button("Cancel", act=self.presenter.cancel)
         self.save_button = button("Sav&e…", act=self.save, keys=keys.Save)
         self.print_button = button("&Print…", act=self.print, keys=keys.Print)
         self.close_button = button("Close", act=self.close)
@@ -180,9 +182,9 @@ class ReportDialog(QDialog):
     def _choose(self, *_: object) -> None:
         self._show_result("")
         chosen = frozenset(s for s, box in self.section_boxes.items() if box.isChecked())
-        self.desk.choose(
+        self.presenter.choose(
             replace(
-                self.desk.choice,
+                self.presenter.choice,
                 sections=chosen,
                 size=self.size_box.currentData(),
                 title=self.title_box.text(),
@@ -190,7 +192,7 @@ class ReportDialog(QDialog):
         )
 
     def _show_state(self) -> None:
-        draft, busy = self.desk.draft, self.desk.busy
+        draft, busy = self.presenter.draft, self.presenter.busy
         for widget in (self.bar, self.cancel_button):
             widget.setVisible(busy)
         for made in (self.save_button, self.print_button):
@@ -202,7 +204,7 @@ class ReportDialog(QDialog):
 
     def _show_available(self) -> None:
         """Let only those sections be chosen that have something to say."""
-        draft = self.desk.draft
+        draft = self.presenter.draft
         there = {section.id for section in draft.report.sections} if draft else set()
         for section, box in self.section_boxes.items():
             box.setEnabled(section in there)

@@ -59,7 +59,7 @@ def ask_and_save(
     try:
         save(path)
     except HostError as error:
-        _say_failed(parent, error)
+        _show_failure(parent, error)
 
 
 def save_table(parent: QWidget, path: Path, parts: Iterator[str]) -> None:
@@ -81,10 +81,10 @@ def _written(parent: QWidget, path: Path, parts: Iterator[str]) -> Iterator[None
     try:
         _write(path, "".join(text).encode("utf-8"))
     except HostError as error:
-        _say_failed(parent, error)
+        _show_failure(parent, error)
 
 
-def _say_failed(parent: QWidget, error: HostError) -> None:
+def _show_failure(parent: QWidget, error: HostError) -> None:
     QMessageBox.warning(parent, "The plot was not saved", str(error))
 
 

@@ -47,7 +47,7 @@ def paint_bound(painter: QPainter, rect: QRectF, theme: Theme, bound: int) -> No
 
 
 class _Legend(PaintedAxis):
-    """What the patterns mean."""
+    """The meaning of the patterns."""
 
     def __init__(self, strip: TypeStrip) -> None:
         super().__init__("top")

@@ -46,7 +46,7 @@ def view(window: MainWindow, qtbot: QtBot) -> HistoryView:
     window.resize(1300, 850)
     window.show_tab(HISTORY_TAB)
     view = window.central.history_view
-    qtbot.waitUntil(lambda: view.is_built and len(view.desk.data) == 4, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: view.is_built and len(view.presenter.data) == 4, timeout=WAIT_MS)
     return view
 
 
@@ -69,7 +69,7 @@ def settled(view: HistoryView, qtbot: QtBot) -> Callable[[], None]:
     """Wait until the view shows what the store holds."""
 
     def wait() -> None:
-        qtbot.waitUntil(lambda: not view.desk.busy and not view.projects.busy, timeout=WAIT_MS)
+        qtbot.waitUntil(lambda: not view.presenter.busy and not view.projects.busy, timeout=WAIT_MS)
 
     return wait
 
@@ -85,7 +85,7 @@ def column(view: HistoryView, key: str) -> list[str]:
 
 def choose(view: HistoryView, model: str, device: str) -> int:
     """Select the row of a model on a device, and return where it is shown."""
-    rows = view.desk.data.rows
+    rows = view.presenter.data.rows
     (row,) = [
         number
         for number, r in enumerate(rows)
@@ -149,7 +149,7 @@ def test_tags_and_notes_are_typed_in_the_table_and_undone(
     assert view.table.state() is QAbstractItemView.State.EditingState
     editor = view.table.findChild(QLineEdit)
     qtbot.keyClicks(editor, "release 2, ")
-    view.desk.set_note(choose(view, "other.onnx", "slow"), "came meanwhile")
+    view.presenter.set_note(choose(view, "other.onnx", "slow"), "came meanwhile")
     settled()
     qtbot.keyClicks(editor, "board")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
@@ -169,8 +169,8 @@ def test_tags_and_notes_are_typed_in_the_table_and_undone(
 def test_a_tag_that_is_too_long_is_told_and_nothing_is_changed(
     view: HistoryView, window: MainWindow, settled: Callable[[], None]
 ) -> None:
-    view.desk.set_tags(0, "x" * 41)
-    view.desk.set_note(0, "x" * 2001)
+    view.presenter.set_tags(0, "x" * 41)
+    view.presenter.set_note(0, "x" * 2001)
     settled()
     assert window.workspace.messages.error_count == 2
     assert set(column(view, "tags")) == {""}
@@ -180,7 +180,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
     view: HistoryView, window: MainWindow, qtbot: QtBot, settled: Callable[[], None]
 ) -> None:
     row = choose(view, "net.onnx", "slow")
-    said = view.desk.data.rows[row].stored.prediction.latency_ms
+    said = view.presenter.data.rows[row].stored.prediction.latency_ms
     assert said is not None
     record(view, qtbot, f"{said / 1.25:.6f}", settled)
     assert cell(view, view._model.grid.positions([row])[0], "error") == "+25 %"
@@ -193,7 +193,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
     assert not view.truth.isVisible()
     window.actions_by_id["redo"].trigger()
     settled()
-    assert len(view.desk.data.pairs) == 1
+    assert len(view.presenter.data.pairs) == 1
 
 
 def tooltip_of_first_point(view: HistoryView) -> str:
@@ -231,7 +231,7 @@ def test_many_surprises_are_warned_about(
         for p in (*found, *found):
             assert p.prediction.latency_ms
             history.past.add_truth(p, NewTruth(str(p.prediction.latency_ms * 2)))
-    view.desk.read()
+    view.presenter.read()
     settled()
     assert view.warning.isVisible()
     assert view.warning.text() == (
@@ -251,19 +251,19 @@ def test_deleted_rows_come_back(
     view.table.setFocus()
     qtbot.keyClick(view.table, Qt.Key.Key_Delete)
     settled()
-    assert len(view.desk.data) == 3
+    assert len(view.presenter.data) == 3
     assert window.actions_by_id["undo"].text() == "&Undo Delete other.onnx"
     window.undo()
     settled()
-    assert len(view.desk.data) == 4
+    assert len(view.presenter.data) == 4
 
 
 def test_changes_in_a_window_of_their_own(
     view: HistoryView, qtbot: QtBot, settled: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The targets of the store are of no catalogue: the tests' own stand in for it.
-    monkeypatch.setattr(view.desk, "_devices", lambda: DEVICES)
-    with qtbot.waitSignal(view.desk.compared, timeout=WAIT_MS):
+    monkeypatch.setattr(view.presenter, "_devices", lambda: DEVICES)
+    with qtbot.waitSignal(view.presenter.compared, timeout=WAIT_MS):
         qtbot.mouseClick(view.compare_button, LEFT)
     assert "of 4 as they were" in view.changes.heading.text()
     model = view.changes.table.model()
@@ -271,8 +271,8 @@ def test_changes_in_a_window_of_their_own(
     assert {model.index(row, 2).data() for row in range(4)} == set(column(view, "latency"))
     assert all(float(model.index(row, 3).data()) > 0 for row in range(4))
     view.changes.close()
-    monkeypatch.setattr(view.desk, "_devices", dict)
-    with qtbot.waitSignal(view.desk.compared, timeout=WAIT_MS):
+    monkeypatch.setattr(view.presenter, "_devices", dict)
+    with qtbot.waitSignal(view.presenter.compared, timeout=WAIT_MS):
         view.compare()
     assert view.changes.heading.text() == "4 cannot be predicted now."
     view.changes.close()
@@ -281,25 +281,25 @@ def test_changes_in_a_window_of_their_own(
 def test_now_is_predicted_with_what_was_measured_since(
     view: HistoryView, qtbot: QtBot, settled: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view.desk, "_devices", lambda: DEVICES)
+    monkeypatch.setattr(view.presenter, "_devices", lambda: DEVICES)
 
     def now_of_other() -> Prediction:
         rows = [
             i
-            for i, row in enumerate(view.desk.data.rows)
+            for i, row in enumerate(view.presenter.data.rows)
             if row.stored.prediction.model == "other.onnx"
             and row.stored.prediction.device_id == "fast"
         ]
-        with qtbot.waitSignal(view.desk.compared, timeout=WAIT_MS) as told:
-            view.desk.compare(rows)
+        with qtbot.waitSignal(view.presenter.compared, timeout=WAIT_MS) as told:
+            view.presenter.compare(rows)
         (entry,) = told.args[0]
         return entry.today
 
     before = now_of_other()
     assert before.basis is Basis.ZERO_SHOT
-    net = view.desk.data.rows[choose(view, "net.onnx", "fast")].stored
+    net = view.presenter.data.rows[choose(view, "net.onnx", "fast")].stored
     assert net.prediction.latency_ms is not None
-    view.desk.add_truth(net, NewTruth(str(net.prediction.latency_ms * 5)))
+    view.presenter.add_truth(net, NewTruth(str(net.prediction.latency_ms * 5)))
     settled()
     after = now_of_other()
     assert after.basis is Basis.PROBED
@@ -331,7 +331,7 @@ def test_a_model_is_opened_again_with_its_dimensions(
     qtbot.waitUntil(lambda: "3" in column(view, "batch"), timeout=WAIT_MS)
     workspace.shelf.remove([0])
     place = column(view, "batch").index("3")
-    view.desk.open_again(view._model.grid.source(place))
+    view.presenter.open_again(view._model.grid.source(place))
     qtbot.waitUntil(lambda: bool(workspace.shelf.entries), timeout=WAIT_MS)
     settle(workspace)
     (entry,) = workspace.shelf.entries
@@ -379,12 +379,12 @@ def test_a_project_goes_out_and_comes_back_with_its_conflicts_shown(
 ) -> None:
     file = tmp_path / "team.ctmproject"
     choose_file(monkeypatch, file)
-    view.desk.set_tags(0, "theirs")
+    view.presenter.set_tags(0, "theirs")
     settled()
     view.project_button.export_all()
     settled()
     assert file.exists()
-    view.desk.set_tags(0, "mine")
+    view.presenter.set_tags(0, "mine")
     settled()
     window.open_paths([str(file)])  # as a drop does
     settled()
@@ -434,7 +434,7 @@ def test_units_themes_copies_and_saved_plots(
 
 
 def test_an_empty_history_says_what_to_do(view: HistoryView, settled: Callable[[], None]) -> None:
-    view.desk.delete(range(4))
+    view.presenter.delete(range(4))
     settled()
     assert view._stack.currentIndex() == 0
     assert "Drop a model" in view._stack.message.text()

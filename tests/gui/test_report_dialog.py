@@ -37,8 +37,8 @@ def compared(
 
 @pytest.fixture
 def dialog(qtbot: QtBot, compared: Workspace, tmp_path: Path) -> Iterator[ReportDialog]:
-    desk = ReportPresenter(compared.recorder)
-    dialog = ReportDialog(desk, str(tmp_path))
+    presenter = ReportPresenter(compared.recorder)
+    dialog = ReportDialog(presenter, str(tmp_path))
     qtbot.addWidget(dialog)
     dialog.show()
     dialog.show_subject(
@@ -51,7 +51,7 @@ def dialog(qtbot: QtBot, compared: Workspace, tmp_path: Path) -> Iterator[Report
 
 def wait(qtbot: QtBot, dialog: ReportDialog) -> None:
     images = dialog.preview.images
-    qtbot.waitUntil(lambda: not dialog.desk.busy and images.settled, timeout=SETTLE_MS)
+    qtbot.waitUntil(lambda: not dialog.presenter.busy and images.settled, timeout=SETTLE_MS)
 
 
 def press(qtbot: QtBot, button: object) -> None:
@@ -59,8 +59,8 @@ def press(qtbot: QtBot, button: object) -> None:
 
 
 def texts(dialog: ReportDialog) -> str:
-    assert dialog.desk.draft is not None
-    marks = [mark for page in dialog.desk.draft.pages.pages for mark in page.marks]
+    assert dialog.presenter.draft is not None
+    marks = [mark for page in dialog.presenter.draft.pages.pages for mark in page.marks]
     return "\n".join(getattr(mark, "text", "") for mark in marks)
 
 
@@ -120,10 +120,10 @@ def test_a_section_with_nothing_to_say_cannot_be_chosen(
 def test_paper_and_title_are_chosen(dialog: ReportDialog, qtbot: QtBot) -> None:
     dialog.size_box.setCurrentIndex(1)
     dialog.title_box.setText("<b>For</b> a customer")
-    qtbot.waitUntil(lambda: dialog.desk.choice.title != "", timeout=SETTLE_MS)
+    qtbot.waitUntil(lambda: dialog.presenter.choice.title != "", timeout=SETTLE_MS)
     wait(qtbot, dialog)
 
-    draft = dialog.desk.draft
+    draft = dialog.presenter.draft
     assert draft is not None
     assert draft.pages.size is PageSize.LETTER
     assert draft.pages.title == "<b>For</b> a customer"
@@ -193,7 +193,7 @@ def test_the_printer_gets_every_page(dialog: ReportDialog, qtbot: QtBot, tmp_pat
     path = tmp_path / "printed.pdf"
     printer.setOutputFileName(str(path))
     printer.setFullPage(True)
-    dialog.desk.print_pages(lambda pages, context: print_pages(printer, pages, context))
+    dialog.presenter.print_pages(lambda pages, context: print_pages(printer, pages, context))
     wait(qtbot, dialog)
 
     assert dialog.words.text() == f"Sent {dialog.preview.count} pages to the printer."
@@ -208,12 +208,12 @@ def test_a_cancel_leaves_nothing_and_a_choice_begins_again(
     assert dialog.cancel_button.isVisible()
     press(qtbot, dialog.cancel_button)
 
-    assert not dialog.desk.busy
-    assert dialog.desk.draft is None
+    assert not dialog.presenter.busy
+    assert dialog.presenter.draft is None
     assert not dialog.save_button.isEnabled()
     dialog.section_boxes[SectionId.METHODS].setChecked(False)
     wait(qtbot, dialog)
-    assert dialog.desk.draft is not None
+    assert dialog.presenter.draft is not None
 
 
 def test_the_wheel_zooms_with_control(dialog: ReportDialog, qtbot: QtBot) -> None:
@@ -284,7 +284,7 @@ def test_the_action_shows_the_report_of_what_the_window_compares(
     action.trigger()
     dialog = application.report
     assert dialog is not None
-    qtbot.waitUntil(lambda: dialog.desk.draft is not None, timeout=SETTLE_MS)
+    qtbot.waitUntil(lambda: dialog.presenter.draft is not None, timeout=SETTLE_MS)
     wait(qtbot, dialog)
     assert dialog.isVisible()
     shown = texts(dialog)
@@ -296,4 +296,4 @@ def test_the_action_shows_the_report_of_what_the_window_compares(
     settle(workspace)
     action.trigger()
     assert application.report is dialog, "one dialog for all reports"
-    qtbot.waitUntil(lambda: bool(dialog.desk.draft) and "batch 3" in texts(dialog))
+    qtbot.waitUntil(lambda: bool(dialog.presenter.draft) and "batch 3" in texts(dialog))

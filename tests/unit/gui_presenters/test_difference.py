@@ -36,12 +36,12 @@ def worker() -> Iterator[SerialWorker]:
 
 
 @pytest.fixture
-def desk(qtbot: QtBot, worker: SerialWorker) -> DifferencePresenter:
-    desk = DifferencePresenter(worker)
-    desk.set_active(active=True)
-    with qtbot.waitSignal(desk.difference_changed):
-        desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
-    return desk
+def presenter(qtbot: QtBot, worker: SerialWorker) -> DifferencePresenter:
+    presenter = DifferencePresenter(worker)
+    presenter.set_active(active=True)
+    with qtbot.waitSignal(presenter.difference_changed):
+        presenter.set_comparison(comparison_of(LATENCIES, OPERATORS))
+    return presenter
 
 
 def cells(grid, key: str) -> list[str]:
@@ -50,24 +50,24 @@ def cells(grid, key: str) -> list[str]:
 
 
 def test_the_first_two_models_are_compared_until_others_are_chosen(
-    qtbot: QtBot, desk: DifferencePresenter
+    qtbot: QtBot, presenter: DifferencePresenter
 ) -> None:
-    assert desk.choice == (0, 1)
-    assert difference_summary(desk.difference) == (
+    assert presenter.choice == (0, 1)
+    assert difference_summary(presenter.difference) == (
         "From first to second: 1 added, 1 removed, 1 changed, 1 same"
     )
-    with qtbot.waitSignal(desk.difference_changed):
-        desk.choose(2, 0)
-    assert difference_summary(desk.difference) == (
+    with qtbot.waitSignal(presenter.difference_changed):
+        presenter.choose(2, 0)
+    assert difference_summary(presenter.difference) == (
         "From third to first: 2 added, 0 removed, 0 changed, 1 same"
     )
-    with qtbot.waitSignal(desk.difference_changed):
-        desk.exchange()
-    assert desk.choice == (0, 2)
+    with qtbot.waitSignal(presenter.difference_changed):
+        presenter.exchange()
+    assert presenter.choice == (0, 2)
 
 
-def test_times_by_change_sum_to_the_difference(desk: DifferencePresenter) -> None:
-    grid = TargetsGrid(desk.difference, LatencyUnit.MS)
+def test_times_by_change_sum_to_the_difference(presenter: DifferencePresenter) -> None:
+    grid = TargetsGrid(presenter.difference, LatencyUnit.MS)
     columns = {column.key: column.sort_keys() for column in grid.columns if column.numeric}
     moved = sum(columns[change.value] for change in Change)
     assert moved == pytest.approx(columns["after"] - columns["before"])
@@ -76,8 +76,8 @@ def test_times_by_change_sum_to_the_difference(desk: DifferencePresenter) -> Non
     assert (columns["added"] > 0).all()
 
 
-def test_a_row_says_what_became_of_an_operator(desk: DifferencePresenter) -> None:
-    grid = DifferenceGrid(desk.difference, 0, LatencyUnit.MS)
+def test_a_row_says_what_became_of_an_operator(presenter: DifferencePresenter) -> None:
+    grid = DifferenceGrid(presenter.difference, 0, LatencyUnit.MS)
     assert cells(grid, "change") == ["changed", "removed", "added", "same"]
     assert cells(grid, "what") == ["shape", "—", "—", "—"]
     assert cells(grid, "shape")[0] == "1×8×8×8 → 1×4"
@@ -85,40 +85,40 @@ def test_a_row_says_what_became_of_an_operator(desk: DifferencePresenter) -> Non
     assert cells(grid, "moved")[1].startswith("−")
 
 
-def test_rows_are_filtered_by_words_and_change(desk: DifferencePresenter) -> None:
-    grid = DifferenceGrid(desk.difference, 0, LatencyUnit.MS)
+def test_rows_are_filtered_by_words_and_change(presenter: DifferencePresenter) -> None:
+    grid = DifferenceGrid(presenter.difference, 0, LatencyUnit.MS)
     assert grid.mask("", Change.ADDED).tolist() == [False, False, True, False]
     assert grid.mask("relu", None).tolist() == [False, True, False, False]
     assert not grid.mask("relu", Change.ADDED).any()
 
 
-def test_one_model_has_nothing_to_differ_from(qtbot: QtBot, desk: DifferencePresenter) -> None:
-    with qtbot.waitSignal(desk.difference_changed):
-        desk.set_comparison(comparison_of({"first": [1.0]}, OPERATORS))
-    assert desk.difference is None
-    assert "two models" in desk.message
+def test_one_model_has_nothing_to_differ_from(qtbot: QtBot, presenter: DifferencePresenter) -> None:
+    with qtbot.waitSignal(presenter.difference_changed):
+        presenter.set_comparison(comparison_of({"first": [1.0]}, OPERATORS))
+    assert presenter.difference is None
+    assert "two models" in presenter.message
 
 
 def test_targets_come_part_by_part(
     qtbot: QtBot, worker: SerialWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(difference, "_PART_S", 0.0)
-    desk = DifferencePresenter(worker)
-    desk.set_active(active=True)
+    presenter = DifferencePresenter(worker)
+    presenter.set_active(active=True)
     known: list[int] = []
-    desk.difference_changed.connect(lambda: known.append(len(desk.difference.times)))
-    desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
-    qtbot.waitUntil(lambda: desk.settled)
+    presenter.difference_changed.connect(lambda: known.append(len(presenter.difference.times)))
+    presenter.set_comparison(comparison_of(LATENCIES, OPERATORS))
+    qtbot.waitUntil(lambda: presenter.settled)
     assert known == [1, 2]
-    grid = TargetsGrid(desk.difference, LatencyUnit.MS)
+    grid = TargetsGrid(presenter.difference, LatencyUnit.MS)
     assert "—" not in cells(grid, "after")
 
 
 def test_nothing_is_computed_while_nobody_looks(qtbot: QtBot, worker: SerialWorker) -> None:
-    desk = DifferencePresenter(worker)
-    desk.set_comparison(comparison_of(LATENCIES, OPERATORS))
-    assert desk.settled
-    assert desk.difference is None
-    with qtbot.waitSignal(desk.difference_changed):
-        desk.set_active(active=True)
-    assert desk.difference is not None
+    presenter = DifferencePresenter(worker)
+    presenter.set_comparison(comparison_of(LATENCIES, OPERATORS))
+    assert presenter.settled
+    assert presenter.difference is None
+    with qtbot.waitSignal(presenter.difference_changed):
+        presenter.set_active(active=True)
+    assert presenter.difference is not None
