@@ -43,7 +43,7 @@ class Commands(Protocol):
     def open_folder(self) -> None:
         """Ask for a folder of models."""
 
-    def quit(self) -> None:
+    def close(self) -> object:
         """Close the window."""
 
     def undo(self) -> None:
@@ -139,7 +139,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Stop searching folders and reading models"),
     ActionSpec("report", FILE, "Re&port…", lambda w: w.write_report(), _KEY.Print, "report",
                tip="Preview, save and print a report of what is compared"),
-    ActionSpec("quit", FILE, "&Quit", lambda w: w.quit(), "Ctrl+Q", "quit"),
+    ActionSpec("quit", FILE, "&Quit", lambda w: w.close(), "Ctrl+Q", "quit"),
     ActionSpec("undo", EDIT, "&Undo", lambda w: w.undo(), _KEY.Undo, "undo",
                tip="Bring removed models back"),
     ActionSpec("redo", EDIT, "Re&do", lambda w: w.redo(), _KEY.Redo, "undo"),

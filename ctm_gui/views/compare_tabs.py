@@ -16,6 +16,7 @@ from ctm_gui.presenters.variants import VariantsPresenter
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.compare_view import CompareView
 from ctm_gui.views.difference_view import DifferenceView
+from ctm_gui.views.drop_overlay import refuse_drops
 from ctm_gui.views.matrix_view import MatrixView
 from ctm_gui.views.pareto_view import ParetoView
 from predictor.core.units import LatencyUnit
@@ -157,8 +158,7 @@ class CompareTabs(QWidget):
 
     def _adopt(self, page: QWidget) -> None:
         self.pages.addWidget(page)
-        for part in page.findChildren(QWidget):
-            part.setAcceptDrops(False)  # the window takes drops: a search box would take the path
+        refuse_drops(page)
 
     def _follow(
         self,

@@ -29,6 +29,14 @@ class CellDelegate(QStyledItemDelegate):
     A table of twenty rows and a dozen columns is painted anew at each step of the wheel.
     """
 
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = LIGHT
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint the cell; the row's own background is painted already."""
         rect, palette, state = option.rect, option.palette, option.state
@@ -55,14 +63,6 @@ class CellDelegate(QStyledItemDelegate):
 class ShareDelegate(CellDelegate):
     """A bar at the left, as long as the share is of the largest one; the text at the right."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = LIGHT
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take the theme's colour for the bars."""
-        self._theme = theme
-
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint the cell, and its bar to the left of the text."""
         super().paint(painter, option, index)
@@ -78,14 +78,6 @@ class ShareDelegate(CellDelegate):
 
 class VariantDelegate(CellDelegate):
     """Paints a cell line by line; the fastest that meets the budget is bold and marked."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = LIGHT
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         trend = index.data(TREND_ROLE)

@@ -25,8 +25,7 @@ from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.change_dialog import ChangeDialog
 from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.drop_overlay import refuse_drops
-from ctm_gui.views.past_filter import PastFilterBar
-from ctm_gui.views.past_table import PastTable
+from ctm_gui.views.past_table import PastFilterBar, PastTable
 from ctm_gui.views.project_parts import ProjectButton, ProjectProgress
 from ctm_gui.views.save_plot import ask_and_save
 from ctm_gui.views.tables import GridView, copy_button
@@ -161,6 +160,12 @@ class HistoryView(QWidget):
         self.warning = label(role="warn", name="Warning")
         self._model = PastModel(self)
         self.table = PastTable(self._model)
+        self.table.add_row_action("Open Again", lambda _: self.open_again(), of_one=True)
+        self.table.add_row_action("Compare with Now", lambda _: self.compare())
+        record = "Record Measured Latency…"
+        self.table.add_row_action(record, lambda _: self.record(), of_one=True)
+        delete = self.table.add_row_action("Delete", lambda _: self.delete())
+        delete.setShortcut(QKeySequence.StandardKey.Delete)
         self.filter_bar = PastFilterBar(self.table)
         self.table.details_of = self._details
         self.table.mask_of = self._mask
@@ -219,10 +224,6 @@ class HistoryView(QWidget):
         self.table.rows_selected.connect(self._on_selected)
         self.table.row_activated.connect(lambda _: self.compare())
         self.plot.pair_chosen.connect(self._choose)
-        self.table.reopen.connect(self.open_again)
-        self.table.compare.connect(self.compare)
-        self.table.record.connect(self.record)
-        self.table.delete.connect(self.delete)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _show_data(self) -> None:

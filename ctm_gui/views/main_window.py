@@ -22,7 +22,7 @@ from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.theme import LIGHT, Theme, ThemeChoice
 from ctm_gui.views.assistance import Assistance
-from ctm_gui.views.drop_overlay import DropOverlay
+from ctm_gui.views.drop_overlay import DropOverlay, refuse_drops
 from ctm_gui.views.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.views.menus import RecentMenu, fill_menus, follow_undo
 from ctm_gui.views.message_list import MessageList, Noticed
@@ -92,7 +92,9 @@ class MainWindow(QMainWindow):
         self.overlay = DropOverlay(self)
         self.overlay.dropped.connect(self.open_paths)
         self._connect()
-        self._accept_drops_alone()
+        # The whole window takes drops: a search box would take a path as text.
+        refuse_drops(self)
+        self.setAcceptDrops(True)
         self._restore()
 
     # The views
@@ -133,10 +135,6 @@ class MainWindow(QMainWindow):
         if paths:
             self._settings.set(table.FOLDER, str(Path(paths[0]).parent))
             self.workspace.open_paths(paths)
-
-    def quit(self) -> None:
-        """Close the window."""
-        self.close()
 
     def undo(self) -> None:
         """Take the last removal back."""
@@ -277,12 +275,6 @@ class MainWindow(QMainWindow):
         self._show_activity()
         actions = self.actions_by_id
         follow_undo(workspace.undo_stack, actions["undo"], actions["redo"])
-
-    def _accept_drops_alone(self) -> None:
-        """Take drops for the whole window: a search box would take the path as text."""
-        for widget in self.findChildren(QWidget):
-            widget.setAcceptDrops(False)
-        self.setAcceptDrops(True)
 
     def _restore(self) -> None:
         self._session.restore()

@@ -1,29 +1,27 @@
-"""The table of past predictions: tags and notes edited in place, and a menu of what can be done."""
+"""The table of past predictions, and the boxes that choose which of them are shown."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, SignalInstance
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QMenu
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.past_grid import TAGS
-from ctm_gui.views.tables import GridView
+from ctm_gui.presenters.past_rows import PERIODS, PastFilter, PastRows
+from ctm_gui.views.tables import GridView, MatchCount
+from ctm_gui.views.widgets import SearchBox, combo_box, fill
+from predictor.core.records import Basis
+from predictor.core.wording import NOTHING, shown
 
+_BOX_PX = 150
 _LEAST_PX = {"model": 150, "device": 180, TAGS: 90, "note": 110}
 
 
 class PastTable(GridView):
-    """A row for each prediction.
-
-    Signals:
-        reopen, compare, record, delete: what the user asks for of the selected rows.
-    """
-
-    reopen = Signal()
-    compare = Signal()
-    record = Signal()
-    delete = Signal()
+    """A row for each prediction; tags and notes are edited in place."""
 
     def __init__(self, model: PastModel) -> None:
         super().__init__(model, "Predictions of the past", _LEAST_PX)
@@ -31,11 +29,6 @@ class PastTable(GridView):
             QAbstractItemView.EditTrigger.EditKeyPressed
             | QAbstractItemView.EditTrigger.DoubleClicked
         )
-        self.open_action = self._add("Open Again", self.reopen)
-        self._add("Compare with Now", self.compare)
-        self.record_action = self._add("Record Measured Latency…", self.record)
-        delete = self._add("Delete", self.delete)
-        delete.setShortcut(QKeySequence.StandardKey.Delete)
 
     @property
     def is_edited(self) -> bool:
@@ -48,13 +41,6 @@ class PastTable(GridView):
         if index.isValid():
             column = [c.key for c in self.grid_model.grid.columns].index(TAGS)
             self.edit(index.siblingAtColumn(column))
-
-    def copy_menu(self) -> QMenu:
-        menu = super().copy_menu()
-        one = self.selected_rows().size == 1
-        self.open_action.setEnabled(one)
-        self.record_action.setEnabled(one)
-        return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_F2 and not self._is_editable(self.currentIndex()):
@@ -70,5 +56,76 @@ class PastTable(GridView):
     def _is_editable(self, index: QModelIndex) -> bool:
         return bool(index.flags() & Qt.ItemFlag.ItemIsEditable)
 
-    def _add(self, text: str, signal: SignalInstance) -> QAction:
-        return self.add_row_action(text, lambda _: signal.emit())
+
+class PastFilterBar(QWidget):
+    """Search, model, target, basis, tag, time, and how many rows of a table they leave.
+
+    Args:
+        table: shows the rows.
+
+    Signals:
+        changed: another choice was made.
+    """
+
+    changed = Signal()
+
+    def __init__(self, table: GridView) -> None:
+        super().__init__()
+        self.search_box = SearchBox("Filter by model, device, engine, tag, note…", "Filter")
+        self.model_box = _box("Model", "All models")
+        self.device_box = _box("Device", "All devices")
+        self.basis_box = _box("Basis", "Every basis")
+        self.tag_box = _box("Tag", "All tags")
+        self.period_box = _box("Time", "")
+        self.measured_box = QCheckBox("&Measured only")
+        self.matches = MatchCount(table)
+        for basis in Basis:
+            self.basis_box.addItem(basis.value, basis.value)
+        self.basis_box.addItem("no number", NOTHING)
+        self.period_box.clear()
+        for words, days in PERIODS:
+            self.period_box.addItem(words, days)
+        boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
+        layout = QHBoxLayout(self)
+        fill(layout, (self.search_box, 1), *boxes, self.measured_box, self.matches, margins=0)
+        self.search_box.textChanged.connect(self.changed)
+        for box in boxes:
+            box.activated.connect(self.changed)
+        self.measured_box.toggled.connect(self.changed)
+
+    def show_choices(self, data: PastRows) -> None:
+        """Offer the models, devices and tags that there are; what was chosen stays chosen."""
+        _fill(self.model_box, [(shown(name), name) for name in data.models()])
+        _fill(self.device_box, [(shown(name), identity) for name, identity in data.devices()])
+        _fill(self.tag_box, [(shown(tag), tag) for tag in data.tags()])
+        self.tag_box.setVisible(self.tag_box.count() > 1)
+
+    def wanted(self) -> PastFilter:
+        """Return what is chosen."""
+        return PastFilter(
+            self.search_box.text(),
+            self.model_box.currentData() or "",
+            self.device_box.currentData() or "",
+            self.basis_box.currentData() or "",
+            self.tag_box.currentData() or "",
+            self.period_box.currentData(),
+            self.measured_box.isChecked(),
+        )
+
+
+def _box(name: str, every: str) -> QComboBox:
+    box = combo_box(name)
+    box.setMaximumWidth(_BOX_PX)
+    box.addItem(every, "")
+    return box
+
+
+def _fill(box: QComboBox, items: Sequence[tuple[str, str]]) -> None:
+    if [box.itemData(place) for place in range(1, box.count())] == [data for _, data in items]:
+        return
+    chosen = box.currentData()
+    while box.count() > 1:
+        box.removeItem(1)
+    for words, data in items:
+        box.addItem(words, data)
+    box.setCurrentIndex(max(box.findData(chosen), 0))

@@ -84,7 +84,7 @@ class GridView(QTableView):
         self.mask_of: Callable[[Grid], npt.NDArray[np.bool_]] | None = None
         self._restoring = False
         self._copies = 0
-        self._row_actions: list[QAction] = []
+        self._row_actions: dict[QAction, bool] = {}  # and whether each needs a single row
         self._fit = ColumnFit(self, model, least_px or {})
         self.setModel(model)
         self.setItemDelegate(CellDelegate(self))
@@ -218,12 +218,15 @@ class GridView(QTableView):
         """Open the menu of the rows."""
         self.copy_menu().popup(event.globalPos())
 
-    def add_row_action(self, text: str, run: Callable[[int], None]) -> QAction:
-        """Offer something to do with the current row in the context menu.
+    def add_row_action(
+        self, text: str, run: Callable[[int], object], *, of_one: bool = False
+    ) -> QAction:
+        """Offer something to do with rows in the context menu.
 
         Args:
             text: its words.
-            run: called with the row of the data.
+            run: called with the current row of the data.
+            of_one: whether it needs a single row to be selected.
         """
 
         def run_on_current() -> None:
@@ -231,16 +234,18 @@ class GridView(QTableView):
             if row is not None:
                 run(row)
 
-        self._row_actions.append(self._action(text, run_on_current))
-        return self._row_actions[-1]
+        action = self._action(text, run_on_current)
+        self._row_actions[action] = of_one
+        return action
 
     def copy_menu(self) -> QMenu:
         """Return the menu of the rows, which is deleted when it is closed."""
         menu = QMenu(self)
-        for action in self._row_actions:
-            action.setEnabled(self.current_row() is not None)
+        has_current, is_one = self.current_row() is not None, self.selected_rows().size == 1
+        for action, of_one in self._row_actions.items():
+            action.setEnabled(is_one if of_one else has_current)
         if self._row_actions:
-            menu.addActions(self._row_actions)
+            menu.addActions(list(self._row_actions))
             menu.addSeparator()
         menu.addActions([self.copy_csv, self.copy_markdown])
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
