@@ -273,7 +273,7 @@ def test_defects_in_threads_and_repeated_ones_share_one_dialog(
 
 
 def test_about_lists_the_versions(qtbot: QtBot, window: MainWindow) -> None:
-    window.about()
+    window.assistance.show_about()
     box = next(child for child in window.children() if child.inherits("QMessageBox"))
     assert "onnxruntime" in box.informativeText()  # type: ignore[attr-defined]
     box.close()  # type: ignore[attr-defined]
