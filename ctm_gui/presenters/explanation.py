@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.presenters.follower import ComparisonFollower
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.presenters.prediction_run import Comparison
-from ctm_gui.tasks.serial import SerialWorker, Task
+from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.wording import shown
@@ -21,7 +22,7 @@ NOTHING_YET = "Add a model and check a target to see where the time goes."
 WORKING = "Working out where the time goes…"
 
 
-class ExplanationPresenter(QObject):
+class ExplanationPresenter(ComparisonFollower):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
     ``choices_changed`` says that models, targets or the choice are others; ``table_changed`` that
@@ -39,23 +40,13 @@ class ExplanationPresenter(QObject):
     failed = Signal(object)
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._worker = worker
-        self._comparison = Comparison()
+        super().__init__(worker, parent)
         self._chosen: tuple[int, str] | None = None
-        self._task: Task | None = None
-        self._active = False
-        self._stale = True
         self.table: OperatorTable | None = None
         self.device: Device | None = None
         self.message = NOTHING_YET
         self.selected: IndexArray = np.zeros(0, dtype=np.intp)
         self.current: int | None = None
-
-    @property
-    def settled(self) -> bool:
-        """Whether the table is true to the choice, as far as anybody looks."""
-        return self._task is None
 
     @property
     def models(self) -> Sequence[str]:
@@ -83,8 +74,7 @@ class ExplanationPresenter(QObject):
 
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow a new comparison; the chosen model and device stay chosen where they are in it."""
-        self._comparison = comparison
-        self._refresh()
+        super().set_comparison(comparison)
         self.choices_changed.emit()
 
     def choose(self, model_index: int, target_index: int) -> None:
@@ -119,26 +109,13 @@ class ExplanationPresenter(QObject):
             on_error=self.failed.emit,
         )
 
-    def set_active(self, *, active: bool) -> None:
-        """Compute while anybody looks, and not otherwise."""
-        self._active = active
-        if active and self._stale:
-            self._refresh()
-
     def _choose(self, entry_id: int, device_id: str) -> None:
         if (entry_id, device_id) != self._chosen:
             self._chosen = (entry_id, device_id)
             self._refresh()
             self.choices_changed.emit()
 
-    def _refresh(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-        self._stale = True
-        if not self._active:
-            return
-        self._stale = False
+    def _begin(self) -> None:
         choice = self.choice
         if choice is None:
             self._show(None, NOTHING_YET)
@@ -149,10 +126,10 @@ class ExplanationPresenter(QObject):
             return
         self.message = WORKING
         device, signatures = target.device, self._comparison.signatures
-        self._task = self._worker.submit(
+        self._submit(
             lambda _: explain(compared.model, target, signatures=signatures),
-            on_result=lambda table: self._show(table, "", device),
-            on_error=self._on_error,
+            lambda table: self._show(table, "", device),
+            self._on_error,
         )
 
     def _on_error(self, error: CtmError) -> None:
