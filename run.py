@@ -27,6 +27,7 @@ OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "closertome-setup.json"
+LOCK = ROOT / "packaging" / "lock"
 SAMPLES = ROOT / "resources" / "samples"
 HOST_FAILED = 3
 
@@ -225,7 +226,8 @@ def prepare_environment(extras):
     stamp = read_stamp()
     wanted = sorted(set(extras) | set(stamp.get("extras", ())))
     facts = {
-        "pyproject": hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest(),
+        "pyproject": digest(ROOT / "pyproject.toml"),
+        "lock": digest(*sorted(LOCK.glob("*.txt"))),
         "python": "{}.{}".format(*sys.version_info[:2]),
         "root": str(ROOT),
     }
@@ -238,6 +240,11 @@ def prepare_environment(extras):
     install_package(wanted)
     STAMP.write_text(json.dumps(dict(facts, extras=wanted)), encoding="utf-8")
     say("Set-up is done.")
+
+
+def digest(*paths):
+    """Return the SHA-256 of files, one after the other."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def read_stamp():
@@ -268,10 +275,41 @@ def make_venv():
 
 
 def install_package(extras):
-    """Install the checkout with its dependencies into .venv, telling what pip does."""
+    """Install what the lock has for ``extras``, then the checkout itself, into .venv."""
+    # By the pip of the lock: the one that comes with Python is as old as that Python.
+    install_locked(["setup"])
+    install_locked(["base", *extras])
+    if "train" in extras:
+        pip_install([torch_requirement()])
+    # All is there now, so nothing may be fetched: not even for a build environment, without hashes.
     what = ".[{}]".format(",".join(extras)) if extras else "."
+    pip_install(["--no-index", "--no-build-isolation", "-e", what])
+
+
+def torch_requirement():
+    """Return torch as pyproject.toml pins it; why it is not in the lock: packaging/make_lock.py."""
+    import tomllib  # noqa: PLC0415  # new in Python 3.11
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    train = project["optional-dependencies"]["train"]
+    return next(line for line in train if line.startswith("torch=="))
+
+
+def install_locked(names):
+    """Install files of the lock; a file with another hash than theirs is refused."""
+    files = [word for name in names for word in ("-r", str(LOCK / (name + ".txt")))]
+    # Wheels only: a source archive would be built, by what has no hashes.
+    pip_install(["--require-hashes", "--only-binary", ":all:", *files])
+
+
+def pip_install(words):
+    """Run pip, telling what it does.
+
+    Raises:
+        SetupError: it failed; its last lines have been printed.
+    """
     command = [venv_program("python"), "-m", "pip", "install", "--no-input"]
-    command += ["--disable-pip-version-check", "--progress-bar", "off", "-e", what]
+    command += ["--disable-pip-version-check", "--progress-bar", "off", *words]
     process = subprocess.Popen(
         command,
         cwd=str(ROOT),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,6 +34,18 @@ def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProce
         timeout=60,
         check=False,
     )
+
+
+def test_the_environment_has_the_versions_of_the_lock() -> None:
+    stamp = json.loads((ROOT / ".venv" / "closertome-setup.json").read_text("utf-8"))
+    for name in ("setup", "base", *stamp["extras"]):
+        lines = (ROOT / "packaging" / "lock" / f"{name}.txt").read_text("utf-8").splitlines()
+        for line in lines:
+            if line[:1] in {"#", " "}:
+                continue
+            pin = Requirement(line.rstrip(" \\"))
+            if pin.marker is None or pin.marker.evaluate():
+                assert pin.specifier.contains(version(pin.name)), line
 
 
 def test_without_a_display_the_comparison_of_the_samples_is_text() -> None:

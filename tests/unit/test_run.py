@@ -27,7 +27,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(module, "STAMP", tmp_path / ".venv" / "stamp.json")
+    monkeypatch.setattr(module, "LOCK", tmp_path / "lock")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "lock").mkdir()
+    (tmp_path / "lock" / "base.txt").write_text("numpy==2.4.6\n")
     module.steps = []
 
     def make_venv() -> None:
@@ -37,6 +40,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         python.touch()
 
     monkeypatch.setattr(module, "make_venv", make_venv)
+    module.install = module.install_package
     monkeypatch.setattr(
         module, "install_package", lambda extras: module.steps.append(",".join(extras))
     )
@@ -74,11 +78,12 @@ def test_tests_add_their_extra_once_and_a_plain_start_keeps_it(run: ModuleType) 
     assert run.steps == ["venv", "", "dev"]
 
 
-def test_a_changed_project_file_is_set_up_anew_with_the_extras_that_were_there(
-    run: ModuleType,
+@pytest.mark.parametrize("changed", ["pyproject.toml", "lock/base.txt", "lock/dev.txt"])
+def test_a_changed_project_file_or_lock_is_set_up_anew_with_the_extras_that_were_there(
+    run: ModuleType, changed: str
 ) -> None:
     run.prepare_environment(("dev",))
-    (run.ROOT / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    (run.ROOT / changed).write_text("changed\n")
     run.prepare_environment(())
 
     assert run.steps == ["venv", "dev", "venv", "dev"]
@@ -116,6 +121,44 @@ def test_an_environment_of_another_checkout_is_not_trusted(run: ModuleType) -> N
     run.prepare_environment(())
 
     assert run.steps == ["venv", ""] * 2
+
+
+@pytest.mark.parametrize(
+    ("extras", "unlocked"),
+    [
+        ([], ["--no-index --no-build-isolation -e ."]),
+        (["dev"], ["--no-index --no-build-isolation -e .[dev]"]),
+        (["dev", "train"], ["torch==2.0", "--no-index --no-build-isolation -e .[dev,train]"]),
+    ],
+)
+def test_all_but_torch_is_installed_with_hashes_by_the_pip_of_the_lock(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, extras: list[str], unlocked: list[str]
+) -> None:
+    (run.ROOT / "pyproject.toml").write_text(
+        "[project.optional-dependencies]\ntrain = ['onnxscript', 'torch==2.0']\n"
+    )
+    started: list[str] = []
+    monkeypatch.setattr(run, "pip_install", lambda words: started.append(" ".join(words)))
+
+    run.install(extras)
+
+    files = [f"-r {run.LOCK / name}.txt" for name in ("setup", "base", *extras)]
+    hashed = "--require-hashes --only-binary :all:"
+    assert started == [f"{hashed} {files[0]}", f"{hashed} {' '.join(files[1:])}", *unlocked]
+
+
+def test_what_pip_refuses_ends_the_set_up_with_its_last_lines(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "venv_program", lambda _: sys.executable)
+    wheel = run.ROOT / "numpy-2.4.6-py3-none-any.whl"
+    wheel.write_bytes(b"not what was locked")
+    (run.LOCK / "base.txt").write_text(f"numpy @ {wheel.as_uri()} --hash=sha256:{'0' * 64}\n")
+
+    with pytest.raises(run.SetupError, match="could not be installed"):
+        run.install_locked(["base"])
+
+    assert "Expected sha256 0000" in capsys.readouterr().err
 
 
 def test_a_missing_library_gives_the_exact_command(
