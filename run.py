@@ -171,7 +171,8 @@ def run_tour(options):
     prepare_environment(())
     require_libraries(options, QT_LIBRARIES)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    return become([venv_program("python"), "-m", "ctm_gui.tour", options.words[0]])
+    tour = ROOT / "packaging" / "tour"
+    return become([venv_program("python"), str(tour), options.words[0]])
 
 
 def run_tests(options):

@@ -168,7 +168,7 @@ def test_widgets_are_in_views_and_where_the_window_is_put_together_only() -> Non
     importers |= importers_of("pyqtgraph", ROOT / "ctm_gui")
 
     rooms = {path.split("/")[0] for path in importers}
-    assert rooms <= {"views", "wizard", "app.py", "application.py", "tour"}
+    assert rooms <= {"views", "wizard", "app.py", "application.py"}
 
 
 def test_an_offending_import_inside_a_function_is_seen(tmp_path: Path) -> None:

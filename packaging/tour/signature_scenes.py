@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtWidgets import QDialog, QInputDialog
+from scenes import Scene, close_dialogs, sample_models, this_machine
+from waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
 
 from ctm_gui.actions import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.application import Application
-from ctm_gui.tour.scenes import Scene, close_dialogs, sample_models, this_machine
-from ctm_gui.tour.waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
 from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.errors import HostError

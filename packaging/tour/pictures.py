@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
+from scenes import SCENES, Scene
+from signature_scenes import SIGNATURE_SCENES
+from waiting import REPAINT_MS, settle, turn, wait
 
 from ctm_gui.application import Application
 from ctm_gui.theme import ThemeChoice
-from ctm_gui.tour.scenes import SCENES, Scene
-from ctm_gui.tour.signature_scenes import SIGNATURE_SCENES
-from ctm_gui.tour.waiting import REPAINT_MS, settle, turn, wait
 from predictor.core.errors import HostError
 from predictor.core.libraries import settle_libraries
 
@@ -104,12 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         files = take(options.folder, options.store)
     except HostError as error:
-        print(f"tour: {error}", file=sys.stderr)  # noqa: T201 - a command
+        print(f"tour: {error}", file=sys.stderr)
         return error.exit_code
-    print(f"{len(files)} pictures in {options.folder}")  # noqa: T201 - a command
+    print(f"{len(files)} pictures in {options.folder}")
     QApplication.quit()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

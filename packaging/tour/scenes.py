@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtWidgets import QDialog, QMainWindow, QWidget
+from waiting import REPAINT_MS, SETTLE_MS, turn, wait
 
 from ctm_gui.actions import (
     ATTENTION_TAB,
@@ -19,7 +20,6 @@ from ctm_gui.application import Application
 from ctm_gui.presenters.prediction_run import WhatIf
 from ctm_gui.presenters.probing.choice import Way
 from ctm_gui.presenters.probing.run import Phase
-from ctm_gui.tour.waiting import REPAINT_MS, SETTLE_MS, turn, wait
 from ctm_gui.views.compare_tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
 from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
 from ctm_gui.wizard.window import NAMES, RESULT, TARGET
