@@ -14,6 +14,13 @@ from predictor.core.units import significant
 FP32_FACTOR = 1.6
 # From a compute-heavy GPU (0.01) to a small processor with fast memory (8), with room.
 _BYTES_A_FLOP = (1e-3, 50.0)
+# A rate, and one that the same hardware always reaches too.
+_NEVER_BELOW = (
+    ("tf32_tflops", "fp32_tflops"),
+    ("fp32_matrix_tflops", "fp32_tflops"),
+    ("int4_tops", "int8_tops"),
+    ("l2_bw_gbps", "dram_bw_gbps"),
+)
 CLUSTERS = "clusters"
 
 
@@ -85,10 +92,8 @@ def _rate_warnings(device: Device) -> Iterator[Finding]:
                 f"fp32_tflops ({significant(stated, 4)} TFLOP/s) and clock x cores x lanes x 2 "
                 f"({significant(derived, 4)} TFLOP/s) differ by a factor of {significant(factor)}",
             )
-    yield from _below(device, "tf32_tflops", "fp32_tflops")
-    yield from _below(device, "fp32_matrix_tflops", "fp32_tflops")
-    yield from _below(device, "int4_tops", "int8_tops")
-    yield from _below(device, "l2_bw_gbps", "dram_bw_gbps")
+    for upper, lower in _NEVER_BELOW:
+        yield from _below(device, upper, lower)
     bandwidth = device.metric("dram_bw_gbps")
     if stated is not None and bandwidth is not None:
         ratio = bandwidth / (stated * 1e3)

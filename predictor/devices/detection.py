@@ -16,7 +16,7 @@ from predictor.core.records import Cluster, Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED
 from predictor.core.text import printable
 from predictor.devices import system_files
-from predictor.devices.fma_lanes import fma_lanes
+from predictor.devices.system_files import fma_lanes
 
 THIS_ID = "this"  # as the user types it
 THIS_MACHINE_ID = "this-machine"  # of the device: the same in the window and on the command line

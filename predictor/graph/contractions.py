@@ -1,7 +1,11 @@
-"""Multiply-accumulates of products: convolutions, matrix products, recurrent layers, FFTs.
+"""Multiply-accumulates of convolutions, matrix products, attention, recurrent layers and FFTs.
 
 MACs count multiplications of a contraction with their additions; bias, activation, pooling,
 normalisation and every other elementwise arithmetic count 0.
+
+Attention multiplies query by key and probabilities by value, two products of the same M and N: with
+T keys, S queries and heads of size D (keys) and V (values), S x T x D and S x V x T. They are
+counted as one equivalent product, M = S, N = T, K = D + V, so that groups * M * N * K is their sum.
 """
 
 from __future__ import annotations
@@ -10,17 +14,140 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from predictor.graph.attention import (
-    fused_attention,
-    group_query_attention,
-    multi_head_attention,
-    standard_attention,
-)
-from predictor.graph.channels_last import is_channels_last
-from predictor.graph.einsum import einsum_work
-from predictor.graph.misfits import MISFIT, misfit
-from predictor.graph.network import Network, Node
+from predictor.graph.contrib_rules import is_channels_last
+from predictor.graph.network import MISFIT, Network, Node, misfit
+from predictor.graph.operators import by_operator
 from predictor.graph.work import NO_WORK, Work, batch_first, product_work
+
+
+def standard_attention(network: Network, node: Node) -> Work:
+    """Count ONNX Attention (opset 23): inputs [B, N, S, D] or [B, S, N * D]."""
+    query, key, value = (network.dims_of(node, position) for position in range(3))
+    if not query or not key or not value:
+        return NO_WORK
+    heads = query[1] if len(query) == 4 else node.attributes.integer("q_num_heads", 1)
+    kv_heads = key[1] if len(key) == 4 else node.attributes.integer("kv_num_heads", 1)
+    past = network.dims_of(node, 4)
+    keys = key[-2] + (past[2] if len(past) == 4 else 0)
+    head_size = query[-1] if len(query) == 4 else query[-1] // heads
+    value_size = value[-1] if len(value) == 4 else value[-1] // kv_heads
+    return product_work(query[0] * heads, query[-2], keys, head_size + value_size)
+
+
+def multi_head_attention(network: Network, node: Node) -> Work:
+    """Count com.microsoft MultiHeadAttention: query [B, S, N * D] or packed [B, S, N, 3, D]."""
+    query, out = network.dims_of(node, 0), network.dims_of(node, -1)
+    if len(query) == 5:
+        batch, length, heads, _, size = query
+        return product_work(batch * heads, length, length, 2 * size)
+    if len(query) != 3 or len(out) != 3:
+        return NO_WORK
+    heads = max(node.attributes.integer("num_heads", 1), 1)
+    key, past = network.dims_of(node, 1), network.dims_of(node, 6)
+    keys = query[1]
+    if len(key) >= 3:
+        keys = key[2] if len(key) == 4 else key[1]
+    keys += past[2] if len(past) == 4 else 0
+    inner = query[2] // heads + out[2] // heads
+    return product_work(query[0] * heads, query[1], keys, inner)
+
+
+def group_query_attention(network: Network, node: Node) -> Work:
+    """Count com.microsoft GroupQueryAttention; causal masking is not deducted."""
+    query, out = network.dims_of(node, 0), network.dims_of(node, -1)
+    if len(query) != 3 or len(out) != 3:
+        return NO_WORK
+    heads = max(node.attributes.integer("num_heads", 1), 1)
+    past = network.dims_of(node, 3)
+    keys = query[1] + (past[2] if len(past) == 4 else 0)
+    return product_work(query[0] * heads, query[1], keys, 2 * (out[2] // heads))
+
+
+def fused_attention(network: Network, node: Node) -> Work:
+    """Count com.microsoft Attention and QAttention: projection of [B, S, I] by [I, W], products.
+
+    The sum is written as one product with M = B * S and N the largest of W, hidden size and
+    heads that divides it.
+    """
+    data, weights, out = (network.dims_of(node, position) for position in (0, 1, -1))
+    if len(data) != 3 or len(weights) != 2 or len(out) != 3:
+        return NO_WORK
+    batch, length, width = data
+    hidden = out[2]
+    heads = max(node.attributes.integer("num_heads", 1), 1)
+    past = network.dims_of(node, 4 if node.op == "Attention" else 8)
+    keys = length + (past[-2] if len(past) == 5 else 0)
+    # Of the projected columns, the values take `hidden`, queries and keys half of the rest each.
+    query_width = (weights[1] - hidden) // 2
+    per_row = width * weights[1] + keys * (query_width + hidden)
+    columns = next(n for n in (weights[1], hidden, heads, 1) if per_row % n == 0)
+    return product_work(1, batch * length, columns, per_row // columns)
+
+
+_ELLIPSIS_SYMBOL = "."
+
+
+def einsum_work(network: Network, node: Node) -> Work:
+    """Count an Einsum: two operands as one product, more from left to right."""
+    operands = [network.type_of(name).dims for name in node.inputs]
+    equation = node.attributes.string("equation").replace(" ", "").replace("...", _ELLIPSIS_SYMBOL)
+    left, arrow, output = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands) or len(terms) < 2:
+        return NO_WORK
+    labelled = [_label(term, dims) for term, dims in zip(terms, operands, strict=True)]
+    sizes: dict[str, int] = {}
+    for labels, dims in zip(labelled, operands, strict=True):
+        for label, size in zip(labels, dims, strict=False):
+            sizes[label] = max(size, sizes.get(label, 1))
+    dotted = {label for label in sizes if label.startswith(_ELLIPSIS_SYMBOL)}
+    wanted = _wanted(labelled, arrow, output, dotted)
+    if len(labelled) == 2:
+        return _pair_work(set(labelled[0]), set(labelled[1]), wanted, sizes)
+    return _chain([set(labels) for labels in labelled], wanted, sizes)
+
+
+def _label(term: str, dims: tuple[int, ...]) -> list[str]:
+    """Name each axis; those under an ellipsis are named from the right."""
+    hidden = len(dims) - len(term.replace(_ELLIPSIS_SYMBOL, ""))
+    labels: list[str] = []
+    for symbol in term:
+        if symbol == _ELLIPSIS_SYMBOL:
+            labels += [f"{_ELLIPSIS_SYMBOL}{hidden - i}" for i in range(hidden)]
+        else:
+            labels.append(symbol)
+    return labels
+
+
+def _wanted(labelled: list[list[str]], arrow: str, output: str, dotted: set[str]) -> set[str]:
+    if arrow:
+        return set(output.replace(_ELLIPSIS_SYMBOL, "")) | dotted
+    every = [label for labels in labelled for label in labels]
+    return {label for label in every if every.count(label) == 1} | dotted
+
+
+def _pair_work(a: set[str], b: set[str], wanted: set[str], sizes: dict[str, int]) -> Work:
+    def volume(labels: set[str]) -> int:
+        return math.prod(sizes[label] for label in labels)
+
+    if not (a | b) - wanted:
+        return NO_WORK  # nothing is summed: an elementwise or outer product
+    return product_work(
+        volume(a & b & wanted),
+        volume((a - b) & wanted),
+        volume((b - a) & wanted),
+        volume((a | b) - wanted),
+    )
+
+
+def _chain(terms: list[set[str]], wanted: set[str], sizes: dict[str, int]) -> Work:
+    macs, current = 0, terms[0]
+    for position, term in enumerate(terms[1:], start=1):
+        later = set().union(*terms[position + 1 :], wanted)
+        macs += _pair_work(current, term, later, sizes).macs
+        current = (current | term) & later
+    return Work(macs)
+
 
 _MOST_MACS = 2**60
 _LARGEST_WINDOW = 2**31
@@ -68,35 +195,29 @@ def _convolution_at(weights_at: int) -> Counter:
         pixels = math.prod(out) // channels if channels else 0
         # Input channels per group x window, whatever the layout of the weights.
         inner = math.prod(weights) // weights[0] if weights[0] else 0
-        window = _window(node, weights)
-        gemm = (groups, pixels, channels // groups, inner)
-        return Work(
-            math.prod(gemm), gemm, _pair(window.kernel), _pair(window.stride), _is_winograd(window)
-        )
+        return _windowed((groups, pixels, channels // groups, inner), _window(node, weights))
 
     return count
 
 
-def _transposed_convolution(network: Network, node: Node) -> Work:
+def _transposed_convolution_at(weights_at: int) -> Counter:
     """Each input pixel meets the window of each output channel of its group once."""
-    return _transposed(network, node, 1)
+
+    def count(network: Network, node: Node) -> Work:
+        data, weights = network.dims_of(node, 0), network.dims_of(node, weights_at)
+        if len(weights) < 3 or len(data) < 3:
+            return NO_WORK
+        groups = _groups(node)
+        pixels = data[0] * math.prod(data[2:])
+        gemm = (groups, pixels, math.prod(weights[1:]), weights[0] // groups)
+        return _windowed(gemm, _window(node, weights))
+
+    return count
 
 
-def _quantised_transposed_convolution(network: Network, node: Node) -> Work:
-    return _transposed(network, node, 3)
-
-
-def _transposed(network: Network, node: Node, weights_at: int) -> Work:
-    data, weights = network.dims_of(node, 0), network.dims_of(node, weights_at)
-    if len(weights) < 3 or len(data) < 3:
-        return NO_WORK
-    groups = _groups(node)
-    pixels = data[0] * math.prod(data[2:])
-    window = _window(node, weights)
-    gemm = (groups, pixels, math.prod(weights[1:]), weights[0] // groups)
-    return Work(
-        math.prod(gemm), gemm, _pair(window.kernel), _pair(window.stride), _is_winograd(window)
-    )
+def _windowed(gemm: tuple[int, int, int, int], window: _Window) -> Work:
+    kernel, stride = _pair(window.kernel), _pair(window.stride)
+    return Work(math.prod(gemm), gemm, kernel, stride, _is_winograd(window))
 
 
 def _pooling(_: Network, node: Node) -> Work:
@@ -179,57 +300,33 @@ def _causal_convolution(network: Network, node: Node) -> Work:
     return product_work(out[1], math.prod(out) // max(out[1], 1), 1, weights[-1])
 
 
-COUNTERS: dict[str, Counter] = {
-    "Attention": lambda n, node: (
-        fused_attention(n, node) if node.domain == "com.microsoft" else standard_attention(n, node)
-    ),
-    "AveragePool": _pooling,
-    "CausalConvWithState": _causal_convolution,
-    "Conv": _convolution_at(1),
-    "ConvInteger": _convolution_at(1),
-    "ConvTranspose": _transposed_convolution,
-    "ConvTransposeWithDynamicPads": _transposed_convolution,
-    "DFT": _fft,
-    "DecoderMaskedMultiHeadAttention": multi_head_attention,
-    "DeformConv": _convolution_at(1),
-    "DynamicQuantizeLSTM": _recurrent(4),
-    "DynamicQuantizeMatMul": _matmul_at(0, 1),
-    "Einsum": einsum_work,
-    "FusedConv": _convolution_at(1),
-    "FusedGemm": _matmul_at(0, 1),
-    "FusedMatMul": _matmul_at(0, 1),
-    "FusedMatMulActivation": _matmul_at(0, 1),
-    "GRU": _recurrent(3),
-    "Gemm": _matmul_at(0, 1),
-    "GemmFastGelu": _matmul_at(0, 1),
-    "GemmFloat8": _matmul_at(0, 1),
-    "GroupQueryAttention": group_query_attention,
-    "LSTM": _recurrent(4),
-    "LpPool": _pooling,
-    "MatMul": _matmul_at(0, 1),
-    "MatMulBnb4": _matmul_nbits,
-    "MatMulFpQ4": _matmul_nbits,
-    "MatMulInteger": _matmul_at(0, 1),
-    "MatMulInteger16": _matmul_at(0, 1),
-    "MatMulIntegerToFloat": _matmul_at(0, 1),
-    "MatMulNBits": _matmul_nbits,
-    "MaxPool": _pooling,
-    "MultiHeadAttention": multi_head_attention,
-    "NhwcConv": _convolution_at(1),
-    "NhwcFusedConv": _convolution_at(1),
-    "NhwcMaxPool": _pooling,
-    "NhwcQLinearConv": _convolution_at(3),
-    "PackedMultiHeadAttention": multi_head_attention,
-    "QAttention": fused_attention,
-    "QGemm": _matmul_at(0, 3),
-    "QLinearAveragePool": _pooling,
-    "QLinearConv": _convolution_at(3),
-    "QLinearConvTranspose": _quantised_transposed_convolution,
-    "QLinearMatMul": _matmul_at(0, 3),
-    "RNN": _recurrent(1),
-    "STFT": _fft,
-    "TransposeMatMul": _matmul_at(0, 1),
-}
+COUNTERS: dict[str, Counter] = by_operator(
+    {
+        "Attention": lambda network, node: (
+            fused_attention if node.domain == "com.microsoft" else standard_attention
+        )(network, node),
+        "AveragePool LpPool MaxPool NhwcMaxPool QLinearAveragePool": _pooling,
+        "CausalConvWithState": _causal_convolution,
+        "Conv ConvInteger DeformConv FusedConv NhwcConv NhwcFusedConv": _convolution_at(1),
+        "ConvTranspose ConvTransposeWithDynamicPads": _transposed_convolution_at(1),
+        "DFT STFT": _fft,
+        "DecoderMaskedMultiHeadAttention PackedMultiHeadAttention": multi_head_attention,
+        "DynamicQuantizeLSTM LSTM": _recurrent(4),
+        "DynamicQuantizeMatMul FusedMatMul FusedMatMulActivation MatMul": _matmul_at(0, 1),
+        "Einsum": einsum_work,
+        "FusedGemm Gemm GemmFastGelu GemmFloat8 TransposeMatMul": _matmul_at(0, 1),
+        "GRU": _recurrent(3),
+        "GroupQueryAttention": group_query_attention,
+        "MatMulBnb4 MatMulFpQ4 MatMulNBits": _matmul_nbits,
+        "MatMulInteger MatMulInteger16 MatMulIntegerToFloat": _matmul_at(0, 1),
+        "MultiHeadAttention": multi_head_attention,
+        "NhwcQLinearConv QLinearConv": _convolution_at(3),
+        "QAttention": fused_attention,
+        "QGemm QLinearMatMul": _matmul_at(0, 3),
+        "QLinearConvTranspose": _transposed_convolution_at(3),
+        "RNN": _recurrent(1),
+    }
+)
 
 
 def work_of(network: Network, node: Node) -> Work:

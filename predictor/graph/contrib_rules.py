@@ -1,16 +1,94 @@
 """Output types of fused operators (com.microsoft), which onnx itself does not know.
 
-Reference: onnxruntime, docs/ContribOperators.md.
+References:
+    onnxruntime, docs/ContribOperators.md, and its NHWC transformer: where channels stand last, the
+    weights keep their layout, output channels first.
 """
 
 from __future__ import annotations
 
-from predictor.graph.channels_last import CHANNELS_LAST_RULES, is_channels_last
+from collections.abc import Callable
+from typing import TypeAlias
+
 from predictor.graph.network import Network, Node, TensorType
-from predictor.graph.operators import DTYPE_CODE
-from predictor.graph.shape_rule import Outputs, Rule, of_known
+from predictor.graph.operators import DTYPE_CODE, by_operator
 from predictor.graph.values import ValueTable
 from predictor.graph.work import batch_first
+
+Outputs: TypeAlias = list[TensorType]
+Rule: TypeAlias = Callable[[Network, Node, ValueTable], Outputs | None]
+"""None where the types are not known; onnx's own inference is asked then."""
+
+
+def of_known(
+    *positions: int,
+) -> Callable[[Callable[..., Outputs | None]], Rule]:
+    """Make a rule of a function of the network, a node and the types of some of its inputs.
+
+    Args:
+        positions: of the inputs; where the type of one is not known, neither are the outputs'.
+    """
+
+    def decorate(function: Callable[..., Outputs | None]) -> Rule:
+        def rule(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+            types = [network.input_type(node, position) for position in positions]
+            return function(network, node, *types) if all(t.known for t in types) else None
+
+        return rule
+
+    return decorate
+
+
+def is_channels_last(node: Node) -> bool:
+    """Whether the channels of a node's data and output stand last."""
+    return node.op.startswith("Nhwc") or bool(node.attributes.integer("channels_last"))
+
+
+def _convolution_at(weights_at: int, zero_point_at: int | None = None) -> Rule:
+    @of_known(0, weights_at)
+    def rule(network: Network, node: Node, data: TensorType, weights: TensorType) -> Outputs | None:
+        if not is_channels_last(node):
+            return None
+        result = data if zero_point_at is None else network.input_type(node, zero_point_at)
+        kernel = node.attributes.integers("kernel_shape") or weights.dims[2:]
+        spatial = _windows(node, data.dims[1:-1], kernel)
+        return [TensorType(result.dtype, (data.dims[0], *spatial, weights.dims[0]))]
+
+    return rule
+
+
+@of_known(0)
+def _channels_last_pooling(_: Network, node: Node, data: TensorType) -> Outputs | None:
+    if not is_channels_last(node):
+        return None
+    spatial = _windows(node, data.dims[1:-1], node.attributes.integers("kernel_shape"))
+    return [TensorType(data.dtype, (data.dims[0], *spatial, data.dims[-1]))]
+
+
+def _windows(node: Node, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> list[int]:
+    """Return the number of windows along each axis.
+
+    Raises:
+        ArithmeticError: a stride of 0.
+        LookupError: the attributes have fewer axes than the data.
+    """
+    attributes, axes = node.attributes, len(sizes)
+    strides = attributes.integers("strides") or (1,) * axes
+    padding = attributes.string("auto_pad", "NOTSET")
+    if padding.startswith("SAME"):
+        return [-(-size // stride) for size, stride in zip(sizes, strides, strict=True)]
+    pads = (attributes.integers("pads") if padding == "NOTSET" else ()) or (0,) * (2 * axes)
+    dilations = attributes.integers("dilations") or (1,) * axes
+    up = bool(attributes.integer("ceil_mode"))
+    counts = []
+    for i, size in enumerate(sizes):
+        room = size + pads[i] + pads[i + axes] - dilations[i] * (kernel[i] - 1) - 1
+        count = (-(-room // strides[i]) if up else room // strides[i]) + 1
+        if up and (count - 1) * strides[i] >= size + pads[i]:
+            count -= 1  # a window that starts in the padding after the data does not count
+        counts.append(count)
+    return counts
+
 
 _FLOAT32 = DTYPE_CODE["float32"]
 _INT32 = DTYPE_CODE["int32"]
@@ -197,33 +275,31 @@ _SAME = """
     RotaryEmbedding SimplifiedLayerNormalization
 """
 
-CONTRIB_RULES: dict[str, Rule] = {
-    **dict.fromkeys(_SAME.split(), _same_as_first),
-    **CHANNELS_LAST_RULES,
-    "Attention": _standard_or_contrib_attention,
-    "DynamicQuantizeLSTM": _dynamic_lstm,
-    "DynamicQuantizeMatMul": _matmul_at(0, 1),
-    "EmbedLayerNormalization": _embed_normalization,
-    "FusedMatMul": _matmul_at(0, 1),
-    "FusedMatMulActivation": _matmul_at(0, 1),
-    "GatherBlockQuantized": _quantised_embedding,
-    "GroupQueryAttention": _group_query_attention,
-    "MatMulBnb4": _matmul_nbits,
-    "MatMulFpQ4": _matmul_nbits,
-    "MatMulInteger16": _matmul_at(0, 1, _INT32),
-    "MatMulIntegerToFloat": _matmul_at(0, 1, _FLOAT32),
-    "MatMulNBits": _matmul_nbits,
-    "MultiHeadAttention": _multi_head_attention,
-    "QAttention": _attention,
-    "QGemm": _quantised_gemm,
-    "QLinearAdd": _broadcast_quantised,
-    "QLinearConcat": _quantised_concat,
-    "QLinearGlobalAveragePool": _global_pool,
-    "QLinearMul": _broadcast_quantised,
-    "ReorderInput": _reorder_input,
-    "ReorderOutput": _reorder_output,
-    "SkipGroupNorm": _skip_normalization,
-    "SkipLayerNormalization": _skip_normalization,
-    "SkipSimplifiedLayerNormalization": _skip_normalization,
-    "TransposeMatMul": _matmul_at(0, 1),
-}
+CONTRIB_RULES: dict[str, Rule] = by_operator(
+    {
+        _SAME: _same_as_first,
+        "Attention": _standard_or_contrib_attention,
+        "DynamicQuantizeLSTM": _dynamic_lstm,
+        "DynamicQuantizeMatMul FusedMatMul FusedMatMulActivation": _matmul_at(0, 1),
+        "EmbedLayerNormalization": _embed_normalization,
+        "GatherBlockQuantized": _quantised_embedding,
+        "GroupQueryAttention": _group_query_attention,
+        "MatMulBnb4 MatMulFpQ4 MatMulNBits": _matmul_nbits,
+        "MatMulInteger16": _matmul_at(0, 1, _INT32),
+        "MatMulIntegerToFloat": _matmul_at(0, 1, _FLOAT32),
+        "MultiHeadAttention": _multi_head_attention,
+        "NhwcConv NhwcFusedConv": _convolution_at(1),
+        "NhwcMaxPool QLinearAveragePool": _channels_last_pooling,
+        "NhwcQLinearConv QLinearConv": _convolution_at(3, zero_point_at=7),
+        "QAttention": _attention,
+        "QGemm": _quantised_gemm,
+        "QLinearAdd QLinearMul": _broadcast_quantised,
+        "QLinearConcat": _quantised_concat,
+        "QLinearGlobalAveragePool": _global_pool,
+        "ReorderInput": _reorder_input,
+        "ReorderOutput": _reorder_output,
+        "SkipGroupNorm SkipLayerNormalization": _skip_normalization,
+        "SkipSimplifiedLayerNormalization": _skip_normalization,
+        "TransposeMatMul": _matmul_at(0, 1),
+    }
+)

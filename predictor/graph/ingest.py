@@ -11,19 +11,23 @@ import onnx.inliner
 from predictor.core.errors import InputError
 from predictor.core.records import TensorInfo
 from predictor.graph.assembly import assemble
-from predictor.graph.batch_check import batch_change, check_reshapes
 from predictor.graph.binding import InputBinding
-from predictor.graph.cleanup import clean_up, drop_dead_nodes
-from predictor.graph.constants import fold_constants
+from predictor.graph.cleanup import (
+    clean_up,
+    drop_dead_nodes,
+    fold_constants,
+    mark_epilogues,
+    mark_quantised,
+    mark_views,
+)
 from predictor.graph.control_flow import mark_body_nodes, take_branches
 from predictor.graph.flatten import StoredTypes, flatten
-from predictor.graph.fusion import mark_epilogues, mark_quantised, mark_views
 from predictor.graph.model import Model
 from predictor.graph.network import Network, TensorType
 from predictor.graph.operators import DTYPES
 from predictor.graph.reader import ReadModel, read_model
 from predictor.graph.shapes import complete_types, infer_whole_graph
-from predictor.graph.validation import check_arity, validate
+from predictor.graph.validation import batch_change, check_arity, check_reshapes, validate
 from predictor.graph.values import ValueTable
 
 
@@ -70,13 +74,9 @@ def build_model(
     validate(network)
     check_arity(network)
     values = ValueTable(network)
-    if binding.old_batch is None or batch is None:
+    with batch_change(network, values, binding.old_batch, batch):
         complete_types(network, values)
         check_reshapes(network)
-    else:
-        with batch_change(network, values, binding.old_batch, batch):
-            complete_types(network, values)
-            check_reshapes(network)
     outputs = tuple(_output_info(o, network.type_of(o.name)) for o in read.proto.graph.output)
     _simplify(network, values)
     if not network.nodes:

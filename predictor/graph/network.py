@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+import onnx
+
+from predictor.core.errors import InputError
 from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE, tensor_bytes
 
 if TYPE_CHECKING:
-    import onnx
-
     from predictor.graph.attributes import Attributes
 
 Shape = tuple[int | None, ...]
@@ -97,51 +98,35 @@ class Scope:
     taken: bool = True
 
 
+@dataclass(slots=True, eq=False)
 class Node:
-    """One operator: what its file says, with values by their name in the flat scope."""
+    """One operator: what its file says, with values by their name in the flat scope.
 
-    __slots__ = (
-        "attributes",
-        "bodies",
-        "domain",
-        "flags",
-        "fused_into",
-        "inputs",
-        "local_inputs",
-        "local_outputs",
-        "name",
-        "op",
-        "op_type",
-        "outputs",
-        "proto",
-        "scope",
-    )
+    Attributes:
+        op: name in ``OPERATORS``.
+        op_type: type as the file names it, ``domain::Type`` outside the default domain.
+        inputs, outputs: flat names; ``local_inputs`` and ``local_outputs`` are those of its graph.
+        flags: :class:`OperatorFlag` bits.
+        fused_into: the operator that it runs inside of.
+    """
 
-    def __init__(
-        self,
-        op: str,
-        op_type: str,
-        domain: str,
-        name: str,
-        inputs: list[str],
-        outputs: list[str],
-        attributes: Attributes,
-        proto: onnx.NodeProto | None = None,
-    ) -> None:
-        self.op = op
-        self.op_type = op_type
-        self.domain = domain
-        self.name = name
-        self.inputs = inputs
-        self.outputs = outputs
-        self.attributes = attributes
-        self.proto = proto
-        self.local_inputs = inputs
-        self.local_outputs = outputs
-        self.scope: Scope | None = None
-        self.bodies: list[Body] = []
-        self.flags = 0
-        self.fused_into: Node | None = None
+    op: str
+    op_type: str
+    domain: str
+    name: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: Attributes
+    proto: onnx.NodeProto | None = None
+    scope: Scope | None = None
+    bodies: list[Body] = field(default_factory=list)
+    flags: int = 0
+    fused_into: Node | None = None
+    local_inputs: list[str] = field(init=False)
+    local_outputs: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.local_inputs, self.local_outputs = self.inputs, self.outputs
 
     @property
     def consumed(self) -> list[str]:
@@ -221,3 +206,26 @@ class Network:
     def add_constant(self, name: str, dtype: int) -> None:
         """Register a stored tensor as its own root."""
         self.constants[name] = Constant((name,), DTYPE_BITS[dtype], derived=False)
+
+
+# What arithmetic on dims and attributes raises where a file gives a rank, a count or a size that
+# the operator does not have. Rules and counters read dims as the operator's definition says.
+MISFIT = (ArithmeticError, LookupError, TypeError, ValueError)
+# What onnx's own inference raises for a file that it cannot make sense of. bad_alloc reaches us as
+# MemoryError: a size that lies, not a machine without memory.
+ONNX_MISFIT = (
+    onnx.shape_inference.InferenceError,
+    onnx.checker.ValidationError,
+    RuntimeError,
+    MemoryError,
+    *MISFIT,
+)
+
+
+def misfit(node: Node, reason: str = "their shapes or attributes are not its own") -> InputError:
+    """Return the error that names an operator whose inputs do not fit it."""
+    return InputError(
+        f"node {node.name}",
+        f"its inputs do not fit {node.op_type}: {reason}",
+        "check the dimensions that the model is bound to, or export it again",
+    )

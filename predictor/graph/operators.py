@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 _STANDARD = """
     Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool
@@ -51,6 +54,12 @@ _CONTRIB = """
     TorchEmbedding TransposeMatMul UnfoldTensor WhisperBeamSearch WordConvEmbedding
 """
 
+
+def by_operator(rows: Mapping[str, T]) -> dict[str, T]:
+    """Return a table of single operators from one whose keys are several names each."""
+    return {name: value for names, value in rows.items() for name in names.split()}
+
+
 OPERATORS: Final[tuple[str, ...]] = ("Unknown", *_STANDARD.split(), *_CONTRIB.split())
 OPERATOR_CODE: Final[dict[str, int]] = {name: code for code, name in enumerate(OPERATORS)}
 
@@ -85,44 +94,31 @@ _OUR_DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", BLOCKED_DOMAIN})
 
 # Inputs that steer an operator (shapes, axes, bounds): neither weights nor traffic.
 PARAMETER_INPUTS: Final[dict[str, tuple[int, ...]]] = {
-    "AffineGrid": (1,),
-    "CenterCropPad": (1,),
-    "Clip": (1, 2),
-    "Col2Im": (1, 2),
-    "ConstantOfShape": (0,),
-    "CumProd": (1,),
-    "CumSum": (1,),
-    "DFT": (1, 2),
-    "Dropout": (1, 2),
-    "Expand": (1,),
-    "If": (0,),
-    "Loop": (0, 1),
-    "MaxUnpool": (2,),
-    "NonMaxSuppression": (2, 3, 4),
-    "OneHot": (1, 2),
-    "Pad": (1, 2, 3),
-    "Range": (0, 1, 2),
-    "Reshape": (1,),
-    "Resize": (1, 2, 3),
-    "STFT": (1, 3),
-    "SequenceAt": (1,),
-    "Slice": (1, 2, 3, 4),
-    "Split": (1,),
-    "SplitToSequence": (1,),
-    "Squeeze": (1,),
-    "Tile": (1,),
-    "TopK": (1,),
-    "Trilu": (1,),
-    "Unsqueeze": (1,),
-    "Upsample": (1,),
+    **by_operator(
+        {
+            "AffineGrid CenterCropPad CumProd CumSum Expand Reshape SequenceAt Split": (1,),
+            "SplitToSequence Squeeze Tile TopK Trilu Unsqueeze Upsample": (1,),
+            "Clip Col2Im DFT Dropout OneHot": (1, 2),
+            "ConstantOfShape If": (0,),
+            "Loop": (0, 1),
+            "MaxUnpool": (2,),
+            "NonMaxSuppression": (2, 3, 4),
+            "Pad Resize": (1, 2, 3),
+            "Range": (0, 1, 2),
+            "STFT": (1, 3),
+            "Slice": (1, 2, 3, 4),
+        }
+    ),
     **{name: (1,) for name in OPERATORS if name.startswith("Reduce")},
 }
 
 # Inputs that choose elements: traffic, but no weights.
-INDEX_INPUTS: Final[dict[str, tuple[int, ...]]] = {
-    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "GatherBlockQuantized"), (1,)),
-    **dict.fromkeys(("Scatter", "ScatterElements", "ScatterND", "TensorScatter"), (1,)),
-}
+INDEX_INPUTS: Final[dict[str, tuple[int, ...]]] = by_operator(
+    {
+        "Gather GatherElements GatherND GatherBlockQuantized": (1,),
+        "Scatter ScatterElements ScatterND TensorScatter": (1,),
+    }
+)
 
 # Epilogues that runtimes run inside the contraction that feeds them.
 _ACTIVATIONS = """

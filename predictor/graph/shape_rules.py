@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from predictor.graph.contrib_rules import CONTRIB_RULES
+from predictor.graph.contrib_rules import CONTRIB_RULES, Outputs, Rule, of_known
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPE_CODE
-from predictor.graph.shape_rule import Outputs, Rule, of_known
 from predictor.graph.values import ValueTable
 
 _INT64 = DTYPE_CODE["int64"]
@@ -140,8 +139,10 @@ def _first_of_sequence(network: Network, node: Node, _: ValueTable) -> Outputs |
     return [max(known, key=lambda t: t.elements)] if known else None
 
 
+_SEQUENCES = ("SequenceAt", "SequenceConstruct", "SequenceErase", "SequenceInsert")
 RULES: dict[str, Rule] = {
     **CONTRIB_RULES,
+    **dict.fromkeys(_SEQUENCES, _first_of_sequence),
     "Compress": _compress,
     "ConcatFromSequence": _concat_from_sequence,
     "If": _if,
@@ -149,10 +150,6 @@ RULES: dict[str, Rule] = {
     "NonMaxSuppression": _non_max_suppression,
     "NonZero": _non_zero,
     "Scan": _scan,
-    "SequenceAt": _first_of_sequence,
-    "SequenceConstruct": _first_of_sequence,
-    "SequenceErase": _first_of_sequence,
-    "SequenceInsert": _first_of_sequence,
     "Slice": _slice,
     "SplitToSequence": _split_to_sequence,
     "TopK": _top_k,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args, get_type_hints
 
 import numpy as np
 
@@ -12,30 +13,10 @@ from predictor.graph.operators import DTYPES, OPERATORS
 MAX_OPERATORS = 1_000_000
 _WIDTHS = {"gemm": 4, "window": 2, "stride": 2}
 _INDEXES = {"op_code": len(OPERATORS), "dtype": len(DTYPES)}
-_KINDS = {
-    "op_code": "<i2",
-    "dtype": "|i1",
-    "flags": "<u2",
-    "repeats": "<i8",
-    "macs": "<i8",
-    "bytes_read": "<i8",
-    "weight_bytes": "<i8",
-    "bytes_written": "<i8",
-    "gemm": "<i8",
-    "window": "<i4",
-    "stride": "<i4",
-    "fused_into": "<i4",
-    "edges": "<i4",
-    "shape_offsets": "<i4",
-    "shape_dims": "<i8",
-}
-_COUNTS = (
-    "parameters",
-    "weights_total_bytes",
-    "input_bytes",
-    "output_bytes",
-    "peak_activation_bytes",
-)
+_TYPES = get_type_hints(OperatorGraph)
+# NDArray[np.int16] is ndarray[shape, dtype[np.int16]]; files are little-endian.
+_KINDS = {name: np.dtype(get_args(get_args(_TYPES[name])[1])[0]) for name in ARRAYS}
+_COUNTS = tuple(name for name, kind in _TYPES.items() if kind is int)
 
 
 def checked_graph(data: bytes) -> OperatorGraph:
@@ -87,7 +68,7 @@ def _check_arrays(graph: OperatorGraph) -> None:
     for name in ARRAYS:
         array = getattr(graph, name)
         width = (_WIDTHS[name],) if name in _WIDTHS else ()
-        _require(array.dtype == np.dtype(_KINDS[name]), f"{name} has another type")
+        _require(array.dtype == _KINDS[name].newbyteorder("<"), f"{name} has another type")
         _require(array.shape == free.get(name, (count, *width)), f"{name} has another shape")
         if name != "fused_into":
             _require(not array.size or array.min() >= 0, f"{name} has a negative number")

@@ -11,8 +11,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from predictor.graph.misfits import MISFIT
-from predictor.graph.network import Network, Node
+from predictor.graph.network import MISFIT, Network, Node
 from predictor.graph.operators import ONNX_OF_DTYPE
 
 Array: TypeAlias = NDArray[Any]

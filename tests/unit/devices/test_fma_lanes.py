@@ -1,6 +1,6 @@
 import pytest
 
-from predictor.devices.fma_lanes import fma_lanes
+from predictor.devices.system_files import fma_lanes
 
 
 def intel(model: int, flags: str = "avx2 fma") -> dict[str, str]:

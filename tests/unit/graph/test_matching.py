@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.graph import alignment
-from predictor.graph.alignment import common_subsequence
-from predictor.graph.matching import kind, match_operators
+from predictor.graph import matching
+from predictor.graph.matching import common_subsequence, kind, match_operators
 from tests.unit.graph.operator_graphs import Named, graph_of
 
 unhurried = settings(deadline=None)
@@ -36,17 +35,17 @@ def longest(first: list[int], second: list[int]) -> int:
     return lengths[-1][-1]
 
 
-@pytest.mark.parametrize("max_bits", [alignment.MAX_BITS, 12])
+@pytest.mark.parametrize("max_bits", [matching.MAX_BITS, 12])
 @unhurried
 @given(first=WORDS, second=WORDS)
 def test_a_common_subsequence_is_common_ordered_and_longest(
     max_bits: int, first: list[int], second: list[int]
 ) -> None:
-    usual, alignment.MAX_BITS = alignment.MAX_BITS, max_bits
+    usual, matching.MAX_BITS = matching.MAX_BITS, max_bits
     try:
         pairs = common_subsequence(first, second)
     finally:
-        alignment.MAX_BITS = usual
+        matching.MAX_BITS = usual
     assert all(first[i] == second[j] for i, j in pairs)
     assert pairs == sorted(set(pairs))
     assert [j for _, j in pairs] == sorted({j for _, j in pairs})
