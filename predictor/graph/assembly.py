@@ -13,7 +13,7 @@ import numpy as np
 from predictor.graph.cleanup import data_inputs
 from predictor.graph.contractions import work_of
 from predictor.graph.fingerprint import fingerprint
-from predictor.graph.network import Constant, Network, Node, TensorType
+from predictor.graph.network import Constant, Network, Node, TensorType, misfit
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import (
     CONTROL,
@@ -22,6 +22,7 @@ from predictor.graph.operators import (
     PARAMETER_INPUTS,
     tensor_bytes,
 )
+from predictor.graph.work import Work
 
 # Read only as much of their first input as they give out.
 _PARTIAL_READERS = frozenset(
@@ -192,6 +193,7 @@ def _last_uses(network: Network, storage: dict[str, str]) -> dict[str, int]:
 
 
 _WINOGRAD = int(OperatorFlag.WINOGRAD)
+_MOST_COUNT = 2**62
 _UNKNOWN = DTYPE_CODE["unknown"]
 _DTYPE_OF_OUTPUT = frozenset({"Cast", "CastLike", "ConstantOfShape", "DequantizeLinear", "Gather"})
 
@@ -203,6 +205,7 @@ def assemble(network: Network) -> OperatorGraph:
     index = {id(node): position for position, node in enumerate(nodes)}
     works = [work_of(network, node) for node in nodes]
     traffic = [counter.count(node) for node in nodes]
+    _check_countable(nodes, works, traffic)
     repeats = np.array([node.repeats for node in nodes], np.int64)
     for node, work in zip(nodes, works, strict=True):
         if work.winograd:
@@ -241,6 +244,19 @@ def assemble(network: Network) -> OperatorGraph:
             network, dict(zip(map(id, nodes), dtypes, strict=True)), parameters.elements
         ),
     )
+
+
+def _check_countable(nodes: list[Node], works: list[Work], traffic: list[Traffic]) -> None:
+    """Check that the sums of work and traffic fit into 64 bits.
+
+    Raises:
+        InputError: they do not; the operator that goes beyond is named.
+    """
+    total = 0
+    for node, work, moved in zip(nodes, works, traffic, strict=True):
+        total += (1 + work.macs + sum(moved)) * node.repeats
+        if total > _MOST_COUNT:
+            raise misfit(node, "with those before it they state more work than 64 bits can count")
 
 
 def _computing_dtype(counter: TrafficCounter, node: Node) -> int:

@@ -183,7 +183,9 @@ class InputBinding:
         for name, shape in shapes.items():
             self._set_shape(name, shape)
         for name, value in bindings.items():
-            self._give(name, _positive(f"dimension {name}", value, zero_is_fine=True))
+            self._give(
+                name, _positive(f"dimension {shortened(name, 120)}", value, zero_is_fine=True)
+            )
         self.dynamic = self._bind()
         _check_names("dimension", bindings, [d.name for d in self.dynamic])
         values = {d.name: d.value for d in self.dynamic}
@@ -195,7 +197,7 @@ class InputBinding:
     def _give(self, name: str, value: int) -> None:
         if self._given.setdefault(name, value) != value:
             raise InputError(
-                f"dimension {name}",
+                f"dimension {shortened(name, 120)}",
                 f"it is given twice, as {self._given[name]} and {value}",
                 "give it one value",
             )
@@ -204,17 +206,21 @@ class InputBinding:
         declared = self.declared[name]
         if len(shape) != len(declared):
             raise InputError(
-                f"input {name}",
+                f"input {shortened(name, 120)}",
                 f"the shape given has {len(shape)} dimensions, the model's has {len(declared)}",
                 f"give {_shown(declared)}",
             )
         for axis, (dim, size) in enumerate(zip(declared, shape, strict=True)):
-            value = _positive(f"input {name}, axis {axis}", size, zero_is_fine=isinstance(dim, str))
+            value = _positive(
+                f"input {shortened(name, 120)}, axis {axis}",
+                size,
+                zero_is_fine=isinstance(dim, str),
+            )
             if isinstance(dim, str):
                 self._give(dim, value)
             elif dim != value:
                 raise InputError(
-                    f"input {name}, axis {axis}",
+                    f"input {shortened(name, 120)}, axis {axis}",
                     f"the model fixes it at {dim}, {value} was given",
                     f"give {_shown(declared)}",
                 )
@@ -256,7 +262,9 @@ class InputBinding:
                 default, reason = default_value(dim, axis, dims, self._integer[name])
                 value = self._given.get(dim, default)
                 if value == 0 != default:
-                    raise InputError(f"dimension {dim}", "it must be above 0", "give 1 or more")
+                    raise InputError(
+                        f"dimension {shortened(dim, 120)}", "it must be above 0", "give 1 or more"
+                    )
                 bound[dim] = DynamicDimension(dim, value, default, reason)
         for text in dict.fromkeys(expressions):
             bound[text] = self._bind_expression(text, bound)
@@ -310,9 +318,9 @@ def _declared(info: onnx.ValueInfoProto, given: tuple[int, ...] | None) -> Decla
         if given is not None:
             return tuple(f"{info.name}:{axis}" for axis in range(len(given)))
         raise InputError(
-            f"input {info.name}",
+            f"input {shortened(info.name, 120)}",
             "the file does not tell how many dimensions it has",
-            f"give its whole shape, for example {info.name}=1,3,224,224",
+            f"give its whole shape, for example {shortened(info.name, 120)}=1,3,224,224",
         )
     return tuple(_declared_dim(info.name, axis, d) for axis, d in enumerate(tensor.shape.dim))
 
@@ -324,7 +332,7 @@ def _declared_dim(name: str, axis: int, dim: onnx.TensorShapeProto.Dimension) ->
     if not 0 < size < _LARGEST_DIM:
         limit = "a dimension must be above 0" if size <= 0 else f"the limit is {_LARGEST_DIM}"
         raise InputError(
-            f"input {name}, axis {axis}",
+            f"input {shortened(name, 120)}, axis {axis}",
             f"the file states the size {size}, {limit}",
             "export the model again with a size above 0 or with a named dynamic dimension",
         )
@@ -345,9 +353,11 @@ def _check_names(kind: str, given: Mapping[str, object], known: Iterable[str]) -
         if name not in names:
             right = ", ".join(shortened(n, 60) for n in names[:20]) or "none"
             raise InputError(
-                f"{kind} {name}", f"the model has no such {kind}", f"its {kind}s are: {right}"
+                f"{kind} {shortened(name, 120)}",
+                f"the model has no such {kind}",
+                f"its {kind}s are: {right}",
             )
 
 
 def _shown(declared: Declared) -> str:
-    return ",".join(str(d) for d in declared) or "no dimension at all"
+    return shortened(",".join(str(d) for d in declared), 120) or "no dimension at all"

@@ -342,6 +342,7 @@ def work_of(network: Network, node: Node) -> Work:
         work = counter(network, node)
     except MISFIT as error:
         raise misfit(node) from error
-    if not 0 <= work.macs <= _MOST_MACS or max(*work.window, *work.stride) >= _LARGEST_WINDOW:
+    counts, sizes = (work.macs, *work.gemm), (*work.window, *work.stride)
+    if min(*counts, *sizes) < 0 or max(counts) > _MOST_MACS or max(sizes) >= _LARGEST_WINDOW:
         raise misfit(node, "they state more work than 64 bits can count")
     return work

@@ -54,6 +54,26 @@ def _set_trips(network: Network, scope: Scope, trips: int | None) -> None:
     )
 
 
+def drop_idle_loops(network: Network) -> None:
+    """Drop what runs no time: carried values pass through, what is handed out stays, empty."""
+    alias: dict[str, str] = {}
+    for node in network.nodes:
+        if node.op in {"Loop", "Scan"} and not node.bodies[0].scope.trips:
+            carried = node.inputs[2:] if node.op == "Loop" else node.inputs[: scan_states(node)]
+            alias.update(zip(node.outputs, carried, strict=False))
+            node.bodies = []
+    if not alias and all(node.repeats for node in network.nodes):
+        return
+    network.nodes = [node for node in network.nodes if node.repeats]
+    alias.pop("", None)
+    rename_values(network, alias)
+
+
+def scan_states(node: Node) -> int:
+    """Return the number of a Scan's inputs that are states; the others are scanned."""
+    return max(len(node.inputs) - node.attributes.integer("num_scan_inputs"), 0)
+
+
 def take_branches(network: Network, values: ValueTable) -> None:
     """Keep one branch of each If: the one that its condition tells, else the costlier one."""
     alias: dict[str, str] = {}

@@ -146,7 +146,11 @@ class _Flattener:
             node = self._node(proto, names, scope, index)
             if node.op in CONTROL:
                 self._add_bodies(node, proto, names, scope)
-            elif node.op == "Constant" and _stored_constant(self.network, node, proto):
+            elif (
+                node.op == "Constant"
+                and node.outputs
+                and _stored_constant(self.network, node, proto)
+            ):
                 continue
             nodes.append(node)
 
@@ -178,9 +182,7 @@ class _Flattener:
         graphs = {a.name: a.g for a in proto.attribute if a.type == _GRAPH}
         bodies = [graphs[name] for name in _BODY_ATTRIBUTES if name in graphs]
         if len(bodies) != (2 if node.op == "If" else 1):
-            raise InputError(
-                f"node {node.name}", f"{node.op} has no body graph", "export the model again"
-            )
+            raise InputError(node.subject, f"{node.op} has no body graph", "export the model again")
         for branch, graph in enumerate(bodies):
             suffix = ("then/", "else/")[branch] if node.op == "If" else ""
             self._add_body(

@@ -20,10 +20,10 @@ from predictor.graph.cleanup import (
     mark_quantised,
     mark_views,
 )
-from predictor.graph.control_flow import mark_body_nodes, take_branches
+from predictor.graph.control_flow import drop_idle_loops, mark_body_nodes, take_branches
 from predictor.graph.flatten import StoredTypes, flatten
 from predictor.graph.model import Model
-from predictor.graph.network import Network, TensorType
+from predictor.graph.network import ONNX_MISFIT, Network, TensorType, first_line
 from predictor.graph.operators import DTYPES
 from predictor.graph.reader import ReadModel, read_model
 from predictor.graph.shapes import complete_types, infer_whole_graph
@@ -103,15 +103,16 @@ def build_model(
 def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:
     try:
         return onnx.inliner.inline_local_functions(proto)
-    except (RuntimeError, ValueError) as error:
+    except ONNX_MISFIT as error:
         raise InputError(
             "model-local functions",
-            f"they cannot be inlined: {str(error).splitlines()[0]}",
+            f"they cannot be inlined: {first_line(error)}",
             "export the model without functions",
         ) from error
 
 
 def _simplify(network: Network, values: ValueTable) -> None:
+    drop_idle_loops(network)
     take_branches(network, values)
     fold_constants(network)
     clean_up(network)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
@@ -10,10 +11,13 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.tensor_data import TensorCheck
+from predictor.graph.wire_format import WalkLimits
 
 _AGAIN = "export the model again"
 _NO_OPSETS_BEFORE_IR = 3  # models of IR versions 1 and 2 have opset 1 without saying so
 _MOST_DEPTH = 32
+_NO_VERSION = 2**31  # onnx counts versions in 32 bits
+_FunctionId: TypeAlias = tuple[str, str, str]  # domain, name, overload
 _STANDARD = frozenset({"", "ai.onnx"})  # two names of one domain
 
 
@@ -40,7 +44,7 @@ def check_versions(path: str, model: onnx.ModelProto) -> None:
         raise InputError(path, "it states no opset, so its operators have no meaning", _AGAIN)
     newest = onnx.defs.onnx_opset_version()
     for opset in model.opset_import:
-        if opset.version < 1:
+        if not 1 <= opset.version < _NO_VERSION:
             raise InputError(
                 path,
                 f"its opset {opset.version} for '{opset.domain or 'ai.onnx'}' is no version",
@@ -67,27 +71,31 @@ def _refuse_standard_operators(path: str, nodes: Sequence[NodeProto]) -> None:
             )
 
 
-def check_contents(path: str, model: onnx.ModelProto, most_nodes: int, check: TensorCheck) -> None:
+def check_contents(path: str, model: onnx.ModelProto, most: WalkLimits, check: TensorCheck) -> None:
     """Check the names, tensors and number of nodes of a model, bodies and functions included.
 
     Args:
         path: of the file, for the sentence.
         model: with a graph; its small external tensors are read in.
-        most_nodes: how many nodes it may have.
+        most: nodes and bytes that it may have, functions written out.
         check: checks each constant.
 
     Raises:
-        InputError: no operator, too many, a name that is no text, or a tensor that lies.
+        InputError: no operator, too many, a name that is no text, a function that calls itself, or
+            a tensor that lies.
     """
     if not model.graph.node:
         raise InputError(path, "its graph has no operator", "choose a model with operators")
-    contents = _Contents(path, most_nodes)
+    contents = _Contents(path, most.nodes)
     contents.names += (model.producer_name, model.producer_version, model.graph.name)
+    contents.names += (opset.domain for opset in model.opset_import)
     contents.add_graph(model.graph, 0)
     for function in model.functions:
         contents.names += (function.name, function.domain, *function.input, *function.output)
+        contents.names += (opset.domain for opset in function.opset_import)
         contents.add_nodes(function.node, 0)
     check_names(path, contents.names)
+    _FunctionCalls(path, model.functions, most).check(model.graph)
     for tensor in contents.tensors:
         check.parsed(tensor)
 
@@ -114,8 +122,6 @@ def check_names(path: str, names: Sequence[str]) -> None:
 
 class _Contents:
     """Collects what a model holds that has a name or data; counts its nodes.
-
-    Names of a node's inputs are left out: each is checked where it is made.
 
     Attributes:
         names: as protobuf gives them.
@@ -152,6 +158,7 @@ class _Contents:
         names = self.names
         for node in nodes:
             names += (node.name, node.op_type, node.domain)
+            names += node.input
             names += node.output
             for attribute in node.attribute:
                 names.append(attribute.name)
@@ -171,6 +178,69 @@ class _Contents:
             self.add_graph(attribute.g, depth + 1)
         for graph in attribute.graphs:
             self.add_graph(graph, depth + 1)
+
+
+class _FunctionCalls:
+    """Follows the calls of a model's local functions, which are written out where they are called.
+
+    Args:
+        path: of the file, for the sentence.
+        functions: of the model.
+        most: nodes and bytes that the calls may give.
+    """
+
+    def __init__(
+        self, path: str, functions: Sequence[onnx.FunctionProto], most: WalkLimits
+    ) -> None:
+        self._path = path
+        self._most = most
+        self._functions = {(f.domain, f.name, f.overload): f.node for f in functions}
+        self._sizes: dict[_FunctionId, tuple[int, int]] = {}
+        if len(self._functions) < len(functions):
+            raise InputError(path, "two of its functions have one name", _AGAIN)
+
+    def check(self, graph: GraphProto) -> None:
+        """Check that every call ends and that all of them together are not too large.
+
+        Raises:
+            InputError: a function calls itself, or they are too large.
+        """
+        if self._functions:
+            self._size(graph.node, ())
+
+    def _size(
+        self, nodes: Sequence[NodeProto], calling: tuple[_FunctionId, ...]
+    ) -> tuple[int, int]:
+        """Return the nodes and bytes that ``nodes`` have once their functions are written out."""
+        count = size = 0
+        for node in nodes:
+            key = (node.domain, node.op_type, node.overload)
+            inner = self._called(key, calling) if key in self._functions else (1, node.ByteSize())
+            count, size = count + inner[0], size + inner[1]
+            for attribute in node.attribute:
+                for graph in (attribute.g, *attribute.graphs):
+                    inner = self._size(graph.node, calling)
+                    count, size = count + inner[0], size + inner[1]
+            if count > self._most.nodes or size > self._most.kept_bytes:
+                raise InputError(
+                    self._path,
+                    f"with its functions written out it has more than {self._most.nodes} nodes or "
+                    f"{self._most.kept_bytes // 2**20} MiB, the most that we read",
+                    "give a smaller model",
+                )
+        return count, size
+
+    def _called(self, key: _FunctionId, calling: tuple[_FunctionId, ...]) -> tuple[int, int]:
+        if key in calling or len(calling) > _MOST_DEPTH:
+            reason = (
+                "calls itself" if key in calling else f"is nested deeper than {_MOST_DEPTH} levels"
+            )
+            raise InputError(
+                self._path, f"its function '{shortened(str(key[1]), 80)}' {reason}", _AGAIN
+            )
+        if key not in self._sizes:
+            self._sizes[key] = self._size(self._functions[key], (*calling, key))
+        return self._sizes[key]
 
 
 _WITH_PARTS = frozenset(

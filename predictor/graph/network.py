@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import onnx
 
 from predictor.core.errors import InputError
+from predictor.core.text import shortened
 from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE, tensor_bytes
 
 if TYPE_CHECKING:
@@ -129,6 +130,11 @@ class Node:
         self.local_inputs, self.local_outputs = self.inputs, self.outputs
 
     @property
+    def subject(self) -> str:
+        """The node in an error."""
+        return f"node {shortened(self.name, 120)}"
+
+    @property
     def consumed(self) -> list[str]:
         """The values that the node needs: its inputs and its bodies' results."""
         return [
@@ -225,7 +231,13 @@ ONNX_MISFIT = (
 def misfit(node: Node, reason: str = "their shapes or attributes are not its own") -> InputError:
     """Return the error that names an operator whose inputs do not fit it."""
     return InputError(
-        f"node {node.name}",
-        f"its inputs do not fit {node.op_type}: {reason}",
+        node.subject,
+        f"its inputs do not fit {shortened(node.op_type, 60)}: {reason}",
         "check the dimensions that the model is bound to, or export it again",
     )
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what onnx says of its error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return shortened(lines[0] if lines else "shape inference failed", 200)

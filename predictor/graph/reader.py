@@ -160,7 +160,7 @@ def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> Re
         refuse_other_formats(subject, head)
         proto = _parsed(subject, source, head, walk_bytes)
     check_versions(subject, proto)
-    check_contents(subject, proto, READ_LIMITS.nodes, _tensor_check(subject))
+    check_contents(subject, proto, READ_LIMITS, _tensor_check(subject))
     return ReadModel(proto, os.path.abspath(subject), status.st_size, status.st_mtime_ns)  # noqa: PTH100  # keeps ".." and links as given
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import onnx
 
 from predictor.core.errors import InputError
@@ -17,6 +19,7 @@ from predictor.graph.network import (
     Network,
     Node,
     TensorType,
+    first_line,
     misfit,
 )
 from predictor.graph.operator_graph import OperatorFlag
@@ -28,7 +31,7 @@ from predictor.graph.operators import (
     UNCOUNTED,
 )
 from predictor.graph.shape_rules import RULES
-from predictor.graph.values import LARGEST_VALUE, ValueTable, stored_value, to_tensor
+from predictor.graph.values import ValueTable, to_tensor
 
 _NEEDED_BY_VALUE = {**PARAMETER_INPUTS, "MelWeightMatrix": (0, 1)}
 # Runtimes take a vector of one element here, onnx wants a scalar.
@@ -60,11 +63,11 @@ def infer_by_schema(network: Network, node: Node, values: ValueTable) -> list[Te
         # Runtimes take types that onnx does not list for the operator: shapes are those of float.
         stranger = network.type_of(node.inputs[0]).dtype if node.inputs else _FLOAT32
         if stranger == _FLOAT32 or "unsupported type" not in str(error):
-            raise misfit(node, _first_line(error)) from error
+            raise misfit(node, first_line(error)) from error
     try:
         return _infer(network, node, schema, values, stranger)
     except onnx.checker.ValidationError as error:
-        raise misfit(node, _first_line(error)) from error
+        raise misfit(node, first_line(error)) from error
 
 
 def _input_types(
@@ -122,7 +125,7 @@ def _infer(
     except onnx.checker.ValidationError:
         raise
     except ONNX_MISFIT as error:
-        raise misfit(node, _first_line(error)) from error
+        raise misfit(node, first_line(error)) from error
     outputs = [
         type_from_proto(inferred[name]) if name in inferred else TensorType(UNKNOWN_DTYPE, None)
         for name in node.local_outputs
@@ -148,11 +151,6 @@ def _fitted(node: Node, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
     return proto
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return shortened(lines[0] if lines else "shape inference failed", 200)
-
-
 def _type_proto(known: TensorType) -> onnx.TypeProto:
     proto = onnx.TypeProto()
     tensor = proto.tensor_type
@@ -170,25 +168,15 @@ _MOST_ELEMENTS = 2**50  # a petabyte and more: no real tensor, and sums stay wit
 
 
 def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Infer all types of a model with bound inputs at once; gaps are left for the walk."""
+    """Infer all types of a model with bound inputs at once; gaps are left for the walk.
+
+    Without onnx's own propagation of data, which writes out every vector that it meets, whatever
+    its length: the walk knows the small values.
+    """
     try:
-        return onnx.shape_inference.infer_shapes(proto, data_prop=not _has_long_range(proto.graph))
+        return onnx.shape_inference.infer_shapes(proto)
     except ONNX_MISFIT:
         return proto  # the walk finds the operator that it stumbles over, and names it
-
-
-def _has_long_range(graph: onnx.GraphProto) -> bool:
-    """Whether a Range states by constants a length that onnx would write out value by value."""
-    ranges = [node for node in graph.node if node.op_type == "Range" and len(node.input) > 1]
-    if not ranges:
-        return False
-    limits = {node.input[1] for node in ranges}
-    stored = {t.name: t for t in graph.initializer if t.name in limits}
-    for node in graph.node:
-        if node.op_type == "Constant" and node.output and node.output[0] in limits:
-            stored.update((node.output[0], a.t) for a in node.attribute if a.name == "value")
-    values = (stored_value(tensor) for tensor in stored.values())
-    return any(v is not None and v.size and abs(v.flat[0]) > LARGEST_VALUE for v in values)
 
 
 def complete_types(network: Network, values: ValueTable) -> None:
@@ -214,12 +202,13 @@ def complete_types(network: Network, values: ValueTable) -> None:
 
 def _check_sizes(network: Network, node: Node) -> None:
     for name in node.outputs:
-        if name and network.types[name].elements > _MOST_ELEMENTS:
+        dims = network.types[name].dims if name else ()
+        if math.prod(max(size, 1) for size in dims) > _MOST_ELEMENTS:
             raise misfit(node, f"its output would have more than {_MOST_ELEMENTS} elements")
-        for axis, size in enumerate(network.types[name].dims if name else ()):
+        for axis, size in enumerate(dims):
             if size < 0:
                 raise InputError(
-                    f"node {node.name}",
+                    node.subject,
                     f"dimension {axis} of its output comes out as {size}",
                     "bind the model's dynamic dimensions to larger values",
                 )
@@ -285,7 +274,7 @@ def _settled(network: Network, node: Node, name: str, known: TensorType) -> Tens
     else:
         missing = f"dimension {known.shape.index(None)}"
     raise InputError(
-        f"node {node.name}",
+        node.subject,
         f"{missing} of its output {shortened(name, 60)} ({node.op_type}) cannot be told "
         "from the file and the inputs",
         "bind the model's dynamic dimensions or export it with static shapes",

@@ -52,7 +52,7 @@ def check_reshapes(network: Network) -> None:
         source, result = network.type_of(node.inputs[0]), network.type_of(node.outputs[0])
         if source.known and result.known and source.elements != result.elements:
             raise InputError(
-                f"node {node.name}",
+                node.subject,
                 f"Reshape cannot make {_shown(result.dims)} of {_shown(source.dims)}",
                 "check the dimensions that the model is bound to",
             )
@@ -62,8 +62,9 @@ def _check_batch(network: Network, values: ValueTable, old_batch: int, batch: in
     for node in network.nodes:
         if _pins(network, values, node, old_batch, batch):
             raise InputError(
-                f"node {node.name}",
-                f"{node.op_type} pins the batch to {old_batch}, {batch} was asked for",
+                node.subject,
+                f"{shortened(node.op_type, 40)} pins the batch to {old_batch}, "
+                f"{batch} was asked for",
                 _EXPORT_DYNAMIC,
             )
 
@@ -126,7 +127,9 @@ def _producers(network: Network) -> dict[str, int]:
     taken: set[str] = set()
     for name in network.inputs:
         if name in taken:
-            raise InputError(f"input {name}", "the graph has two inputs of that name", _EXPORT)
+            raise InputError(
+                f"input {shortened(name, 120)}", "the graph has two inputs of that name", _EXPORT
+            )
         taken.add(name)
     for index, node in enumerate(network.nodes):
         for name in node.outputs:
@@ -134,7 +137,9 @@ def _producers(network: Network) -> dict[str, int]:
                 continue
             if name in producer or name in taken or name in network.constants:
                 raise InputError(
-                    f"node {node.name}", f"its output {name} is made twice in the graph", _EXPORT
+                    node.subject,
+                    f"its output {shortened(name, 120)} is made twice in the graph",
+                    _EXPORT,
                 )
             producer[name] = index
     return producer
@@ -154,10 +159,12 @@ def _is_sorted(network: Network, producer: dict[str, int]) -> bool:
             if made is not None:
                 in_order = in_order and made < index
             elif name not in given:
-                raise InputError(f"node {node.name}", f"nothing makes its input {name}", _EXPORT)
+                raise InputError(
+                    node.subject, f"nothing makes its input {shortened(name, 120)}", _EXPORT
+                )
     for name in network.outputs:
         if name not in producer and name not in given:
-            raise InputError(f"output {name}", "no node makes it", _EXPORT)
+            raise InputError(f"output {shortened(name, 120)}", "no node makes it", _EXPORT)
     return in_order
 
 
@@ -181,8 +188,8 @@ def _sorted_nodes(network: Network, producer: dict[str, int]) -> list[Node]:
             if waiting[consumer] == 0:
                 heapq.heappush(ready, consumer)
     if len(order) < len(nodes):
-        name = nodes[_on_cycle(nodes, waiting, producer)].name
-        raise InputError(f"node {name}", "it stands on a cycle of the graph", _EXPORT)
+        node = nodes[_on_cycle(nodes, waiting, producer)]
+        raise InputError(node.subject, "it stands on a cycle of the graph", _EXPORT)
     return order
 
 
@@ -223,7 +230,7 @@ def check_arity(network: Network) -> None:
 
 
 def _incomplete(node: Node, reason: str) -> InputError:
-    return InputError(f"node {node.name}", f"{node.op_type}: {reason}", _EXPORT)
+    return InputError(node.subject, f"{shortened(node.op_type, 60)}: {reason}", _EXPORT)
 
 
 def _arity_of(network: Network, node: Node) -> _Arity:

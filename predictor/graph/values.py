@@ -74,7 +74,7 @@ class ValueTable:
             source = self._branch_value(node, name)
             return None if source is None else self._known[source]
         evaluator = _EVALUATORS.get(node.op)
-        if evaluator is None or not self._is_small(node, name):
+        if evaluator is None or not self._is_small(name):
             return None
         inputs = [self._known.get(i) if i else None for i in node.inputs]
         if not inputs or inputs[0] is None:
@@ -91,26 +91,9 @@ class ValueTable:
         body = node.bodies[0 if bool(condition.reshape(-1)[0]) else 1]
         return body.outputs[node.outputs.index(output)]
 
-    def _is_small(self, node: Node, name: str) -> bool:
+    def _is_small(self, name: str) -> bool:
         known = self._network.type_of(name)
-        if known.known:
-            return known.elements <= LARGEST_VALUE
-        return node.op not in {"Range", "Expand", "Tile", "ConstantOfShape"} or all(
-            self._bounded(node)
-        )
-
-    def _bounded(self, node: Node) -> list[bool]:
-        """Growing operators: the result must stay small by the values they are given."""
-        values = [self._known.get(i) for i in node.inputs]
-        if any(v is None for v in values):
-            return [False]
-        arrays = [v for v in values if v is not None]
-        if node.op == "Range":
-            start, limit, delta = (float(v.reshape(-1)[0]) for v in arrays[:3])
-            return [delta != 0 and (limit - start) / delta <= LARGEST_VALUE]
-        sizes = arrays[-1].reshape(-1).tolist()
-        grown = math.prod(max(int(s), 1) for s in sizes)
-        return [grown * (arrays[0].size if node.op == "Tile" else 1) <= LARGEST_VALUE]
+        return not known.known or known.elements <= LARGEST_VALUE
 
     def _of_shape(self, node: Node) -> Array | None:
         known = self._network.type_of(node.inputs[0])
@@ -223,7 +206,9 @@ def _constant_of_shape(node: Node, inputs: Sequence[Any]) -> Any:
     for attribute in node.proto.attribute if node.proto else ():
         if attribute.name == "value":
             fill = onnx.numpy_helper.to_array(attribute.t)
-    return np.full([int(s) for s in inputs[0]], fill.reshape(-1)[0], fill.dtype)
+    dims = [int(size) for size in inputs[0]]
+    _check_size(dims)
+    return np.full(dims, fill.reshape(-1)[0], fill.dtype)
 
 
 def _cast(node: Node, inputs: Sequence[Any]) -> Any:
@@ -240,9 +225,42 @@ def _transpose(node: Node, inputs: Sequence[Any]) -> Any:
     return np.transpose(inputs[0], node.attributes.integers("perm") or None)
 
 
+def _check_size(dims: Sequence[float]) -> None:
+    """Check the dims of a result before memory is taken for it.
+
+    Raises:
+        ValueError: it has more elements than a value that we follow.
+    """
+    if math.prod(max(size, 1) for size in dims) > LARGEST_VALUE:
+        raise ValueError(dims)
+
+
 def _expand(_: Node, inputs: Sequence[Any]) -> Any:
     shape = np.broadcast_shapes(inputs[0].shape, tuple(int(s) for s in inputs[1]))
+    _check_size(shape)
     return np.broadcast_to(inputs[0], shape)
+
+
+def _tile(_: Node, inputs: Sequence[Any]) -> Any:
+    _check_size([inputs[0].size, *inputs[1].reshape(-1).tolist()])
+    return np.tile(inputs[0], inputs[1])
+
+
+def _range(_: Node, inputs: Sequence[Any]) -> Any:
+    start, limit, delta = (value.item() for value in inputs)
+    _check_size([(limit - start) / delta])
+    return np.arange(start, limit, delta, dtype=inputs[0].dtype)
+
+
+def _concat(node: Node, inputs: Sequence[Any]) -> Any:
+    _check_size([sum(value.size for value in inputs)])
+    return np.concatenate(inputs, node.attributes.integer("axis"))
+
+
+def _gather(node: Node, inputs: Sequence[Any]) -> Any:
+    data, indices, axis = inputs[0], inputs[1], node.attributes.integer("axis")
+    _check_size([data.size // max(data.shape[axis], 1), indices.size])
+    return np.take(data, indices, axis)
 
 
 def _squeeze(node: Node, inputs: Sequence[Any]) -> Any:
@@ -254,17 +272,27 @@ def _unsqueeze(node: Node, inputs: Sequence[Any]) -> Any:
 
 
 def _elementwise(function: Callable[..., Any]) -> Callable[[Node, Sequence[Any]], Any]:
-    return lambda _, inputs: function(*inputs)
+    def run(_: Node, inputs: Sequence[Any]) -> Any:
+        _check_size(np.broadcast_shapes(*(value.shape for value in inputs)))
+        return function(*inputs)
+
+    return run
 
 
 def _folded(function: Callable[..., Any]) -> Callable[[Node, Sequence[Any]], Any]:
     def run(_: Node, inputs: Sequence[Any]) -> Any:
         result = inputs[0]
+        _check_size(np.broadcast_shapes(*(value.shape for value in inputs)))
         for value in inputs[1:]:
             result = function(result, value)
         return result
 
     return run
+
+
+def _mod(node: Node, inputs: Sequence[Any]) -> Any:
+    function = np.fmod if node.attributes.integer("fmod") else np.mod
+    return _elementwise(function)(node, inputs)
 
 
 _EVALUATORS: dict[str, Callable[[Node, Sequence[Any]], Any]] = {
@@ -274,14 +302,14 @@ _EVALUATORS: dict[str, Callable[[Node, Sequence[Any]], Any]] = {
     "Cast": _cast,
     "Ceil": _elementwise(np.ceil),
     "Clip": _clip,
-    "Concat": lambda node, v: np.concatenate(v, node.attributes.integer("axis")),
+    "Concat": _concat,
     "ConstantOfShape": _constant_of_shape,
     "Div": _divide,
     "Equal": _elementwise(np.equal),
     "Expand": _expand,
     "Exp": _elementwise(np.exp),
     "Floor": _elementwise(np.floor),
-    "Gather": lambda node, v: np.take(v[0], v[1], node.attributes.integer("axis")),
+    "Gather": _gather,
     "Greater": _elementwise(np.greater),
     "GreaterOrEqual": _elementwise(np.greater_equal),
     "Identity": _elementwise(np.asarray),
@@ -290,14 +318,14 @@ _EVALUATORS: dict[str, Callable[[Node, Sequence[Any]], Any]] = {
     "Log": _elementwise(np.log),
     "Max": _folded(np.maximum),
     "Min": _folded(np.minimum),
-    "Mod": lambda node, v: (np.fmod if node.attributes.integer("fmod") else np.mod)(v[0], v[1]),
+    "Mod": _mod,
     "Mul": _elementwise(np.multiply),
     "Neg": _elementwise(np.negative),
     "NonZero": lambda _, v: np.array(np.nonzero(v[0]), np.int64),
     "Not": _elementwise(np.logical_not),
     "Or": _elementwise(np.logical_or),
-    "Pow": lambda _, v: np.power(v[0], v[1]).astype(v[0].dtype),
-    "Range": lambda _, v: np.arange(v[0].item(), v[1].item(), v[2].item(), dtype=v[0].dtype),
+    "Pow": _elementwise(lambda base, power: np.power(base, power).astype(base.dtype)),
+    "Range": _range,
     "ReduceMax": _reduce(np.max),
     "ReduceMin": _reduce(np.min),
     "ReduceProd": _reduce(np.prod),
@@ -309,7 +337,7 @@ _EVALUATORS: dict[str, Callable[[Node, Sequence[Any]], Any]] = {
     "Sqrt": _elementwise(np.sqrt),
     "Squeeze": _squeeze,
     "Sub": _elementwise(np.subtract),
-    "Tile": lambda _, v: np.tile(v[0], v[1]),
+    "Tile": _tile,
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
     "Where": _elementwise(np.where),

@@ -34,6 +34,7 @@ from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
+_NO_NUMBER = "the engine gives no number for this model; take another target or engine"
 _BOUND_WORDS: dict[int, str] = {
     BoundType.NONE: "—",
     BoundType.COMPUTE: "compute",
@@ -264,6 +265,10 @@ def _row(
     latency, bound = _column(table.latency_ms[row]), _column(table.bound_ms[row])
     low80, high80 = _column(table.low80_ms[row]), _column(table.high80_ms[row])
     low95, high95 = _column(table.low95_ms[row]), _column(table.high95_ms[row])
+    problems = [
+        table.problems.get((row, column), "" if value is not None else _NO_NUMBER)
+        for column, value in enumerate(latency)
+    ]
     predicted, shared = _column(table.predicted_ms[row]), table.shared_error
     return [
         Prediction(
@@ -272,7 +277,7 @@ def _row(
             device_id=target.device.id,
             configuration=_resolved(target, batch),
             engine=table.engine,
-            basis=table.basis[row][column],
+            basis=None if problems[column] else table.basis[row][column],
             latency_ms=latency[column],
             low80_ms=low80[column],
             high80_ms=high80[column],
@@ -280,7 +285,7 @@ def _row(
             high95_ms=high95[column],
             bound_ms=bound[column],
             fits_memory=table.fits_memory[row][column],
-            problem=table.problems.get((row, column), ""),
+            problem=problems[column],
             predicted_ms=predicted[column] if table.basis[row][column] is Basis.MEASURED else None,
             out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
@@ -293,7 +298,7 @@ def _row(
 
 
 def _column(values: NDArray[np.float64]) -> list[float | None]:
-    return [None if math.isnan(value) else value for value in values.tolist()]
+    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 def _resolved(target: Target, batch: int) -> Configuration:
