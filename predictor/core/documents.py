@@ -97,6 +97,20 @@ class Provenance(Document):
         return self._text("note")
 
 
+class ProbeOutcome(Document):
+    """The runner's verdict on a network, and all that it saw where that gave no number."""
+
+    @property
+    def verdict(self) -> str:
+        """Steady, noisy or inconclusive; empty where it was not measured."""
+        return self._text("verdict")
+
+    @property
+    def words(self) -> str:
+        """The verdict for people."""
+        return self._text("words")
+
+
 class ProbingFacts(Document):
     """The machine, the protocol and the drift of a session, and what was done to its signature."""
 
@@ -192,5 +206,6 @@ def _parsed(text: str) -> dict[str, Any]:
     raise ValueError("it is no JSON object")
 
 
+NO_OUTCOME: Final = ProbeOutcome()
 NO_FACTS: Final = ProbingFacts()
 NO_SETTINGS: Final = PredictionSettings()

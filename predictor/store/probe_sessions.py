@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from predictor.core.documents import NO_FACTS, ProbingFacts
+from predictor.core.documents import NO_FACTS, NO_OUTCOME, ProbeOutcome, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Signature
 from predictor.store import measurements, signatures, targets
@@ -41,7 +41,7 @@ class ProbeState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredProbe:
+class SessionProbe:
     """One network of a session.
 
     Attributes:
@@ -49,7 +49,7 @@ class StoredProbe:
         fingerprint: of its operator graph.
         state: of its measuring.
         reason: why it has no number, in words, else empty.
-        outcome: the runner's results for it, as a JSON object.
+        outcome: the runner's verdict and, where there is no number, its results.
         measurement_id: of its measurement, None where it has none.
     """
 
@@ -57,19 +57,19 @@ class StoredProbe:
     fingerprint: str
     state: ProbeState = ProbeState.WAITING
     reason: str = ""
-    outcome: str = "{}"
+    outcome: ProbeOutcome = NO_OUTCOME
     measurement_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredSession:
-    """A session.
+    """A session, as far as the store knows it.
 
     Attributes:
         id: UUID hex.
         device_id: id of the device.
         configuration: threads and batch resolved to counts.
-        plan: networks and settings, as a JSON object.
+        plan_text: networks and settings, as a JSON object.
         probes: in the order of measuring.
         state: whether it has something to do.
         created_ns: when it was planned, since 1970.
@@ -80,8 +80,8 @@ class StoredSession:
     id: str
     device_id: str
     configuration: Configuration
-    plan: str
-    probes: tuple[StoredProbe, ...]
+    plan_text: str
+    probes: tuple[SessionProbe, ...]
     state: SessionState = SessionState.RUNNING
     created_ns: int = 0
     finished_ns: int | None = None
@@ -101,7 +101,7 @@ def add(database: Database, session: StoredSession) -> None:
             {
                 "id": session.id,
                 "target_id": targets.put(db, session.device_id, session.configuration),
-                "plan": session.plan,
+                "plan": session.plan_text,
                 "state": str(session.state),
                 "created_ns": time.time_ns(),
             }
@@ -109,7 +109,7 @@ def add(database: Database, session: StoredSession) -> None:
         _insert_probes(db, session.id, session.probes, 0)
 
 
-def extend(database: Database, session_id: str, plan: str, probes: Sequence[StoredProbe]) -> None:
+def extend(database: Database, session_id: str, plan: str, probes: Sequence[SessionProbe]) -> None:
     """Add probes behind those of a session; ``plan`` is the session's with them."""
     with database.transaction() as db:
         begin = db.table("probes").count_where("session_id = ?", (session_id,))
@@ -136,21 +136,23 @@ def get(database: Database, session_id: str) -> StoredSession:
     raise InputError(f"session {session_id}", "there is none of this id", "run `ctm probe list`")
 
 
-def record_measured(
-    database: Database, session_id: str, name: str, measurement: Measurement, outcome: str
+def record(
+    database: Database,
+    session_id: str,
+    name: str,
+    state: ProbeState,
+    outcome: ProbeOutcome,
+    reason: str = "",
+    measurement: Measurement | None = None,
 ) -> None:
-    """Store the measurement of a probe; it is on the disk when this returns."""
-    with database.transaction() as db:
-        measurements.insert(db, measurement, session_id)
-        _update(db, session_id, name, ProbeState.MEASURED, outcome, measurement_id=measurement.id)
+    """Store the end of a probe, with its measurement or the reason that there is none.
 
-
-def record_without_number(
-    database: Database, session_id: str, name: str, state: ProbeState, reason: str, outcome: str
-) -> None:
-    """Store that a probe has no number, why, and all that was seen of it."""
+    It is on the disk when this returns.
+    """
     with database.transaction() as db:
-        _update(db, session_id, name, state, outcome, reason)
+        if measurement is not None:
+            measurements.insert(db, measurement, session_id)
+        _update(db, session_id, name, state, outcome, reason, measurement)
 
 
 def note(database: Database, session_id: str, facts: Mapping[str, object]) -> None:
@@ -171,7 +173,7 @@ def repeat(database: Database, session_id: str, names: Sequence[str]) -> None:
     """
     with database.transaction() as db:
         for name in names:
-            _update(db, session_id, name, ProbeState.WAITING, "{}")
+            _update(db, session_id, name, ProbeState.WAITING, NO_OUTCOME)
         db.table("probe_sessions").update(
             session_id, {"state": str(SessionState.RUNNING), "finished_ns": None}
         )
@@ -197,9 +199,9 @@ def _update(
     session_id: str,
     name: str,
     state: ProbeState,
-    outcome: str,
+    outcome: ProbeOutcome,
     reason: str = "",
-    measurement_id: str | None = None,
+    measurement: Measurement | None = None,
 ) -> None:
     probes = db.table("probes")
     row = next(probes.rows_where("session_id = ? AND name = ?", (session_id, text_in(name))))
@@ -208,13 +210,13 @@ def _update(
         {
             "state": str(state),
             "reason": text_in(reason),
-            "outcome": outcome,
-            "measurement_id": measurement_id,
+            "outcome": outcome.to_json(),
+            "measurement_id": measurement.id if measurement else None,
         },
     )
 
 
-def _insert_probes(db: Tables, session_id: str, probes: Sequence[StoredProbe], begin: int) -> None:
+def _insert_probes(db: Tables, session_id: str, probes: Sequence[SessionProbe], begin: int) -> None:
     db.table("probes").insert_all(
         {
             "session_id": session_id,
@@ -223,7 +225,7 @@ def _insert_probes(db: Tables, session_id: str, probes: Sequence[StoredProbe], b
             "fingerprint": probe.fingerprint,
             "state": str(probe.state),
             "reason": "",
-            "outcome": probe.outcome,
+            "outcome": probe.outcome.to_json(),
         }
         for place, probe in enumerate(probes, begin)
     )
@@ -233,7 +235,7 @@ def _session(db: Tables, row: Mapping[str, Any]) -> StoredSession:
     return StoredSession(
         id=row["id"],
         **target_of(row),
-        plan=row["plan"],
+        plan_text=row["plan"],
         probes=_probes(db, row["id"]),
         state=SessionState(row["state"]),
         created_ns=row["created_ns"],
@@ -242,15 +244,15 @@ def _session(db: Tables, row: Mapping[str, Any]) -> StoredSession:
     )
 
 
-def _probes(db: Tables, session_id: str) -> tuple[StoredProbe, ...]:
+def _probes(db: Tables, session_id: str) -> tuple[SessionProbe, ...]:
     rows = db.table("probes").rows_where("session_id = ?", (session_id,), order_by="position")
     return tuple(
-        StoredProbe(
+        SessionProbe(
             text_out(row["name"]),
             row["fingerprint"],
             ProbeState(row["state"]),
             text_out(row["reason"]),
-            row["outcome"],
+            ProbeOutcome(text=row["outcome"]),
             row["measurement_id"],
         )
         for row in rows

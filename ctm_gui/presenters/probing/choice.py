@@ -96,13 +96,13 @@ class Unfinished:
 
 
 def unfinished(session: ProbeSession, measurements: Mapping[str, Measurement]) -> Unfinished | None:
-    """Return the unfinished part of a session; None where it has ended.
+    """Return the unfinished part of a session; None where it has ended or cannot be read.
 
     Args:
         session: as stored.
         measurements: of it, by id.
     """
-    if session.state is not SessionState.RUNNING:
+    if session.state is not SessionState.RUNNING or session.problem:
         return None
     return Unfinished(session, way_of(session, measurements))
 

@@ -236,7 +236,7 @@ def network_row(
     """Return the row of a network as it is stored."""
     words = str(probe.state)
     if probe.state is ProbeState.MEASURED:
-        words = probe.words or "measured"
+        words = probe.outcome.words or "measured"
     elif probe.reason:
         words = probe.reason
     return NetworkRow(probe.name, why, expected, probe.state, median_ms, shown(words))

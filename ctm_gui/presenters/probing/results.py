@@ -262,5 +262,5 @@ def _of_target(
 
 
 def _is_doubtful(probe: SessionProbe) -> bool:
-    noisy = probe.verdict == "noisy"
+    noisy = probe.outcome.verdict == "noisy"
     return noisy or (probe.measurement_id is None and probe.state != "waiting")

@@ -93,7 +93,8 @@ def _list_text(sessions: Sequence[ProbeSession], signatures: Sequence[StoredSign
         for name, rows in (("Session", session_rows), ("Signature", signature_rows))
         if rows
     ]
-    return "\n\n".join(tables)
+    problems = [printable(session.problem) for session in sessions if session.problem]
+    return "\n\n".join([*tables, *problems])
 
 
 def _session_summary(session: ProbeSession) -> dict[str, object]:
@@ -106,5 +107,5 @@ def _session_summary(session: ProbeSession) -> dict[str, object]:
         "created_ns": session.created_ns,
         "probes": len(session.probes),
         "measured": sum(probe.measurement_id is not None for probe in session.probes),
-        "kit": session.plan.kit is not None,
+        **({"problem": session.problem} if session.problem else {"kit": bool(session.plan.kit)}),
     }

@@ -90,7 +90,7 @@ def _cells(probe: SessionProbe, measurement: Measurement | None) -> tuple[str, .
     if measurement is None:
         words = probe.reason or str(probe.state)
         return "—", "", "", "", printable(words)
-    words = probe.words if probe.state is ProbeState.MEASURED else ""
+    words = probe.outcome.words if probe.state is ProbeState.MEASURED else ""
     samples_ns = measurement.samples_ns
     return (
         significant(measurement.value_ms, 4),
@@ -102,7 +102,7 @@ def _cells(probe: SessionProbe, measurement: Measurement | None) -> tuple[str, .
 
 
 def _is_doubtful(probe: SessionProbe) -> bool:
-    return probe.verdict == "noisy" or probe.state is ProbeState.INCONCLUSIVE
+    return probe.outcome.verdict == "noisy" or probe.state is ProbeState.INCONCLUSIVE
 
 
 def session_document(

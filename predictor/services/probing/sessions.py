@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from predictor import __version__
-from predictor.core.documents import NO_FACTS, ProbingFacts
+from predictor.core.documents import ProbeOutcome
 from predictor.core.errors import InputError
-from predictor.core.records import Configuration, Measurement, Signature
+from predictor.core.records import Measurement, Signature
 from predictor.probing.planning import PlannedProbe, ProbePlan
 from predictor.probing.protocol import CheckedNetwork, measurement_of
 from predictor.probing.runner.settings import PROTOCOL
@@ -22,88 +22,36 @@ from predictor.services.probing.session_plan import SessionPlan
 from predictor.store import measurements as measurement_records
 from predictor.store import probe_sessions as records
 from predictor.store.database import Database
-from predictor.store.probe_sessions import ProbeState, SessionState, StoredProbe, StoredSession
+from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState, StoredSession
 
 __all__ = ["ProbeSession", "ProbeSessions", "ProbeState", "SessionProbe", "SessionState"]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionProbe:
-    """One network of a session.
+class ProbeSession(StoredSession):
+    """A session whose plan is parsed where it is looked at first."""
 
-    Attributes:
-        name: unique in the session.
-        fingerprint: of its operator graph.
-        state: what became of it.
-        reason: why it has no number, in words, else empty.
-        verdict: steady, noisy or inconclusive; empty where it was not measured.
-        words: the verdict for people.
-        measurement_id: of its measurement, None where it has none.
-    """
+    @cached_property
+    def plan(self) -> SessionPlan:
+        """All that its networks are made of and measured by.
 
-    name: str
-    fingerprint: str
-    state: ProbeState = ProbeState.WAITING
-    reason: str = ""
-    verdict: str = ""
-    words: str = ""
-    measurement_id: str | None = None
+        Raises:
+            InputError: what is stored is no plan.
+        """
+        try:
+            return SessionPlan.parse(self.plan_text)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise InputError(
+                f"session {self.id}", "its stored plan cannot be read", "start another one"
+            ) from error
 
-    @classmethod
-    def of(cls, stored: StoredProbe) -> SessionProbe:
-        """Read what the store has of a network."""
-        outcome = json.loads(stored.outcome)
-        return cls(
-            stored.name,
-            stored.fingerprint,
-            stored.state,
-            stored.reason,
-            str(outcome.get("verdict", "")),
-            str(outcome.get("words", "")),
-            stored.measurement_id,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeSession:
-    """A session.
-
-    Attributes:
-        id: UUID hex.
-        device_id: id of the device.
-        configuration: threads and batch resolved to counts.
-        plan: all that its networks are made of and measured by.
-        probes: in the order of measuring.
-        state: whether it has something to do.
-        created_ns: when it was planned, since 1970.
-        finished_ns: when it ended, None while it is running.
-        facts: of the machine, and the drift.
-    """
-
-    id: str
-    device_id: str
-    configuration: Configuration
-    plan: SessionPlan
-    probes: tuple[SessionProbe, ...]
-    state: SessionState = SessionState.RUNNING
-    created_ns: int = 0
-    finished_ns: int | None = None
-    facts: ProbingFacts = NO_FACTS
-
-    @classmethod
-    def of(cls, stored: StoredSession) -> ProbeSession:
-        """Read what the store has of a session."""
-        return cls(
-            stored.id,
-            stored.device_id,
-            stored.configuration,
-            SessionPlan.parse(stored.plan),
-            tuple(map(SessionProbe.of, stored.probes)),
-            stored.state,
-            stored.created_ns,
-            stored.finished_ns,
-            stored.facts,
-        )
+    @property
+    def problem(self) -> str:
+        """Sentence on why the session cannot be read; empty where it can."""
+        try:
+            _ = self.plan
+        except InputError as error:
+            return str(error)
+        return ""
 
     @property
     def waiting(self) -> list[str]:
@@ -149,7 +97,8 @@ class ProbeSessions:
             raise InputError(
                 f"session {session_id}", f"{len(matching)} sessions begin so", "give more of the id"
             )
-        return ProbeSession.of(matching[0] if matching else records.get(self.database, session_id))
+        stored = matching[0] if matching else records.get(self.database, session_id)
+        return ProbeSession(**vars(stored))
 
     def running(self, session_id: str) -> ProbeSession:
         """Return a session that has not ended.
@@ -164,7 +113,7 @@ class ProbeSessions:
 
     def every(self) -> list[ProbeSession]:
         """Return all sessions, the oldest first."""
-        return [ProbeSession.of(stored) for stored in records.every(self.database)]
+        return [ProbeSession(**vars(stored)) for stored in records.every(self.database)]
 
     def measurements(self, session_id: str) -> dict[str, Measurement]:
         """Return the measurements of a session by id."""
@@ -215,10 +164,9 @@ class ProbeSessions:
             origin: where it was measured, for the provenance.
         """
         if network.median_ms is None:
-            outcome = {**origin, **network.facts(with_samples=True)}
-            self._record_without_number(
-                session.id, network.name, ProbeState.INCONCLUSIVE, network.words, outcome
-            )
+            state, words = ProbeState.INCONCLUSIVE, network.words
+            outcome = ProbeOutcome({**origin, **network.facts(with_samples=True)})
+            records.record(self.database, session.id, network.name, state, outcome, words)
             return
         plan = session.plan.facts()
         provenance = {
@@ -229,24 +177,21 @@ class ProbeSessions:
             **origin,
         }
         measurement = measurement_of(network, session.device_id, session.configuration, provenance)
-        outcome = {"verdict": network.verdict, "words": network.words}
-        records.record_measured(
-            self.database, session.id, network.name, measurement, json.dumps(outcome)
+        outcome = ProbeOutcome({"verdict": network.verdict, "words": network.words})
+        records.record(
+            self.database,
+            session.id,
+            network.name,
+            ProbeState.MEASURED,
+            outcome,
+            measurement=measurement,
         )
 
     def record_failure(self, session_id: str, name: str, failure: str, reason: str) -> None:
         """Store that a network could not be measured, and why."""
         state = ProbeState.SKIPPED if failure == "skipped" else ProbeState.FAILED
-        self._record_without_number(
-            session_id, name, state, f"{failure}: {reason}", {"failure": failure}
-        )
-
-    def _record_without_number(
-        self, session_id: str, name: str, state: ProbeState, reason: str, outcome: Mapping[str, Any]
-    ) -> None:
-        records.record_without_number(
-            self.database, session_id, name, state, reason, json.dumps(outcome)
-        )
+        outcome = ProbeOutcome({"failure": failure})
+        records.record(self.database, session_id, name, state, outcome, f"{failure}: {reason}")
 
     def finish(self, session_id: str, state: SessionState = SessionState.FINISHED) -> None:
         """End a session; its measurements become the active signature of its target."""
@@ -275,5 +220,5 @@ class ProbeSessions:
             folder.parent.rmdir()
 
 
-def _waiting(probes: Iterable[PlannedProbe]) -> tuple[StoredProbe, ...]:
-    return tuple(StoredProbe(p.network.name, p.network.fingerprint) for p in probes)
+def _waiting(probes: Iterable[PlannedProbe]) -> tuple[SessionProbe, ...]:
+    return tuple(SessionProbe(p.network.name, p.network.fingerprint) for p in probes)

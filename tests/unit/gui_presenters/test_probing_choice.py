@@ -24,7 +24,7 @@ def session(**facts: object) -> ProbeSession:
         "dbsel", 0, 1.0, 0.0, None, {}, RunConfiguration(), (), sentinel, facts.pop("kit", None)
     )
     probes = (SessionProbe("a", "f" * 64), SessionProbe("b", "e" * 64, ProbeState.SKIPPED))
-    stored = ProbeSession("1" * 32, "board", Configuration("onnxruntime"), plan, probes)
+    stored = ProbeSession("1" * 32, "board", Configuration("onnxruntime"), plan.to_json(), probes)
     return replace(stored, **facts)
 
 

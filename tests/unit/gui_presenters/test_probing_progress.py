@@ -16,7 +16,7 @@ from ctm_gui.presenters.probing.progress import (
     duration,
     milliseconds,
 )
-from predictor.core.documents import Provenance
+from predictor.core.documents import ProbeOutcome, Provenance
 from predictor.core.records import Configuration, Measurement
 from predictor.services.probing.events import (
     BlockStarted,
@@ -39,7 +39,7 @@ def session(*probes: SessionProbe, live: LiveChoice | None = None) -> ProbeSessi
     plan = SessionPlan(
         "random", 0, 40.0, 0.0, live, {}, RunConfiguration(), tuple(planned), sentinel
     )
-    return ProbeSession("1" * 32, "board", Configuration(), plan, probes)
+    return ProbeSession("1" * 32, "board", Configuration(), plan.to_json(), probes)
 
 
 def probe(name: str, state: ProbeState = ProbeState.WAITING, **facts: Any) -> SessionProbe:
@@ -52,7 +52,7 @@ def four() -> RunProgress:
 
 def done(name: str, median_ms: float | None, words: str) -> StoredEvent:
     state = ProbeState.INCONCLUSIVE if median_ms is None else ProbeState.MEASURED
-    stored = probe(name, state, words=words)
+    stored = probe(name, state, outcome=ProbeOutcome({"words": words}))
     if median_ms is None:
         stored = probe(name, state, reason=words)
     return StoredEvent(NetworkDone(name, {"median_ms": median_ms}), stored)
@@ -106,7 +106,9 @@ def test_an_inconclusive_and_a_failed_network_say_why_and_have_no_number() -> No
 
 
 def test_what_was_measured_before_is_there_when_a_session_goes_on() -> None:
-    before = probe("a", ProbeState.MEASURED, measurement_id="m", words="steady")
+    before = probe(
+        "a", ProbeState.MEASURED, measurement_id="m", outcome=ProbeOutcome({"words": "steady"})
+    )
     measurement = Measurement(
         "m", "a" * 64, "board", Configuration(), (), 7.0, "median", "p", Provenance()
     )

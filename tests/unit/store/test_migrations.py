@@ -36,7 +36,7 @@ from predictor.store import (
 )
 from predictor.store.database import Database, backup_path, open_database
 from predictor.store.migrations import Migration
-from predictor.store.probe_sessions import ProbeState, SessionState, StoredProbe
+from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState
 from tests.unit.store import settings
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
@@ -134,7 +134,7 @@ def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> 
         ProbeState.FAILED,
         "out-of-memory: its process was killed",
     )
-    assert third == StoredProbe("third", "01" * 32)
+    assert third == SessionProbe("third", "01" * 32)
     (measured,) = measurements.of_session(opened, session.id)
     assert measured.samples_ns == (2_000_000, 2_100_000)
     (signature,) = signatures.stored(opened)

@@ -6,14 +6,15 @@ import uuid
 
 import pytest
 
-from predictor.core.documents import ProbingFacts, Provenance
+from predictor.core.documents import NO_OUTCOME, ProbeOutcome, ProbingFacts, Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Precision, Signature
 from predictor.store import measurements, probe_sessions, signatures
 from predictor.store.database import Database
-from predictor.store.probe_sessions import ProbeState, SessionState, StoredProbe, StoredSession
+from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState, StoredSession
 
 BOARD = Configuration("onnxruntime", Precision.FP32, 1, 1)
+STEADY = ProbeOutcome({"verdict": "steady"})
 NAMES = ("a", "b", "café")
 
 
@@ -23,7 +24,7 @@ def session(database: Database) -> StoredSession:
         "board",
         BOARD,
         '{"networks": 3}',
-        tuple(StoredProbe(name, name.encode().hex()) for name in NAMES),
+        tuple(SessionProbe(name, name.encode().hex()) for name in NAMES),
     )
     probe_sessions.add(database, made)
     return made
@@ -51,6 +52,10 @@ def signature(database: Database, *, active: bool) -> Signature:
     return made
 
 
+def measured(database: Database, made: StoredSession, found: Measurement) -> None:
+    probe_sessions.record(database, made.id, "a", ProbeState.MEASURED, STEADY, measurement=found)
+
+
 def active(database: Database) -> list[str]:
     return [s.id for s in signatures.every(database) if s.active]
 
@@ -58,7 +63,11 @@ def active(database: Database) -> list[str]:
 def test_a_session_comes_back_as_it_was_planned(database: Database) -> None:
     made = session(database)
     found = probe_sessions.get(database, made.id)
-    assert (found.probes, found.plan, found.configuration) == (made.probes, made.plan, BOARD)
+    assert (found.probes, found.plan_text, found.configuration) == (
+        made.probes,
+        made.plan_text,
+        BOARD,
+    )
     assert (found.state, found.finished_ns) == (SessionState.RUNNING, None)
     assert found.created_ns > 0
     assert probe_sessions.every(database) == [found]
@@ -66,16 +75,14 @@ def test_a_session_comes_back_as_it_was_planned(database: Database) -> None:
 
 def test_outcomes_are_kept_with_their_probes(database: Database) -> None:
     made, found = session(database), measurement("a")
-    probe_sessions.record_measured(database, made.id, "a", found, '{"verdict": "steady"}')
-    probe_sessions.record_without_number(
-        database, made.id, "café", ProbeState.FAILED, "no operator", "{}"
-    )
+    measured(database, made, found)
+    probe_sessions.record(database, made.id, "café", ProbeState.FAILED, NO_OUTCOME, "no operator")
 
     a, b, cafe = probe_sessions.get(database, made.id).probes
     assert (a.state, a.measurement_id, a.outcome) == (
         ProbeState.MEASURED,
         found.id,
-        '{"verdict": "steady"}',
+        STEADY,
     )
     assert b.state is ProbeState.WAITING
     assert (cafe.state, cafe.reason, cafe.measurement_id) == (
@@ -89,14 +96,14 @@ def test_outcomes_are_kept_with_their_probes(database: Database) -> None:
 def test_a_failing_record_stores_neither_measurement_nor_outcome(database: Database) -> None:
     made = session(database)
     with pytest.raises(Exception, match="CHECK constraint failed"):
-        probe_sessions.record_measured(database, made.id, "a", measurement("a", -1.0), "{}")
+        measured(database, made, measurement("a", -1.0))
     assert measurements.of_session(database, made.id) == []
     assert probe_sessions.get(database, made.id).probes[0].state is ProbeState.WAITING
 
 
 def test_a_repeated_probe_waits_and_its_measurement_stays(database: Database) -> None:
     made, first = session(database), measurement("a")
-    probe_sessions.record_measured(database, made.id, "a", first, "{}")
+    measured(database, made, first)
     probe_sessions.finish(database, made.id, SessionState.FINISHED)
     assert probe_sessions.get(database, made.id).finished_ns is not None
 
@@ -118,7 +125,7 @@ def test_facts_are_added_and_replaced(database: Database) -> None:
 
 def test_a_session_ends_with_its_signature_in_one_step(database: Database) -> None:
     made, found = session(database), measurement("a")
-    probe_sessions.record_measured(database, made.id, "a", found, "{}")
+    measured(database, made, found)
     end = Signature(uuid.uuid4().hex, "board", BOARD, (found.id,), active=True)
     probe_sessions.finish(
         database, made.id, SessionState.FINISHED, end, ProbingFacts({"drift": 0.1})

@@ -27,6 +27,7 @@ from predictor.probing.measuring.interface import (
 from predictor.services.probing import plan as probing_plan
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
+from predictor.store import probe_sessions
 from tests.unit.probing.plans import QUICK, relu_network
 from tests.unit.services.probing.test_sessions import BOARD as MEASURED
 from tests.unit.services.probing.test_sessions import Script, small_plan
@@ -432,3 +433,22 @@ def test_a_board_without_the_ssh_library_is_one_sentence(
     )
     assert main(["probe", "run", *BOARD, "--probes", "1", "--ssh", "board"]) == 3
     assert "asyncssh is not installed; run pip install asyncssh" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("plan", ["{", "[]", "{}", '{"probes": 5}', "[" * 100_000])
+def test_a_session_whose_plan_is_broken_is_listed_with_its_problem(
+    plan: str, own_store: Path, measured: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    session, _ = measured
+    with open_probing(own_store) as probing:
+        whole = probing.sessions.start(small_plan(1))
+        probe_sessions.extend(probing.sessions.database, session, plan, ())
+    problem = f"session {session}: its stored plan cannot be read; start another one."
+
+    broken, sound = document(capsys, "list")["sessions"]
+    assert (broken["problem"], "kit" in broken, broken["probes"]) == (problem, False, 3)
+    assert (sound["session"], sound["kit"], "problem" in sound) == (whole.id, False, False)
+    assert main(["probe", "list"]) == 0
+    assert capsys.readouterr().out.endswith(f"{problem}\n")
+    assert main(["probe", "show", session, "--json"]) == 2
+    assert problem in capsys.readouterr().err

@@ -185,7 +185,7 @@ def test_an_inconclusive_network_is_no_measurement_and_loses_no_sample(probing: 
     assert probe.state is ProbeState.INCONCLUSIVE
     assert probe.reason == "inconclusive: its 3 blocks differ, the nearest two by 100 %"
     (stored,) = probe_sessions.get(probing.sessions.database, session.id).probes
-    kept = json.loads(stored.outcome)["blocks"]
+    kept = stored.outcome.content["blocks"]
     assert [part["samples_ns"] for part in kept] == [[1000] * 3, [2000] * 3, [4000] * 3]
     assert probing.sessions.measurements(session.id) == {}
 
