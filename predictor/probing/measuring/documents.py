@@ -90,7 +90,7 @@ def event_of(message: Mapping[str, Any]) -> ProbeEvent | None:
     payload: Any = message.get("payload")
     try:
         return _EVENTS[payload["event"]](payload)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 

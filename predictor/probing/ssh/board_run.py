@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import asyncssh
 
 from predictor.core.errors import CtmError, HostError, InputError
-from predictor.core.progress import ProgressCallback
+from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.text import shortened
 from predictor.core.units import format_bytes
 from predictor.probing.measuring.documents import event_of
@@ -30,6 +29,7 @@ from predictor.probing.measuring.interface import (
 from predictor.probing.runner.messages import parse_line
 from predictor.probing.ssh.connection import Ask, LostError, connect
 from predictor.probing.ssh.host_keys import KnownHosts
+from predictor.probing.ssh.replies import ReplyError, RunnerEnd, RunnerLine
 from predictor.probing.ssh.session import BoardSession
 from predictor.probing.ssh.target import SshTarget
 
@@ -37,6 +37,7 @@ _log = logging.getLogger(__name__)
 
 _FIRST_DELAY_S = 0.2
 _LONGEST_DELAY_S = 10.0
+_CLEAN_UP_S = 10.0
 _CANCEL_S = 0.6
 _MAX_RESTARTS = 3
 _SMALL_DISK_BYTES = 2**20
@@ -96,6 +97,10 @@ class BoardRun:
             except LostError as error:
                 self._check_patience(error)
                 _log.info("%s: %s", self.target.label, error.words)
+            except ReplyError as error:
+                reason = f"what answers there is not the agent that was started ({error})"
+                action = "check the address and the Python of the board"
+                raise HostError(self.target.label, reason, action) from error
             delay_s = _FIRST_DELAY_S if self._contact_s != contact_s else delay_s * 2
             await asyncio.sleep(min(delay_s, _LONGEST_DELAY_S))
         self.post(RunFinished())
@@ -119,21 +124,25 @@ class BoardRun:
         files: Sequence[tuple[str, bytes]],
     ) -> None:
         session = await BoardSession.start(self.target, connection)
-        self._touch()
+        # Later a greeting alone is no contact: a board that closes after it was tried for ever.
+        if self._contact_s is None:
+            self._touch()
         try:
-            await session.copy(folder, files, self.progress)
+            await session.copy(folder, files, self._copied)
             self._session = session
             await self._follow_to_the_end(session)
-        except CtmError:
+        except (CtmError, ReplyError):
             session.close()
-            await self._clean_up(connection, folder, self.target.timeout_s)
+            await self._clean_up(connection, folder, min(_CLEAN_UP_S, self.target.silence_s))
             raise
         except asyncio.CancelledError:
             session.close()
             await self._clean_up(connection, folder, _CANCEL_S)
             raise
         else:
-            with suppress(LostError):  # all is measured: what stays there is no reason to fail
+            with suppress(
+                LostError, ReplyError, HostError
+            ):  # all is measured: what stays there is no reason to fail
                 await session.request("remove", folder=folder)
         finally:
             self._session = None
@@ -146,7 +155,7 @@ class BoardRun:
 
         When the time is over the agent goes on by itself.
         """
-        with suppress(LostError, CtmError, TimeoutError):
+        with suppress(LostError, ReplyError, CtmError, TimeoutError):
             async with asyncio.timeout(limit_s):
                 session = await BoardSession.start(self.target, connection)
                 await session.request("remove", folder=folder)
@@ -160,18 +169,18 @@ class BoardRun:
             await self._tell(session)
             self._judge(await self._follow(session))
 
-    async def _follow(self, session: BoardSession) -> Mapping[str, Any]:
+    async def _follow(self, session: BoardSession) -> RunnerEnd:
         """Take the runner's lines, and return how it ended."""
-        while True:
-            message = await session.messages.get()
-            if message is None:
-                raise LostError("it closed the connection")
+        while isinstance(message := await session.message(), RunnerLine):
             self._touch()
-            if "exit" in message:
-                return message
-            if message["generation"] == self._generation:
-                self._offset = message["offset"]
-                self._take(message["line"])
+            if message.generation == self._generation:
+                self._offset = message.offset
+                self._take(message.text)
+        return message
+
+    def _copied(self, progress: Progress) -> None:
+        self._touch()
+        self.progress(progress)
 
     def _touch(self) -> None:
         self._contact_s = asyncio.get_running_loop().time()
@@ -214,21 +223,20 @@ class BoardRun:
         self._restarts = 0
         return True
 
-    def _judge(self, ending: Mapping[str, Any]) -> None:
+    def _judge(self, ending: RunnerEnd) -> None:
         """Raise where the runner ended too soon and another start would not help."""
         if self._finished:
             return
-        free = ending["free"]
+        free = ending.free_bytes
         if free is not None and free < _SMALL_DISK_BYTES:
             reason = f"its disk is full ({format_bytes(free)} are free)"
             raise HostError(self.target.label, reason, "free some space there, then run again")
         # Without an exit code the system killed it, as it does when a board is switched off.
-        if ending["exit"] is None and self._restarts < _MAX_RESTARTS:
+        if ending.code is None and self._restarts < _MAX_RESTARTS:
             self._restarts += 1
             return
-        how = "no exit code" if ending["exit"] is None else f"exit code {ending['exit']}"
-        words = shortened(str(ending["words"]), 200)
-        reason = f"its runner ended with {how}{': ' if words else ''}{words}"
+        how = "no exit code" if ending.code is None else f"exit code {ending.code}"
+        reason = f"its runner ended with {how}{': ' if ending.words else ''}{ending.words}"
         raise HostError(self.target.label, reason, "try again")
 
     async def tell(self, command: Command) -> None:

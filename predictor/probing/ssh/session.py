@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,23 @@ import asyncssh
 
 from predictor.core.errors import HostError
 from predictor.core.progress import Progress, ProgressCallback
+from predictor.core.text import shortened
+from predictor.core.units import format_bytes
 from predictor.probing.measuring.documents import PLAN_FILE
 from predictor.probing.ssh.connection import LostError
+from predictor.probing.ssh.replies import (
+    LONGEST_LINE_BYTES,
+    Answer,
+    Hello,
+    OldPython,
+    Reply,
+    ReplyError,
+    RunnerEnd,
+    RunnerLine,
+    generation_of,
+    missing_files,
+    parse_reply,
+)
 from predictor.probing.ssh.target import SshTarget
 
 # Read as text and never imported here: it needs Linux, and this may be another system.
@@ -24,6 +39,7 @@ _AGENT = Path(__file__).with_name("board_agent.py")
 _AGENT_FILE = "ctm_board.py"
 _OLDEST = (3, 8)
 _CHUNK = 1 << 16
+_LONGEST_WORDS = 200
 # The program comes through standard input, so nothing needs to be on the board before. One line, as
 # some shells take no others in quotes, that Python 2 reads too, to say that it is too old.
 _BOOT = (
@@ -35,20 +51,17 @@ _BOOT = (
 
 
 class BoardSession:
-    """The agent over one connection.
-
-    Attributes:
-        messages: what the agent tells unasked: lines of the runner and its end; None when the
-            connection is gone.
-    """
+    """The agent over one connection."""
 
     def __init__(self, target: SshTarget, process: asyncssh.SSHClientProcess[bytes]) -> None:
-        self.messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._target = target
         self._process = process
-        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._messages: asyncio.Queue[RunnerLine | RunnerEnd | None] = asyncio.Queue()
+        self._answers: dict[int, asyncio.Future[Answer]] = {}
         self._last_id = 0
         self._reader: asyncio.Task[None] | None = None
+        # Raised wherever something of the agent is awaited once nothing more will come.
+        self._failure: LostError | ReplyError = LostError("it closed the connection")
 
     @classmethod
     async def start(
@@ -58,13 +71,15 @@ class BoardSession:
 
         Raises:
             HostError: Python, numpy or onnxruntime is missing there, or Python is too old.
+            ReplyError: something else answers.
             LostError: the connection is gone.
         """
         command = f"{shlex.quote(target.python)} -u -c {shlex.quote(_BOOT)}"
         try:
-            process = await connection.create_process(command, encoding=None)
+            async with asyncio.timeout(target.timeout_s):
+                process = await connection.create_process(command, encoding=None)
         except (asyncssh.Error, OSError) as error:
-            raise LostError(f"it starts no program ({error})") from error
+            raise LostError(f"it starts no program ({error or 'no answer'})") from error
         session = cls(target, process)
         program = _AGENT.read_bytes()
         # Where there is no such Python the shell may have ended before this: its words tell below.
@@ -80,14 +95,13 @@ class BoardSession:
         except (asyncssh.Error, OSError) as error:
             raise LostError("it closed the connection") from error
 
-    async def _hello(self) -> Mapping[str, Any]:
-        """Return the agent's first message; what a login prints before it is passed over."""
+    async def _hello(self) -> Hello | OldPython:
+        """Return the agent's first reply; what a login prints before it is passed over."""
         try:
             async with asyncio.timeout(self._target.timeout_s):
-                while line := await self._process.stdout.readline():
-                    message = _parsed(line)
-                    if "agent" in message or "old" in message:
-                        return message
+                async for reply in self._replies():
+                    if isinstance(reply, Hello | OldPython):
+                        return reply
                 result = await self._process.wait(check=False)
         except TimeoutError as error:
             raise LostError(
@@ -97,45 +111,93 @@ class BoardSession:
             raise LostError("it closed the connection") from error
         if result.exit_status is None:
             raise LostError("it closed the connection")
-        words = _text(result.stderr).strip().rsplit("\n", 1)[-1]
+        words = shortened(_text(result.stderr).strip().rsplit("\n", 1)[-1], _LONGEST_WORDS)
         raise HostError(
             self._target.label,
             f"{self._target.python} does not start there ({words or result.exit_status})",
             "install Python 3 on the board, or name its program",
         )
 
-    def _check(self, hello: Mapping[str, Any]) -> None:
+    def _check(self, hello: Hello | OldPython) -> None:
         oldest = ".".join(map(str, _OLDEST))
-        if "old" in hello:
-            reason = f"its Python is {hello['old']}, the runner needs {oldest} or later"
+        if isinstance(hello, OldPython):
+            reason = f"its Python is {hello.version}, the runner needs {oldest} or later"
             raise HostError(self._target.label, reason, "name a newer Python there")
-        missing = " and ".join(hello["agent"]["missing"])
+        missing = " and ".join(hello.missing)
         if missing:
-            program = hello["agent"]["program"]
             raise HostError(
                 self._target.label,
-                f"{missing} {'are' if ' and ' in missing else 'is'} not installed for {program}",
-                f"run there: {program} -m pip install {missing.replace(' and ', ' ')}",
+                f"{missing} {'are' if len(hello.missing) > 1 else 'is'} not installed for "
+                f"{hello.program}",
+                f"run there: {hello.program} -m pip install {' '.join(hello.missing)}",
             )
+
+    async def _replies(self) -> AsyncIterator[Reply]:
+        """Yield the replies until the connection ends.
+
+        Raises:
+            ReplyError: one is wrong or too long.
+        """
+        while line := await self._line():
+            reply = parse_reply(line)
+            if reply is not None:
+                yield reply
+
+    async def _line(self) -> bytes:
+        """Return the next line; empty at the end."""
+        line = b""
+        # A line that fills the window of the connection comes in parts.
+        while not line.endswith(b"\n") and (part := await self._process.stdout.readline()):
+            line += part
+            if len(line) > LONGEST_LINE_BYTES:
+                raise ReplyError(f"it is longer than {format_bytes(LONGEST_LINE_BYTES)}")
+        return line
 
     async def _read(self) -> None:
         try:
-            while line := await self._process.stdout.readline():
-                message = _parsed(line)
-                answer = self._answers.pop(message.get("id", 0), None)
-                if answer is not None and not answer.done():
-                    answer.set_result(message)
-                elif "line" in message or "exit" in message:
-                    self.messages.put_nowait(message)
+            async for reply in self._replies():
+                if isinstance(reply, Answer):
+                    answer = self._answers.pop(reply.id, None)
+                    if answer is not None and not answer.done():
+                        answer.set_result(reply)
+                elif isinstance(reply, RunnerLine | RunnerEnd):
+                    self._messages.put_nowait(reply)
         except (asyncssh.Error, OSError):
             pass  # the same as an end: nothing more will come
+        except ReplyError as error:
+            self._failure = error
         finally:
-            self.messages.put_nowait(None)
+            self._messages.put_nowait(None)
             for answer in self._answers.values():
                 if not answer.done():
-                    answer.set_exception(LostError("it closed the connection"))
+                    answer.set_exception(self._failure)
 
-    async def request(self, do: str, *, content: bytes = b"", **fields: Any) -> Any:
+    async def message(self) -> RunnerLine | RunnerEnd:
+        """Return what the agent tells next of the runner.
+
+        Raises:
+            ReplyError: it tells something else.
+            LostError: the connection is gone.
+        """
+        message = await self._messages.get()
+        if message is None:
+            raise self._failure
+        return message
+
+    @asynccontextmanager
+    async def _limited(self) -> AsyncIterator[None]:
+        """Give up on a board that stays silent for too long."""
+        try:
+            async with asyncio.timeout(self._target.silence_s):
+                yield
+        except TimeoutError as error:
+            reason = f"it has been silent for {self._target.silence_s:g} s"
+            action = "check that the board is not busy with something else, then run again"
+            raise HostError(self._target.label, reason, action) from error
+        except (asyncssh.Error, OSError) as error:
+            raise LostError("it closed the connection") from error
+
+    async def request(self, do: str, *, content: bytes = b"", **fields: Any) -> object:
         """Ask the agent for something and return its answer.
 
         Args:
@@ -144,35 +206,34 @@ class BoardSession:
             fields: its arguments.
 
         Raises:
-            HostError: the board cannot do it: no space, no permission.
+            HostError: the board cannot do it (no space, no permission), or does not answer.
             LostError: the connection is gone.
         """
         if self._reader is None or self._reader.done():
-            raise LostError("it closed the connection")
+            raise self._failure
         self._last_id += 1
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._answers[self._last_id] = answer
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._answers[self._last_id] = future
         self._write(json.dumps({"id": self._last_id, "do": do, **fields}).encode("ascii") + b"\n")
-        try:
-            for start in range(0, len(content), _CHUNK):
-                self._write(content[start : start + _CHUNK])
+        for start in range(0, len(content), _CHUNK):
+            self._write(content[start : start + _CHUNK])
+            async with self._limited():
                 await self._process.stdin.drain()
-        except (asyncssh.Error, OSError) as error:
-            raise LostError("it closed the connection") from error
-        message = await answer
-        if "error" in message:
-            raise self._refused(message, fields.get("name", self._target.folder))
-        return message["ok"]
+        async with self._limited():
+            answer = await future
+        if answer.refusal:
+            raise self._refused(answer, fields.get("name", self._target.folder))
+        return answer.value
 
-    def _refused(self, message: Mapping[str, Any], subject: str) -> HostError:
-        if message["error"] == "full":
+    def _refused(self, answer: Answer, subject: str) -> HostError:
+        if answer.refusal == "full":
             return HostError(
                 self._target.label,
-                f"there is no space for {subject} ({message['words']})",
+                f"there is no space for {subject} ({answer.words})",
                 "free some space there, or name another folder",
             )
         action = "check the folder on the board"
-        return HostError(self._target.label, f"{subject}: {message['words']}", action)
+        return HostError(self._target.label, f"{subject}: {answer.words}", action)
 
     async def copy(
         self, folder: str, files: Iterable[tuple[str, bytes]], progress: ProgressCallback
@@ -181,13 +242,15 @@ class BoardSession:
 
         Raises:
             HostError: the board cannot take them.
+            ReplyError: something else answers.
             LostError: the connection is gone.
         """
         contents = dict(files)
         contents[_AGENT_FILE] = _AGENT.read_bytes()
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
         plan = json.loads(contents[PLAN_FILE])
-        missing = await self.request("open", folder=folder, files=digests, plan=plan)
+        answer = await self.request("open", folder=folder, files=digests, plan=plan)
+        missing = missing_files(answer, digests)
         for done, name in enumerate(missing):
             progress(Progress(done, len(missing), f"copying {name}"))
             data = contents[name]
@@ -207,25 +270,16 @@ class BoardSession:
 
         Raises:
             HostError: the board cannot start it.
+            ReplyError: something else answers.
             LostError: the connection is gone.
         """
-        answer = await self.request("start", generation=generation, offset=offset)
-        return int(answer["generation"])
+        return generation_of(await self.request("start", generation=generation, offset=offset))
 
     def close(self) -> None:
         """End the agent; the runner goes on unless it was removed."""
         if self._reader is not None:
             self._reader.cancel()
         self._process.close()
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """Return a message; a line that is none of the agent's gives an empty one."""
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return {}
-    return message if isinstance(message, dict) else {}
 
 
 def _text(data: object) -> str:

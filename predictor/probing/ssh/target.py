@@ -25,6 +25,7 @@ class SshTarget:
         python: program that runs Python 3 there.
         folder: that files are copied into; a folder of each plan's own is made in it.
         timeout_s: connecting and logging in may take so long.
+        silence_s: a request may stay unanswered so long.
         own_settings: whether the user's SSH configuration and agent are used.
     """
 
@@ -36,6 +37,7 @@ class SshTarget:
     python: str = "python3"
     folder: str = DEFAULT_FOLDER
     timeout_s: float = 15.0
+    silence_s: float = 20.0
     own_settings: bool = True
 
     @classmethod

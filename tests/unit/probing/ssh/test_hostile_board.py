@@ -1,0 +1,259 @@
+"""A board that answers wrongly, or not at all: one sentence that names it, and soon."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+import pytest
+
+from predictor.core.errors import CancelledError, CtmError, HostError, InputError
+from predictor.core.progress import CancelToken
+from predictor.probing.ssh import session
+from predictor.probing.ssh.host_keys import KnownHosts
+from predictor.probing.ssh.runner import SshRunner
+from predictor.probing.ssh.target import SshTarget
+from tests.unit.probing.ssh.scripted import FINISHED, STARTED, Script, plan
+
+Process = asyncssh.SSHServerProcess[bytes]
+Mode = Callable[[Process], Awaitable[None]]
+
+SOON_S = 5.0
+HELLO = {"agent": {"missing": [], "program": "python3"}}
+DEEP = 100_000 * b"["
+
+
+def line(message: object) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+async def silent(process: Process) -> None:
+    await process.stdin.read()
+
+
+def greets(*replies: bytes) -> Mode:
+    """A board whose first words are these, and then none."""
+
+    async def mode(process: Process) -> None:
+        for reply in replies:
+            process.stdout.write(reply)
+        await silent(process)
+
+    return mode
+
+
+def floods(data: bytes) -> Mode:
+    async def mode(process: Process) -> None:
+        while True:
+            process.stdout.write(data)
+            await process.stdout.drain()
+
+    return mode
+
+
+async def dies(process: Process) -> None:
+    process.stderr.write(b"\x1b[2J\xff boom\n" + 100_000 * b"z" + b"\n")
+    process.exit(1)
+
+
+async def closes(process: Process) -> None:
+    process.stdout.write(line(HELLO))
+    await process.stdin.readline()
+    process.close()
+
+
+def answers(*replies: bytes, to: str = "open", **fields: Any) -> Mode:
+    """A board that gives these replies to one request, right answers to those before, then none.
+
+    Args:
+        replies: as they are sent.
+        to: name of the request.
+        fields: of one more reply, which has the request's id.
+    """
+
+    async def mode(process: Process) -> None:
+        process.stdout.write(line(HELLO))
+        await process.stdin.readexactly(int(await process.stdin.readline()))
+        while request := await process.stdin.readline():
+            asked = json.loads(request)
+            if asked["do"] == to:
+                own = [line({"id": asked["id"], **fields})] if fields else []
+                process.stdout.write(b"".join([*own, *replies]))
+                break
+            process.stdout.write(line({"id": asked["id"], "ok": []}))
+        await silent(process)
+
+    return mode
+
+
+def runs(*messages: object) -> Mode:
+    """A board whose runner tells this."""
+    replies = [line(message) for message in messages]
+    return answers(*replies, to="start", ok={"generation": 1})
+
+
+def told(text: object, offset: object = 1, generation: object = 1) -> dict[str, object]:
+    return {"generation": generation, "offset": offset, "line": text}
+
+
+WRONG = "not the agent that was started"
+SILENT = "it has been silent for"
+MODES: dict[str, tuple[Mode, str]] = {
+    "says nothing": (silent, "its Python does not answer within"),
+    "floods a line": (floods(65_536 * b"A"), "longer than"),
+    "floods lines": (floods(64 * (1000 * b"A" + b"\n")), "does not answer within"),
+    "dies": (dies, "does not start there"),
+    "agent deep": (greets(b'{"agent":' + DEEP + b"\n"), WRONG),
+    "agent text": (greets(line({"agent": "x"})), WRONG),
+    "agent null": (greets(line({"agent": None})), WRONG),
+    "agent bare": (greets(line({"agent": {}})), WRONG),
+    "missing count": (greets(line({"agent": {"missing": 5}})), WRONG),
+    "missing command": (greets(line({"agent": {"missing": ["$(reboot)"]}})), WRONG),
+    "missing list": (greets(line({"agent": {"missing": [["numpy"]]}})), WRONG),
+    "half a character": (greets(line({"agent": {"missing": [], "program": "\ud800"}})), WRONG),
+    "old control": (greets(line({"old": "\x1b[2J\u202e" + 100_000 * "x"})), "its Python is"),
+    "old null": (greets(line({"old": None})), WRONG),
+    "not installed": (
+        greets(line({"agent": {"missing": ["numpy"], "program": 9999 * "\x1b[31m"}})),
+        "numpy is not installed",
+    ),
+    "closes": (closes, "it closed the connection"),
+    "open never": (answers(), SILENT),
+    "open text": (answers(ok="abc"), WRONG),
+    "open foreign": (answers(ok=["../../etc/passwd"]), WRONG),
+    "open tables": (answers(ok=[{}]), WRONG),
+    "open empty": (answers(line({"id": 1})), WRONG),
+    "id list": (answers(line({"id": [1]})), WRONG),
+    "id of another": (answers(line({"id": 77, "ok": []})), SILENT),
+    "deep later": (answers(b'{"id":' + DEEP + b"\n"), WRONG),
+    "array": (answers(DEEP + b"\n"), SILENT),
+    "refused control": (answers(error="full", words="\x1b[2J" + 50_000 * "y"), "no space for"),
+    "refused null": (answers(error=None), WRONG),
+    "refused without words": (answers(error="file"), WRONG),
+    "start null": (answers(to="start", ok=None), WRONG),
+    "generation text": (answers(to="start", ok={"generation": "x"}), WRONG),
+    "line null": (runs(told(None)), WRONG),
+    "line half a character": (runs(told("\ud800")), WRONG),
+    "offset text": (runs(told("x", offset="1")), WRONG),
+    "offset huge": (runs(told("x", offset=10**30)), WRONG),
+    "generation null": (runs(told("x", generation=None)), WRONG),
+    "exit text": (runs({"exit": "\x1b[2J"}), WRONG),
+    "exit without words": (runs({"exit": 0}), WRONG),
+    "lines of no runner": (
+        runs(
+            told("\x1b[2J"),
+            told("{" + 50_000 * "["),
+            told('{"id":0,"kind":"progress","payload":{"event":["drift"]}}'),
+            told('{"id":0,"kind":"progress","payload":{"event":"run","host":{"x":NaN}}}'),
+            told(
+                '{"id":0,"kind":"progress","payload":'
+                '{"event":"drift","medians_ms":[1],"drift":1' + 400 * "0" + "}}"
+            ),
+            {"exit": 7, "words": "\x1b[2J" + 50_000 * "z"},
+        ),
+        "its runner ended with exit code 7",
+    ),
+}
+
+
+class Board:
+    """An SSH server in a thread of its own that lets everybody in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mode: Mode = silent
+        self._key = asyncssh.generate_private_key("ssh-ed25519")
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self.port: int = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        shown = self._key.export_public_key("openssh").decode()
+        (folder / "known").write_text(f"[127.0.0.1]:{self.port} {shown}", encoding="utf-8")
+        self.known = KnownHosts(folder / "known", others=())
+
+    async def _listen(self) -> int:
+        class Open(asyncssh.SSHServer):
+            def begin_auth(self, _: str) -> bool:
+                return False
+
+        self._server = await asyncssh.create_server(
+            Open,
+            "127.0.0.1",
+            0,
+            server_host_keys=[self._key],
+            process_factory=self._serve,
+            encoding=None,
+        )
+        return self._server.get_port()
+
+    async def _serve(self, process: Process) -> None:
+        with suppress(asyncssh.Error, OSError, asyncio.IncompleteReadError):
+            await self.mode(process)
+
+    def stop(self) -> None:
+        async def end() -> None:
+            self._server.close()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(end(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def runner(self, silence_s: float) -> SshRunner:
+        """A runner that waits this long, where one of the user's waits half a minute."""
+        target = SshTarget(
+            "127.0.0.1", "me", self.port, timeout_s=silence_s, silence_s=silence_s,
+            own_settings=False,
+        )  # fmt: skip
+        script = Script(STARTED, FINISHED)
+        return SshRunner(target, self.known, patience_s=0.5, files=script)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    running = Board(tmp_path_factory.mktemp("board"))
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_each_wrong_answer_is_one_sentence_that_names_the_board(
+    name: str, hostile: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "LONGEST_LINE_BYTES", 2**22)
+    hostile.mode, words = MODES[name]
+    begin_s = time.monotonic()
+
+    with pytest.raises(CtmError) as caught:
+        list(hostile.runner(silence_s=0.5).run(plan()))
+
+    sentence = str(caught.value)
+    assert isinstance(caught.value, (InputError, HostError))
+    assert sentence.startswith(f"me@127.0.0.1:{hostile.port}: ")
+    assert words in sentence
+    assert sentence.isprintable()
+    assert len(sentence) < 800
+    assert time.monotonic() - begin_s < SOON_S
+
+
+@pytest.mark.parametrize("name", ["says nothing", "open never", "floods lines"])
+def test_a_silent_board_is_left_when_the_run_is_cancelled(name: str, hostile: Board) -> None:
+    hostile.mode, _ = MODES[name]
+    cancel = CancelToken()
+    threading.Timer(0.5, cancel.cancel).start()
+    begin_s = time.monotonic()
+
+    with pytest.raises(CancelledError):
+        list(hostile.runner(silence_s=60.0).run(plan(), cancel))
+
+    assert time.monotonic() - begin_s < SOON_S
