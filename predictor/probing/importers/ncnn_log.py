@@ -18,8 +18,9 @@ _HEADER = re.compile(
     r"^\s*(?P<key>loop_count|num_threads|powersave|gpu_device|cooling_down) = (?P<value>\S+)\s*$"
 )
 _ROW = re.compile(
-    r"^\s*(?P<network>\S.*?)\s+min =\s*(?P<min>\S+)\s+max =\s*(?P<max>\S+)\s+avg =\s*(?P<avg>\S+)"
-    r"(?P<rest>.*)$"
+    # Possessive, so that a long line of blanks is looked at once.
+    r"^\s*+(?P<network>\S++(?:\s++\S++)*?)\s++min =\s*(?P<min>\S+)"
+    r"\s+max =\s*(?P<max>\S+)\s+avg =\s*(?P<avg>\S+)(?P<rest>.*)$"
 )
 _PART = re.compile(r"\S\s+min =")
 _ACTION = "import the log as benchncnn wrote it"

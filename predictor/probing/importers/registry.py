@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +23,11 @@ from predictor.probing.importers import (
     typed,
 )
 from predictor.probing.importers.records import ImportedFile, Reading
-from predictor.probing.importers.source import MAX_BYTES, Source
+from predictor.probing.importers.source import LONGEST_LINE, MAX_BYTES, Source
+from predictor.probing.runner.settings import LONGEST_NAME
+
+# JSON spells letters beyond 16 bits by two halves; one alone is none that a file can hold.
+_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,7 @@ class Format:
         recognises: whether a file looks like this; looks at the content only and never raises.
         parse: reads the whole file, or raises one ``InputError`` and keeps nothing.
         names_nodes: whether times of operators carry the names of the model's nodes.
+        has_lines: whether it is read line by line; what a tool writes so has no long ones.
     """
 
     name: str
@@ -41,6 +48,7 @@ class Format:
     recognises: Callable[[Source], bool]
     parse: Callable[[Source], Reading]
     names_nodes: bool = False
+    has_lines: bool = False
 
 
 FORMATS: Final = (
@@ -75,8 +83,15 @@ FORMATS: Final = (
         "TFLite benchmark_model log",
         tflite_log.recognises,
         tflite_log.parse,
+        has_lines=True,
     ),
-    Format("ncnn-benchmark", "ncnn benchncnn log", ncnn_log.recognises, ncnn_log.parse),
+    Format(
+        "ncnn-benchmark",
+        "ncnn benchncnn log",
+        ncnn_log.recognises,
+        ncnn_log.parse,
+        has_lines=True,
+    ),
     Format(
         "aihub-profile",
         "Qualcomm AI Hub profile (JSON)",
@@ -88,8 +103,15 @@ FORMATS: Final = (
         "MLPerf LoadGen mlperf_log_detail.txt",
         mlperf_log.recognises,
         mlperf_log.parse,
+        has_lines=True,
     ),
-    Format("csv", "CSV table (model, latency_ms)", csv_table.recognises, csv_table.parse),
+    Format(
+        "csv",
+        "CSV table (model, latency_ms)",
+        csv_table.recognises,
+        csv_table.parse,
+        has_lines=True,
+    ),
 )
 NAMING_NODES: Final = frozenset(format_.name for format_ in FORMATS if format_.names_nodes)
 """Formats whose times of operators carry the names of the model's nodes."""
@@ -115,6 +137,7 @@ def import_bytes(name: str, data: bytes) -> ImportedFile:
     source = Source.from_bytes(name, data)
     chosen = recognise(source)
     reading = chosen.parse(source)
+    _check_texts(source, reading)
     return ImportedFile(
         name=name,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -122,6 +145,18 @@ def import_bytes(name: str, data: bytes) -> ImportedFile:
         latencies=reading.latencies,
         notes=reading.notes,
     )
+
+
+def _check_texts(source: Source, reading: Reading) -> None:
+    for latency in reading.latencies:
+        if len(latency.network) > LONGEST_NAME:
+            reason = f"a name is longer than the limit of {LONGEST_NAME} characters"
+            raise source.error_at(latency.place, reason)
+    if _HALVES.search(source.text):
+        try:
+            json.dumps(asdict(reading), ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise source.error("a text in it spells half a character (\\ud800)") from error
 
 
 def import_typed(text: str) -> ImportedFile:
@@ -141,7 +176,13 @@ def recognise(source: Source) -> Format:
     Raises:
         InputError: no format knows it, or several do.
     """
-    matching = [format_ for format_ in FORMATS if format_.recognises(source)]
+    formats: Sequence[Format] = FORMATS
+    if source.long_line:
+        if not source.looks_like_json:
+            reason = f"it is longer than the limit of {LONGEST_LINE:,} characters"
+            raise source.error_at(f"line {source.long_line}", reason)
+        formats = [format_ for format_ in FORMATS if not format_.has_lines]
+    matching = [format_ for format_ in formats if format_.recognises(source)]
     if len(matching) == 1:
         return matching[0]
     if matching:

@@ -14,6 +14,8 @@ from predictor.core.text import shortened
 from predictor.core.units import significant
 
 MAX_BYTES = 64 * 2**20
+LONGEST_LINE = 2**14
+"""Characters of a line of a log or a table."""
 # An hour: no run of a network takes longer, so a larger number is in another unit.
 MAX_LATENCY_MS = 3_600_000.0
 MAX_COUNT = 2**31 - 1
@@ -69,6 +71,12 @@ class Source:
         """Yield each line's number, from 1, and its text."""
         lines = (line.rstrip("\r") for line in self.text.split("\n"))  # adb writes \r\r\n
         yield from enumerate(lines, start=1)
+
+    @cached_property
+    def long_line(self) -> int:
+        """Number of the first line that is longer than ``LONGEST_LINE``; 0 where none is."""
+        lines = enumerate(self.text.split("\n"), start=1)
+        return next((number for number, line in lines if len(line) > LONGEST_LINE), 0)
 
     def error_at(self, place: str, reason: str, action: str = _ACTION) -> InputError:
         """Return the error about a place in this file."""

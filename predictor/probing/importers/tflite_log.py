@@ -20,13 +20,13 @@ _PER_MS = 1000.0
 _COUNT = re.compile(r"(?P<timings>Timings \(microseconds\):\s*)?\bcount=(?P<count>\S+)(?P<rest>.*)")
 _FIELD = re.compile(r"(?P<key>first|curr|min|max|avg|std|p5|median|p95)=(?P<value>[^\s(]+)")
 _ALL_SAME = "(all same)"
-_SUMMARY = re.compile(
-    r"nference timings in us:.*?(?:Inference(?: \(avg\))?|no stats): (?P<avg>[^\s,]+)"
-)
+# No pattern may look at a line once for each of its characters: logs are not trusted.
+_SUMMARY = "nference timings in us:"
+_AVERAGE = re.compile(r"(?:Inference(?: \(avg\))?|no stats): (?P<avg>[^\s,]+)")
 _START = re.compile(r"\bSTARTING!")
 _BLOCK = re.compile(r"Running benchmark for ")
-_GRAPH = re.compile(r"\bGraph: \[(?P<path>[^\]]*)\]")
-_THREADS = re.compile(r"(?:#threads used for CPU inference|Num threads): \[(?P<threads>[^\]]*)\]")
+_GRAPH = re.compile(r"\bGraph: \[(?P<path>[^\[\]]*)\]")
+_THREADS = re.compile(r"(?:#threads used for CPU inference|Num threads): \[(?P<threads>[^\[\]]*)\]")
 _DELEGATE = re.compile(
     r"Explicitly applied (?P<name>\S+) delegate, and the model graph will be (?P<share>\w+)"
 )
@@ -34,7 +34,7 @@ _NO_RUNS = re.compile(r"^(?!Memory)(?:\w+: )?count=0\s*$")  # a warm-up of no ru
 _FAILED = "Benchmarking failed"
 _PROFILE = "Operator-wise Profiling Info for Regular Benchmark Runs"
 _RUN_ORDER = "= Run Order ="
-_HEADING = re.compile(r"={5,} .* ={5,}|Number of nodes executed")
+_HEADING = re.compile(r"===== .* =====|Number of nodes executed")
 _CELLS = re.compile(r"\s{2,}|\t")
 _ACTION = "import the whole log of benchmark_model"
 _Line = tuple[int, str]
@@ -54,9 +54,13 @@ def recognises(source: Source) -> bool:
     text = source.text
     if "STARTING!" in text and "Graph: [" in text:
         return True
-    if "count=" not in text and "nference timings in us" not in text:
+    if "count=" not in text and _SUMMARY not in text:
         return False  # found out quickly: profiles in JSON are large
-    return any(_is_count(line) or _SUMMARY.search(line) for _, line in source.lines())
+    return any(_is_count(line) or _average(line) for _, line in source.lines())
+
+
+def _average(line: str) -> re.Match[str] | None:
+    return _AVERAGE.search(line.partition(_SUMMARY)[2])
 
 
 def _is_count(line: str) -> bool:
@@ -134,7 +138,7 @@ def _result(source: Source, lines: Sequence[_Line]) -> _Statistics:
     if timings:
         return timings[-1]
     for number, line in lines:
-        if match := _SUMMARY.search(line):
+        if match := _average(line):
             average = source.latency_ms(f"line {number}", match["avg"], _PER_MS, "the mean")
             return _Statistics(number, 0, {"avg": average})
     raise source.error_at(f"line {lines[0][0]}", "a run starts here and has no result", _ACTION)

@@ -8,6 +8,7 @@ from predictor.probing.importers.records import ImportedLatency, Reading, Statis
 from predictor.probing.importers.source import Source
 
 NAME = "typed"
+_LONGEST = 500
 _PER_MS = {"ns": 1e6, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1.0, "s": 1e-3}
 _LINE = re.compile(
     r"^(?P<network>\S.*?)\s*[\s:=,;]\s*(?P<number>[-+]?[\d.,]\S*?)\s*(?P<unit>[a-zA-Zµμ]*)$"
@@ -31,6 +32,9 @@ def parse_typed(text: str) -> Reading:
         if not content:
             continue
         place = f"line {number}"
+        if len(content) > _LONGEST:
+            reason = f"it has {len(content)} characters, more than the limit of {_LONGEST}"
+            raise source.error_at(place, reason, _ACTION)
         match = _LINE.match(content)
         if match is None:
             raise source.error_at(place, f"{content!r} is no name with a time", _ACTION)

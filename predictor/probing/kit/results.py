@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NoReturn
 
 from predictor.core.errors import InputError
 from predictor.probing.kit.writer import MANIFEST_FILE, MANIFEST_SCHEMA
@@ -19,6 +21,18 @@ from predictor.probing.runner.results import digest
 from predictor.probing.runner.settings import LATER_SETTINGS, PROTOCOL, RESULTS_SCHEMA, Settings
 
 _LARGEST_BYTES = 2**28
+# Whatever zipfile raises about content that contradicts itself.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ValueError,
+    OverflowError,
+    LookupError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+)
 _AGAIN = "take the file that the kit wrote, or measure again"
 
 
@@ -68,7 +82,7 @@ def read_results(path: Path) -> KitResults:
     source = str(path)
     data = _content(path)
     try:
-        document = json.loads(data)
+        document = _document(data)
         schema = document["schema"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(source, "this is no results file of a kit", _AGAIN) from error
@@ -78,10 +92,28 @@ def read_results(path: Path) -> KitResults:
         raise InputError(source, "it was changed after the kit wrote it", _AGAIN)
     try:
         return _results(document, source)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(
             source, f"something in it is wrong or missing ({error})", _AGAIN
         ) from error
+
+
+def _document(data: bytes) -> Any:
+    """Parse JSON strictly: in UTF-8, without NaN and halves of characters.
+
+    Raises:
+        ValueError: it is something else.
+        RecursionError: it is nested too deeply.
+    """
+    text = data.decode()
+    document = json.loads(text, parse_constant=_refuse_constant)
+    if "\\ud" in text.lower():
+        json.dumps(document, ensure_ascii=False).encode()
+    return document
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _content(path: Path) -> bytes:
@@ -109,12 +141,35 @@ def _from_archive(path: Path) -> bytes:
                 raise InputError(
                     str(path), f"it holds {len(results)} files {RESULTS_FILE}, not one", _AGAIN
                 )
+            members = _Members(path, archive)
             root = results[0][: -len(RESULTS_FILE)]
             if f"{root}{MANIFEST_FILE}" in names:
-                _check_manifest(path, archive, root)
-            return archive.read(results[0])
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+                _check_manifest(path, members, names, root)
+            return members.read(names[results[0]])
+    except _DAMAGE as error:
         raise InputError(str(path), f"the archive is damaged ({error})", _AGAIN) from error
+
+
+class _Members:
+    """Reads members of an archive, all together no more than a limit."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self._path = path
+        self._archive = archive
+        self._left = _LARGEST_BYTES
+
+    def read(self, entry: zipfile.ZipInfo) -> bytes:
+        """Return the content of a member."""
+        if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise zipfile.BadZipFile("a compression that no kit has")
+        with self._archive.open(entry) as file:
+            # The directory says how large a member is; only reading shows whether it is.
+            content = file.read(self._left + 1)
+        self._left -= len(content)
+        if self._left < 0:
+            limit = f"it holds more than the {_LARGEST_BYTES >> 20} MiB allowed"
+            raise InputError(str(self._path), limit, _AGAIN)
+        return content
 
 
 def _checked_name(path: Path, entry: zipfile.ZipInfo) -> str:
@@ -130,20 +185,21 @@ def _checked_name(path: Path, entry: zipfile.ZipInfo) -> str:
     return name
 
 
-def _check_manifest(path: Path, archive: zipfile.ZipFile, root: str) -> None:
+def _check_manifest(
+    path: Path, members: _Members, names: Mapping[str, zipfile.ZipInfo], root: str
+) -> None:
     """Refuse a kit of which a file is not the one that was handed out."""
     try:
-        manifest = json.loads(archive.read(f"{root}{MANIFEST_FILE}"))
+        manifest = _document(members.read(names[f"{root}{MANIFEST_FILE}"]))
         listed = {str(name): str(f["sha256"]) for name, f in manifest["files"].items()}
         is_ours = manifest["schema"] == MANIFEST_SCHEMA
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(str(path), "its manifest cannot be read", _AGAIN) from error
-    present = set(archive.namelist())
     changed = [
         name
         for name, sha256 in listed.items()
-        if f"{root}{name}" in present
-        and hashlib.sha256(archive.read(f"{root}{name}")).hexdigest() != sha256
+        if (entry := names.get(f"{root}{name}")) is not None
+        and hashlib.sha256(members.read(entry)).hexdigest() != sha256
     ]
     if changed or not is_ours:
         subject = f"{changed[0]} in it" if changed else "its manifest"
