@@ -15,6 +15,7 @@ from typing import Any
 from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
+from predictor.core.text import shortened
 from predictor.core.wording import percent
 from predictor.probing.operator_times import OperatorTime, checked_operators, triples
 from predictor.probing.runner.medians import summary
@@ -105,12 +106,11 @@ def checked_network(entry: Mapping[str, Any], settings: Settings, source: str) -
     """
     try:
         return _checked(entry, settings)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         name = entry.get("name", "?") if isinstance(entry, Mapping) else "?"
         reason = f"no {error} is given" if isinstance(error, KeyError) else str(error)
-        raise InputError(
-            source, f"the entry of {name} is wrong: {reason}", "measure again"
-        ) from error
+        words = shortened(f"the entry of {name} is wrong: {reason}", _LONGEST_REASON)
+        raise InputError(source, words, "measure again") from error
 
 
 def _checked(entry: Mapping[str, Any], settings: Settings) -> CheckedNetwork:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -154,9 +153,17 @@ def _check_texts(source: Source, reading: Reading) -> None:
             raise source.error_at(latency.place, reason)
     if _HALVES.search(source.text):
         try:
-            json.dumps(asdict(reading), ensure_ascii=False).encode()
+            "".join(_texts(reading)).encode()
         except UnicodeEncodeError as error:
             raise source.error("a text in it spells half a character (\\ud800)") from error
+
+
+def _texts(reading: Reading) -> Iterator[str]:
+    yield from reading.notes
+    for latency in reading.latencies:
+        yield from (latency.network, latency.device or "", *latency.facts.values())
+        for operator in latency.operators:
+            yield from (operator.name, operator.op_type, operator.unit)
 
 
 def import_typed(text: str) -> ImportedFile:

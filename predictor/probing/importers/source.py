@@ -20,6 +20,7 @@ LONGEST_LINE = 2**14
 MAX_LATENCY_MS = 3_600_000.0
 MAX_COUNT = 2**31 - 1
 _SHOWN = 60
+_LONGEST_REASON = 500
 _ACTION = "import the file as the tool wrote it"
 
 
@@ -80,7 +81,8 @@ class Source:
 
     def error_at(self, place: str, reason: str, action: str = _ACTION) -> InputError:
         """Return the error about a place in this file."""
-        return InputError(f"{self.name}, {place}" if place else self.name, reason, action)
+        subject = f"{self.name}, {place}" if place else self.name
+        return InputError(subject, shortened(reason, _LONGEST_REASON), action)
 
     def error(self, reason: str, action: str = _ACTION) -> InputError:
         """Return the error about the whole file."""

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from predictor.core.errors import InputError
+from predictor.core.text import shortened
 from predictor.probing.kit.writer import MANIFEST_FILE, MANIFEST_SCHEMA
 from predictor.probing.measuring.documents import RESULTS_FILE
 from predictor.probing.measuring.interface import Failure
@@ -21,6 +22,7 @@ from predictor.probing.runner.results import digest
 from predictor.probing.runner.settings import LATER_SETTINGS, PROTOCOL, RESULTS_SCHEMA, Settings
 
 _LARGEST_BYTES = 2**28
+_LONGEST_REASON = 500
 # Whatever zipfile raises about content that contradicts itself.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -79,23 +81,24 @@ def read_results(path: Path) -> KitResults:
         InputError: the file cannot be read, is no results document, was changed since it was
             written, or its archive has names that lead out of it.
     """
-    source = str(path)
     data = _content(path)
     try:
         document = _document(data)
         schema = document["schema"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(source, "this is no results file of a kit", _AGAIN) from error
+        raise _refused(path, "this is no results file of a kit") from error
     if schema != RESULTS_SCHEMA:
-        raise InputError(source, f"its form is {schema!r}, not {RESULTS_SCHEMA}", _AGAIN)
+        raise _refused(path, f"its form is {schema!r}, not {RESULTS_SCHEMA}")
     if document.get("digest") != digest(document):
-        raise InputError(source, "it was changed after the kit wrote it", _AGAIN)
+        raise _refused(path, "it was changed after the kit wrote it")
     try:
-        return _results(document, source)
+        return _results(document, str(path))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            source, f"something in it is wrong or missing ({error})", _AGAIN
-        ) from error
+        raise _refused(path, f"something in it is wrong or missing ({error})") from error
+
+
+def _refused(path: Path, reason: str) -> InputError:
+    return InputError(str(path), shortened(reason, _LONGEST_REASON), _AGAIN)
 
 
 def _document(data: bytes) -> Any:
@@ -119,9 +122,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > _LARGEST_BYTES:
-            raise InputError(
-                str(path), f"it is larger than the {_LARGEST_BYTES >> 20} MiB allowed", _AGAIN
-            )
+            raise _refused(path, f"it is larger than the {_LARGEST_BYTES >> 20} MiB allowed")
         if zipfile.is_zipfile(path):
             return _from_archive(path)
         return path.read_bytes()
@@ -138,16 +139,14 @@ def _from_archive(path: Path) -> bytes:
             names = {_checked_name(path, entry): entry for entry in archive.infolist()}
             results = [name for name in names if PurePosixPath(name).name == RESULTS_FILE]
             if len(results) != 1:
-                raise InputError(
-                    str(path), f"it holds {len(results)} files {RESULTS_FILE}, not one", _AGAIN
-                )
+                raise _refused(path, f"it holds {len(results)} files {RESULTS_FILE}, not one")
             members = _Members(path, archive)
             root = results[0][: -len(RESULTS_FILE)]
             if f"{root}{MANIFEST_FILE}" in names:
                 _check_manifest(path, members, names, root)
             return members.read(names[results[0]])
     except _DAMAGE as error:
-        raise InputError(str(path), f"the archive is damaged ({error})", _AGAIN) from error
+        raise _refused(path, f"the archive is damaged ({error})") from error
 
 
 class _Members:
@@ -168,20 +167,16 @@ class _Members:
         self._left -= len(content)
         if self._left < 0:
             limit = f"it holds more than the {_LARGEST_BYTES >> 20} MiB allowed"
-            raise InputError(str(self._path), limit, _AGAIN)
+            raise _refused(self._path, limit)
         return content
 
 
 def _checked_name(path: Path, entry: zipfile.ZipInfo) -> str:
     name = entry.filename.replace("\\", "/")
     if name.startswith("/") or ":" in name or ".." in name.split("/"):
-        raise InputError(
-            str(path), f"the name {entry.filename!r} in it leads out of the archive", _AGAIN
-        )
+        raise _refused(path, f"the name {entry.filename!r} in it leads out of the archive")
     if entry.file_size > _LARGEST_BYTES:
-        raise InputError(
-            str(path), f"{name} in it is larger than the {_LARGEST_BYTES >> 20} MiB allowed", _AGAIN
-        )
+        raise _refused(path, f"{name} in it is larger than the {_LARGEST_BYTES >> 20} MiB allowed")
     return name
 
 
@@ -194,7 +189,7 @@ def _check_manifest(
         listed = {str(name): str(f["sha256"]) for name, f in manifest["files"].items()}
         is_ours = manifest["schema"] == MANIFEST_SCHEMA
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(str(path), "its manifest cannot be read", _AGAIN) from error
+        raise _refused(path, "its manifest cannot be read") from error
     changed = [
         name
         for name, sha256 in listed.items()
@@ -203,7 +198,7 @@ def _check_manifest(
     ]
     if changed or not is_ours:
         subject = f"{changed[0]} in it" if changed else "its manifest"
-        raise InputError(str(path), f"{subject} is not what the kit was made with", _AGAIN)
+        raise _refused(path, f"{subject} is not what the kit was made with")
 
 
 def _results(document: Mapping[str, Any], source: str) -> KitResults:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from predictor.core.errors import HostError, InputError
+from predictor.probing.kit import results
 from predictor.probing.kit.results import KitResults, read_results
 from predictor.probing.kit.writer import write_kit
 from predictor.probing.runner.results import digest
@@ -230,3 +231,32 @@ def test_results_of_an_earlier_version_are_read(measured: Path, tmp_path: Path) 
     assert [network.name for network in found.measured] == ["a", "b"]
     assert found.settings == replace(QUICK, profile_s=Settings().profile_s)
     assert all(network.operators == () for network in found.measured)
+
+
+def test_the_members_of_an_archive_have_one_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "_LARGEST_BYTES", 100_000)
+    content = bytes(60_000)
+    listed = {"plan.json": {"sha256": hashlib.sha256(content).hexdigest()}}
+    path = tmp_path / "kit.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", json.dumps({"schema": "ctm-kit/1", "files": listed}))
+        archive.writestr("plan.json", content)
+        archive.writestr("results.json", content)
+
+    with pytest.raises(InputError, match="it holds more than the 0 MiB allowed"):
+        read_results(path)
+
+
+def test_an_archive_whose_content_is_damaged_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kit.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("results.json", bytes(range(256)) * 99)
+        start = archive.infolist()[0].header_offset + 30 + len("results.json")
+    data = bytearray(path.read_bytes())
+    data[start : start + 9] = bytes(9 * [255])
+    path.write_bytes(data)
+
+    with pytest.raises(InputError, match="the archive is damaged"):
+        read_results(path)

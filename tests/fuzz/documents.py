@@ -1,0 +1,193 @@
+"""Damaged JSON, tables, logs and archives: their structure is kept."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import warnings
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from predictor.core.errors import InputError
+from predictor.probing.importers.registry import import_bytes
+from predictor.probing.kit.results import read_results
+from predictor.probing.runner.medians import summary
+from predictor.probing.runner.results import digest
+from predictor.probing.runner.settings import PROTOCOL, RESULTS_SCHEMA, Settings
+from tests.unit.probing.importers.test_registry import SAMPLES
+
+_VALUES: Final[tuple[Any, ...]] = (
+    None, True, -1, 0, 2**63, 10**400, -1e308, 1e-320, float("nan"), float("inf"),
+    "", "\ud800", "\x1b[2J\u202e", "1e999", "a" * 20_000, [], {}, [[]], {"": None}, [0] * 1000,
+)  # fmt: skip
+_CELLS = ("", "-1", "0", "1e999", "nan", "9" * 5000, '"', "\0", "\x1b[2J", "a" * 20_000, ",,", "=")
+_NAMES = ("../results.json", "/results.json", "a\\results.json", "results.json", "\u202e", "C:x")
+
+
+def mutate_json(text: str, rng: random.Random) -> str:
+    """Return a JSON document with one to three values replaced, removed, repeated or nested."""
+    document = json.loads(text)
+    for _ in range(rng.randint(1, 3)):
+        holder, key = _place(document, rng)
+        if holder is None:
+            return json.dumps(rng.choice(_VALUES))
+        change = rng.randrange(4)
+        if change == 0:
+            del holder[key]
+        elif change == 1 and isinstance(holder, list):
+            holder.insert(key, holder[key])
+        elif change == 2:
+            holder[key] = [holder[key]]
+        else:
+            holder[key] = deepcopy(rng.choice(_VALUES))
+    if isinstance(document, dict) and "digest" in document and rng.random() < 0.9:
+        document["digest"] = digest(document)  # what lies behind the check is of interest
+    return json.dumps(document)
+
+
+def _place(document: Any, rng: random.Random) -> tuple[Any, Any]:
+    """Return a container in a document and one of its keys; (None, None) for the whole."""
+    holder, key, value = None, None, document
+    while isinstance(value, dict | list) and value:
+        holder = value
+        key = rng.choice(list(value)) if isinstance(value, dict) else rng.randrange(len(value))
+        value = holder[key]
+        if rng.random() < 0.3:
+            break
+    return holder, key
+
+
+def mutate_lines(text: str, rng: random.Random) -> str:
+    """Return a table or log with lines removed, repeated or swapped, and words replaced."""
+    lines = text.split("\n")
+    for _ in range(rng.randint(1, 3)):
+        place, other = (rng.randrange(len(lines)) for _ in range(2))
+        change = rng.randrange(4)
+        if change == 0 and len(lines) > 1:
+            del lines[place]
+        elif change == 1:
+            lines.insert(other, lines[place])
+        else:
+            mark = rng.choice((",", " ", "=", ":"))
+            words = lines[place].split(mark)
+            words[rng.randrange(len(words))] = rng.choice(_CELLS)
+            lines[place] = mark.join(words)
+    return "\n".join(lines)
+
+
+def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
+    """Return bytes with some changed, cut off, or repeated."""
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(changed) + 1)
+        change = rng.randrange(4)
+        if change == 0:
+            del changed[place:]
+        elif change == 1:
+            changed[place:place] = changed[place : place + rng.randrange(1, 99)]
+        else:
+            changed[place : place + rng.randrange(1, 5)] = rng.randbytes(rng.randrange(1, 5))
+    return bytes(changed)
+
+
+def mutate_zip(members: dict[str, bytes], rng: random.Random) -> bytes:
+    """Return an archive with members removed, renamed, twice or damaged, or itself damaged."""
+    file = io.BytesIO()
+    kind = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    # zipfile warns of a name that stands twice, which is meant.
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(file, "w", kind) as made:
+        for name, content in members.items():
+            if rng.random() < 0.1:
+                continue
+            made.writestr(rng.choice(_NAMES) if rng.random() < 0.1 else name, content)
+            if rng.random() < 0.1:
+                made.writestr(name, bytes(100_000))
+    return mutate_bytes(file.getvalue(), rng) if rng.random() < 0.7 else file.getvalue()
+
+
+def mutate_import(rng: random.Random, name: str = "") -> bytes:
+    """Return a damaged file that an importer knows: of a format, else of any."""
+    text = SAMPLES[name or rng.choice(list(SAMPLES))]
+    mutate = mutate_lines
+    with suppress(ValueError):
+        json.loads(text)
+        mutate = mutate_json
+    data = mutate(text, rng).encode("utf-8", "surrogatepass")
+    return mutate_bytes(data, rng) if rng.random() < 0.2 else data
+
+
+def feed_import(data: bytes) -> bool:
+    """Import a file: True where it is read, False where it is refused in one sentence."""
+    return _is_read(partial(import_bytes, "mutant", data))
+
+
+def mutate_results(rng: random.Random) -> bytes:
+    """Return damaged results of a kit, in an archive or alone."""
+    text = json.dumps(RESULTS)
+    if rng.random() < 0.5:
+        return mutate_json(text, rng).encode()
+    manifest = json.dumps({"schema": "ctm-kit/1", "files": {"plan.json": {"sha256": "0" * 64}}})
+    if rng.random() < 0.5:
+        manifest = mutate_json(manifest, rng)
+    members = {"kit/results.json": text, "kit/manifest.json": manifest, "kit/plan.jsn": "{}"}
+    return mutate_zip({name: content.encode() for name, content in members.items()}, rng)
+
+
+def feed_results(data: bytes) -> bool:
+    """Read results of a kit: True where they are read, False where refused in one sentence."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "results")
+        path.write_bytes(data)
+        return _is_read(partial(read_results, path))
+
+
+def _is_read(read: Callable[[], object]) -> bool:
+    try:
+        read()
+    except InputError as error:
+        sentence = str(error)
+    else:
+        return True
+    assert sentence.isprintable(), sentence
+    assert len(sentence) < 2000, sentence
+    return False
+
+
+def _results() -> dict[str, Any]:
+    blocks = [{"samples_ns": [n, n, n], "median_ns": n, "contended": False} for n in (1000, 1001)]
+    measured = {
+        "name": "a",
+        "fingerprint": "f" * 64,
+        "sha256": "0" * 64,
+        **summary(blocks, Settings()),
+        "blocks": blocks,
+        "operators": [["r", "Relu", 5]],
+    }
+    document: dict[str, Any] = {
+        "schema": RESULTS_SCHEMA,
+        "protocol": PROTOCOL,
+        "plan": "0" * 32,
+        "plan_sha256": "0" * 64,
+        "settings": asdict(Settings()),
+        "configuration": {"threads": 1},
+        "host": {"node": "board"},
+        "finished": True,
+        "networks": [
+            measured,
+            {"name": "b", "failure": "crashed", "reason": "its process ended"},
+        ],
+        "drift": 0.01,
+    }
+    document["digest"] = digest(document)
+    return document
+
+
+RESULTS: Final = _results()

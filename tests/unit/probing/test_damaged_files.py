@@ -1,0 +1,61 @@
+"""Mutants of everything that comes from other programs: read, or refused in one sentence."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from predictor.probing.importers.source import LONGEST_LINE
+from tests.fuzz import documents
+from tests.unit.probing.importers.importing import refusal
+from tests.unit.probing.importers.test_registry import SAMPLES
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_mutants_of_each_format_are_read_or_refused(name: str) -> None:
+    rng = random.Random(name)  # noqa: S311 - no secret
+    outcomes = {documents.feed_import(documents.mutate_import(rng, name)) for _ in range(120)}
+    assert False in outcomes
+
+
+def test_mutants_of_results_are_read_or_refused() -> None:
+    rng = random.Random(0)  # noqa: S311 - no secret
+    outcomes = {documents.feed_results(documents.mutate_results(rng)) for _ in range(300)}
+    assert outcomes == {False, True}
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "nference timings in us:",
+        "Graph: [",
+        "Num threads: [",
+        "=====",
+        "===== ",
+        " ",
+        "x min =",
+        "count=",
+    ],
+)
+def test_no_line_is_looked_at_once_for_each_of_its_characters(unit: str) -> None:
+    line = (unit * LONGEST_LINE)[: LONGEST_LINE - 1]
+    head = "STARTING!\nGraph: [a]\nOperator-wise Profiling Info for Regular Benchmark Runs\n"
+    begin_s = time.process_time()
+    refusal(head + "= Run Order =\n" + 20 * f"{line}\n")
+    refusal("loop_count = 4\n" + 20 * f"x{line}\n")
+    assert time.process_time() - begin_s < 2.0
+
+
+def test_a_long_line_is_refused_with_the_limit() -> None:
+    text = "model,latency_ms\na," + 20_000 * "1"
+    assert "line 2: it is longer than the limit of 16,384 characters" in refusal(text)
+    name = "n" * 501
+    assert "limit of 500 characters" in refusal(f"model,latency_ms\n{name},1\n")
+
+
+def test_half_a_character_is_refused() -> None:
+    half = SAMPLES["aihub-profile"].replace('"name": "', '"name": "\\ud800', 1)
+    assert half != SAMPLES["aihub-profile"]
+    assert "half a character" in refusal(half)
