@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
+from predictor.core.files import write_bytes, write_text
 
 
 class Plot(Protocol):
@@ -79,7 +80,7 @@ def _written(parent: QWidget, path: Path, parts: Iterator[str]) -> Iterator[None
         text.append(part)
         yield
     try:
-        _write(path, "".join(text).encode("utf-8"))
+        write_text(path, "".join(text), "the table")
     except HostError as error:
         _show_failure(parent, error)
 
@@ -102,18 +103,8 @@ def save_plot(plot: Plot, path: Path, title: str) -> None:
     plot.ensurePolished()
     plot.grab()  # axes place their labels at the first painting
     is_svg = path.suffix.lower() == ".svg"
-    _write(path, _as_svg(plot.canvas, title) if is_svg else _as_png(plot.canvas))
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise HostError(
-            str(path),
-            f"the plot could not be written: {error.strerror or error}",
-            "choose a folder that you may write to",
-        ) from error
+    content = _as_svg(plot.canvas, title) if is_svg else _as_png(plot.canvas)
+    write_bytes(path, content, "the plot")
 
 
 def _as_svg(canvas: pg.PlotWidget, title: str) -> bytes:

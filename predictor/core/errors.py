@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from predictor.core.text import printable
+from predictor.core.text import shortened
+
+_MAX_PART = 500
 
 
 class CtmError(Exception):
     """An error that is explained to the user in one sentence.
+
+    A part that is too long to be read, a name of 10 kB in it, loses its middle.
 
     Args:
         subject: the object that it is about (a path, a node, an option); shown escaped.
@@ -23,13 +27,13 @@ class CtmError(Exception):
     exit_code: ClassVar[int] = 3
 
     def __init__(self, subject: str, reason: str, action: str) -> None:
-        super().__init__(subject, reason, action)
-        self.subject = subject
-        self.reason = reason
-        self.action = action
+        parts = (subject, reason, action)
+        super().__init__(*(p if len(p) <= _MAX_PART else shortened(p, _MAX_PART) for p in parts))
+        self.subject, self.reason, self.action = self.args
 
     def __str__(self) -> str:
-        return f"{printable(self.subject)}: {printable(self.reason)}; {printable(self.action)}."
+        subject, reason, action = (shortened(part, _MAX_PART) for part in self.args)
+        return f"{subject}: {reason}; {action}."
 
     def to_dict(self) -> dict[str, str]:
         """Return the JSON form in which an error crosses a process boundary."""

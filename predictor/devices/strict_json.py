@@ -12,10 +12,10 @@ import os
 from typing import NoReturn
 
 from predictor.core.errors import InputError
+from predictor.core.files import read_bytes
 from predictor.core.text import shortened
 
 MAX_BYTES = 1_000_000
-_USUAL_BYTES = 1 << 15
 _CORRECT = "correct the file, or export it again"
 
 
@@ -29,20 +29,8 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, object]:
     Raises:
         InputError: when it cannot be read, is over ``MAX_BYTES``, or is no JSON object.
     """
-    subject = os.fspath(path)
-    try:
-        # Hundreds are read at each start, so little is asked for at first. One byte over the
-        # limit tells, and a device such as /dev/zero ends.
-        with open(subject, "rb") as stream:  # noqa: PTH123 - half the time of Path.open
-            data = stream.read(_USUAL_BYTES)
-            if len(data) == _USUAL_BYTES:
-                data += stream.read(MAX_BYTES + 1 - _USUAL_BYTES)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(
-            subject, f"cannot be read ({reason})", "choose a device file that exists"
-        ) from error
-    return parse_object(data, subject)
+    data = read_bytes(path, MAX_BYTES, "choose a device file that exists")
+    return parse_object(data, os.fspath(path))
 
 
 def parse_object(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, DeviationPrior
 from predictor.core.errors import InputError
+from predictor.core.files import write_text
 from predictor.core.records import TargetId
 from predictor.graph.operators import OPERATORS
 from predictor.network.reference_rates import Typical
@@ -223,10 +224,8 @@ def write_card(folder: Path, engine: EngineCard) -> None:
         **engine.to_json(),
         "files": {name: _checksum(folder / name) for name in (ENCODER, HEAD, SIGNATURES)},
     }
-    path = folder / CARD
-    partial = path.with_name(f"{CARD}.partial")
-    partial.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    partial.replace(path)
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    write_text(folder / CARD, text)
 
 
 def write_signatures(folder: Path, signatures: ShippedSignatures) -> None:

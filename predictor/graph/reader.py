@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import codecs
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from predictor.core.errors import InputError
+from predictor.core.files import opened
 from predictor.graph.model_checks import check_contents, check_versions
 from predictor.graph.tensor_data import TensorCheck
 from predictor.graph.wire_format import (
@@ -170,37 +169,11 @@ def _tensor_check(subject: str) -> TensorCheck:
 
 @contextmanager
 def _opened(subject: str) -> Iterator[tuple[Source, os.stat_result]]:
-    """Open a regular file that is not empty; a pipe or a device is refused before it can block."""
-    if "\0" in subject:
-        raise InputError(
-            subject, "the path holds a NUL character", "give the path of an .onnx file"
-        )
-    try:
-        status = Path(subject).stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError(subject, "it is a folder, not a file", "choose an .onnx file in it")
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(
-                subject, "it is a pipe, socket or device, not a file", "choose an .onnx file"
-            )
+    """Open a file that is not empty."""
+    with opened(subject) as (file, status):
         if not status.st_size:
             raise InputError(subject, "the file is empty", _AGAIN)
-        with Path(subject).open("rb", buffering=0) as file:
-            yield Source(file, status.st_size), status
-    except OSError as error:
-        raise _os_error(subject, error) from error
-
-
-def _os_error(subject: str, error: OSError) -> InputError:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return InputError(subject, "there is no such file", "check the path")
-    if isinstance(error, PermissionError):
-        return InputError(
-            subject, "you have no permission to read it", "change its permissions or copy it"
-        )
-    return InputError(
-        subject, f"it cannot be read: {error.strerror or error}", "check the path and the disk"
-    )
+        yield Source(file, status.st_size), status
 
 
 def _parsed(subject: str, source: Source, head: bytes, walk_bytes: int) -> onnx.ModelProto:

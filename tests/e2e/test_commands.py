@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -192,6 +193,29 @@ def test_wrong_input_is_one_sentence_with_what_to_do(
     done = ctm(*line.format(model=mobilenet, fixed=fixed_model).split())
 
     assert_one_sentence(done, 2, word)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX file types")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "devices check {pipe}",
+        "devices show {pipe}",
+        "probe import {pipe} --device rpi4",
+        "store import {pipe}",
+        "store restore {pipe}",
+        "store info --store {pipe}",
+        "probe list --store {pipe}",
+        "inspect {pipe}",
+    ],
+)
+def test_a_pipe_keeps_no_command_waiting(ctm: Run, tmp_path: Path, line: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    done = ctm(*line.format(pipe=pipe).split())
+
+    assert_one_sentence(done, 2, str(pipe))
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str], code: int, word: str) -> None:

@@ -287,7 +287,7 @@ HOSTILE = (
     (b'{"schema": "ctm-hcv/1"', "is not JSON"),
     (b'{"schema": "ctm-hcv/1"}', "id is missing"),
     (b"[" * 50_000, "nested too deeply"),
-    (b'{"a":' + b"1" * 1_000_001 + b"}", "larger than 1,000,000 bytes"),
+    (b'{"a":' + b"1" * 1_000_001 + b"}", "more than the 1,000,000 allowed"),
     (device_json(name="<b>\u202egpu"), "hidden or direction characters"),
     (device_json(id="../../x"), "which is not a slug"),
     (device_json(metrics={"dram_bw_gbps": 1e300}), "outside of 0.001 to 100000 GB/s"),

@@ -12,10 +12,10 @@ from predictor.cli.evaluate.figures import (
     environment_of,
     origin_of,
     research_needed,
-    write_text,
 )
 from predictor.cli.parser import Parser, json_option
 from predictor.cli.progress import progress_on
+from predictor.core.files import write_text
 from predictor.services.devices.catalogue import load_catalogue
 
 _LIMIT_MISSED = 1

@@ -75,17 +75,3 @@ def origin_of(environment: Mapping[str, str]) -> str:
         f"{environment['system']}, {environment['processors']} processors, "
         f"Python {environment['python']}."
     )
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file.
-
-    Raises:
-        HostError: it cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise HostError(
-            str(path), f"it cannot be written ({error.strerror})", "choose another place"
-        ) from error

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import check_output, environment_of, origin_of, write_text
+from predictor.cli.evaluate.figures import check_output, environment_of, origin_of
 from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
+from predictor.core.files import write_text
 from predictor.core.text import printable
 from predictor.core.wording import number
 from predictor.services.devices.catalogue import load_catalogue

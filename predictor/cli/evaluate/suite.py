@@ -10,9 +10,10 @@ from pathlib import Path
 
 from predictor import __version__
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import environment_of, research_needed, write_text
+from predictor.cli.evaluate.figures import environment_of, research_needed
 from predictor.cli.progress import progress_on
 from predictor.core.errors import InputError
+from predictor.core.files import write_text
 from predictor.research.nas.benchmark.document import document
 from predictor.research.nas.benchmark.page import page
 from predictor.research.nas.benchmark.protocol import Plan

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from predictor.core.errors import InputError
+from predictor.core.files import read_bytes
 from predictor.probing.importers import (
     aihub_profile,
     csv_table,
@@ -122,13 +122,7 @@ def import_file(path: Path) -> ImportedFile:
     Raises:
         InputError: it cannot be read, is of no known format, of two at once, or damaged.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = f"it cannot be read ({error.strerror})"
-        raise InputError(str(path), reason, "choose a file that you can open") from error
-    return import_bytes(path.name, data)
+    return import_bytes(path.name, read_bytes(path, MAX_BYTES, "choose a file that you can open"))
 
 
 def import_bytes(name: str, data: bytes) -> ImportedFile:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from predictor.core.errors import InputError
+from predictor.core.files import BROKEN_ARCHIVE, read_bytes
 from predictor.core.text import shortened
 from predictor.probing.kit.writer import MANIFEST_FILE, MANIFEST_SCHEMA
 from predictor.probing.measuring.documents import RESULTS_FILE
@@ -23,18 +23,6 @@ from predictor.probing.runner.settings import LATER_SETTINGS, PROTOCOL, RESULTS_
 
 _LARGEST_BYTES = 2**28
 _LONGEST_REASON = 500
-# Whatever zipfile raises about content that contradicts itself.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    ValueError,
-    OverflowError,
-    LookupError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-)
 _AGAIN = "take the file that the kit wrote, or measure again"
 
 
@@ -120,22 +108,15 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _content(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise _refused(path, f"it is larger than the {_LARGEST_BYTES >> 20} MiB allowed")
-        if zipfile.is_zipfile(path):
-            return _from_archive(path)
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            str(path), f"it cannot be read ({error.strerror})", "check the path"
-        ) from error
+    data = read_bytes(path, _LARGEST_BYTES)
+    content = BytesIO(data)
+    return _from_archive(path, content) if zipfile.is_zipfile(content) else data
 
 
-def _from_archive(path: Path) -> bytes:
+def _from_archive(path: Path, content: BytesIO) -> bytes:
     """Return the results in a zip of a kit's folder; nothing is unpacked."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(content) as archive:
             names = {_checked_name(path, entry): entry for entry in archive.infolist()}
             results = [name for name in names if PurePosixPath(name).name == RESULTS_FILE]
             if len(results) != 1:
@@ -145,7 +126,7 @@ def _from_archive(path: Path) -> bytes:
             if f"{root}{MANIFEST_FILE}" in names:
                 _check_manifest(path, members, names, root)
             return members.read(names[results[0]])
-    except _DAMAGE as error:
+    except BROKEN_ARCHIVE as error:
         raise _refused(path, f"the archive is damaged ({error})") from error
 
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from predictor.core.errors import HostError
+from predictor.core.files import replaced
 from predictor.probing.measuring.documents import PLAN_FILE, RESULTS_FILE, carried_files
 from predictor.probing.measuring.interface import MeasuringPlan
 from predictor.probing.runner.bundle import RUNNER_FILE
@@ -54,15 +55,13 @@ def write_kit(plan: MeasuringPlan, path: Path, expected_s: float) -> str:
         files = dict(carried_files(plan))
         files[README_FILE] = _readme(plan, expected_s)
         files[MANIFEST_FILE] = _manifest(plan, files)
-        partial = path.with_name(f"{path.name}.partial")
-        with zipfile.ZipFile(partial, "w") as archive:
-            for name, data in files.items():
-                archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
-        partial.replace(path)
     except OSError as error:
         raise HostError(
-            str(path), f"it cannot be written ({error.strerror})", "choose another place"
+            str(error.filename), f"it cannot be read ({error.strerror})", "plan the session again"
         ) from error
+    with replaced(path, "the kit") as partial, zipfile.ZipFile(partial, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
     return hashlib.sha256(files[PLAN_FILE]).hexdigest()
 
 

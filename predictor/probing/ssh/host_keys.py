@@ -9,6 +9,7 @@ from pathlib import Path
 import asyncssh
 
 from predictor.core.errors import HostError, InputError
+from predictor.core.files import read_text
 
 DEFAULT_PORT = 22
 USERS_OWN = Path("~/.ssh/known_hosts")
@@ -93,12 +94,11 @@ class KnownHosts:
 
 def _read(path: Path) -> asyncssh.SSHKnownHosts:
     try:
-        return asyncssh.import_known_hosts(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        return asyncssh.import_known_hosts(read_text(path))
+    except InputError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
         return asyncssh.import_known_hosts("")
-    except OSError as error:
-        reason = f"it cannot be read ({error.strerror})"
-        raise InputError(str(path), reason, "make it readable") from error
-    except ValueError as error:  # also text that is not UTF-8
+    except ValueError as error:
         reason = f"it is no file of known hosts ({error})"
         raise InputError(str(path), reason, "correct or remove the line") from error

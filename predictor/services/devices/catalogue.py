@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from predictor.core.errors import CtmError, InputError
+from predictor.core.files import is_there
 from predictor.core.records import Device
 from predictor.devices.catalogue import load_device_files
 from predictor.devices.detection import THIS_ID, THIS_MACHINE_ID, detect_this_machine
@@ -78,9 +79,7 @@ class Catalogue:
             return self.by_id[text]
         if text.casefold() in {THIS_ID, THIS_MACHINE_ID}:
             return self._this_machine()
-        # pathlib raises where a name is too long; then the text is no file either.
-        is_file = os.sep in text and os.path.exists(text)  # noqa: PTH110
-        if text.casefold().endswith(".json") or is_file:
+        if text.casefold().endswith(".json") or (os.sep in text and is_there(text)):
             return read_device(text).device
         try:
             own = tuple(self._own())

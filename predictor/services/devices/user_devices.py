@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from predictor.core.errors import HostError, InputError
+from predictor.core.files import write_text
 from predictor.core.records import Device
 from predictor.devices.consistency import consistency_warnings
 from predictor.devices.fields import MAX_ID
@@ -121,9 +121,6 @@ def import_device(path: str | os.PathLike[str], taken: Container[str]) -> Device
     Raises:
         InputError: what is wrong with the file, in one sentence.
     """
-    # A pipe would keep its reader waiting for ever.
-    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113  # as above
-        raise InputError(os.fspath(path), "is no file", "choose a device file")
     entry = read_device(path)
     return replace(entry, device=replace(entry.device, id=unused_id(entry.device.id, taken)))
 
@@ -134,18 +131,8 @@ def export_device(entry: DeviceFile, path: str | os.PathLike[str]) -> None:
     Raises:
         HostError: the file cannot be written.
     """
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.partial")
-    try:
-        partial.write_text(device_to_json(entry.device, entry.unknown_metrics), encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise HostError(
-            os.fspath(path),
-            f"the device file could not be written: {error.strerror or error}",
-            "choose a folder that you may write to",
-        ) from error
+    content = device_to_json(entry.device, entry.unknown_metrics)
+    write_text(path, content, "the device file")
 
 
 def copy_of(entry: DeviceFile, taken: Container[str]) -> DeviceFile:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import CtmError, InputError
+from predictor.core.files import is_file, is_folder
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Target
 from predictor.graph.operator_graph import OperatorGraph
@@ -88,7 +89,7 @@ def open_measured_table(
     """
     rows = read_table(path)
     for folder in (graphs, devices):
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise InputError(str(folder), "there is no such folder", "name another")
     _check_graphs(path, rows, graphs)
     targets = _targets(path, rows, devices, catalogue)
@@ -99,7 +100,7 @@ def open_measured_table(
 
 def _check_graphs(path: Path, rows: Sequence[MeasuredRow], graphs: Path) -> None:
     problems = Problems(path)
-    lacking = {row.model for row in rows if not _graph_path(graphs, row.model).is_file()}
+    lacking = {row.model for row in rows if not is_file(_graph_path(graphs, row.model))}
     for row in rows:
         if row.model in lacking:
             problems.add(row.line, f"model {row.model} has no file {row.model}.onnx in {graphs}")
@@ -149,7 +150,7 @@ def _device(name: str, devices: Path, catalogue: Catalogue) -> Device:
     """Return the device of a target's name, of the name before its suffix where it has none."""
     for part in dict.fromkeys((name, name.partition(SUFFIX)[0])):
         path = devices / f"{part}.json"
-        if path.is_file():
+        if is_file(path):
             return catalogue.find(str(path))
         if part in catalogue.by_id:
             return catalogue.by_id[part]

@@ -8,10 +8,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from predictor.core.errors import InputError
+from predictor.core.files import read_text
 from predictor.core.records import Precision
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import plural
@@ -98,17 +100,12 @@ def read_table(path: Path) -> list[MeasuredRow]:
             row, or a row is wrong or stands twice; each such line is named.
     """
     problems = Problems(path)
+    reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = _header(path, next(reader, []))
-            lines = [(reader.line_num, cells) for cells in reader if cells]
-    except OSError as error:
-        raise InputError(
-            str(path), f"it cannot be read ({error.strerror})", "name a CSV file"
-        ) from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(str(path), f"it is no CSV table in UTF-8 ({error})", ACTION) from error
+        header = _header(path, next(reader, []))
+        lines = [(reader.line_num, cells) for cells in reader if cells]
+    except csv.Error as error:
+        raise InputError(str(path), f"it is no CSV table ({error})", ACTION) from error
     rows = list(_rows(header, lines, problems))
     if not lines:
         problems.add(1, "no row follows the header")

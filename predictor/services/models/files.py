@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.files import is_folder, is_there
 from predictor.core.progress import CancelToken
 
 MODEL_SUFFIX = ".onnx"
@@ -45,11 +46,11 @@ def find_model_files(
     named: list[str] = []
     problems: list[CtmError] = []
     for path in paths:
-        if Path(path).is_dir():
+        if is_folder(path):
             named += _in_folder(path, MAX_MODELS - len(named), token, problems)
-        elif glob.has_magic(path) and not Path(path).exists():
+        elif glob.has_magic(path) and not is_there(path):
             named += _matching(path, problems)
-        elif any_name or path.lower().endswith(MODEL_SUFFIX) or not Path(path).exists():
+        elif any_name or path.lower().endswith(MODEL_SUFFIX) or not is_there(path):
             # A path that is not there is passed on: reading it gives the row its error.
             named.append(path)
         else:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from predictor.core.errors import HostError
+from predictor.core.files import write_text
 from predictor.services.prediction.predict import OperatorTable
 
 # From the colour of an unmarked node to a dark blue, on which Model Explorer writes in white.
@@ -51,13 +51,5 @@ def node_data(names: Iterable[str], values: Iterable[float]) -> dict[str, object
 
 
 def _write(path: Path, document: dict[str, object]) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        partial.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="ascii")
-        partial.replace(path)
-    except OSError as error:
-        raise HostError(
-            str(path),
-            f"the node data could not be written: {error.strerror or error}",
-            "choose a folder that you may write to",
-        ) from error
+    content = json.dumps(document, allow_nan=False) + "\n"
+    write_text(path, content, "the node data")

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import struct
 import zipfile
-import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -20,7 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from predictor import __version__
-from predictor.core.errors import HostError, InputError
+from predictor.core.errors import InputError
+from predictor.core.files import BROKEN_ARCHIVE, opened, replaced
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.devices.fields import Place
 from predictor.devices.strict_json import parse_object
@@ -36,15 +34,6 @@ _MANIFEST = "manifest.json"
 _MAX_MANIFEST = 100_000
 _WHAT = "project file"
 _AGAIN = "ask for the file again, or export it again"
-_BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-)
 
 
 def write_project(
@@ -65,26 +54,15 @@ def write_project(
         HostError: the file cannot be written.
         CancelledError: it was stopped.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as stream:
-            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-                parts = {}
-                for number, part in enumerate(PARTS):
-                    report(Progress(number, len(PARTS), f"writing {part.name}"))
-                    parts[part.name] = _write_part(archive, part, project, token)
-                archive.writestr(_MANIFEST, json.dumps(_manifest(parts), indent=1))
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise HostError(
-            str(path),
-            f"the project could not be written ({error.strerror or error})",
-            "free some space, or choose a folder that you may write to",
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        replaced(path, "the project") as partial,
+        zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        parts = {}
+        for number, part in enumerate(PARTS):
+            report(Progress(number, len(PARTS), f"writing {part.name}"))
+            parts[part.name] = _write_part(archive, part, project, token)
+        archive.writestr(_MANIFEST, json.dumps(_manifest(parts), indent=1))
 
 
 def read_project(
@@ -101,10 +79,11 @@ def read_project(
         InputError: the file is damaged, hostile or of another version.
         CancelledError: it was stopped.
     """
-    # A pipe would keep its reader waiting for ever.
-    if not path.is_file():
-        raise InputError(str(path), "there is no such file", f"name a {SUFFIX} file")
-    with _refusing(path), zipfile.ZipFile(path) as archive:
+    with (
+        opened(path, f"name a {SUFFIX} file") as (stream, _),
+        _refusing(path),
+        zipfile.ZipFile(stream) as archive,
+    ):
         _check_members(archive, path)
         parts = _read_manifest(archive, path)
         records: dict[str, Any] = {}
@@ -155,12 +134,9 @@ def _refusing(path: Path) -> Iterator[None]:
     """Turn the errors of a broken archive into one sentence."""
     try:
         yield
-    except _BROKEN as error:
+    except BROKEN_ARCHIVE as error:
         reason = f"it is no {_WHAT}, or it is damaged ({error})"
         raise InputError(str(path), reason, _AGAIN) from error
-    except OSError as error:
-        reason = f"it cannot be read ({error.strerror or error})"
-        raise InputError(str(path), reason, "choose a file that you may read") from error
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from predictor.core.errors import InputError
+from predictor.core.files import is_folder, is_there
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.project.export import Exported, collect
@@ -59,9 +60,9 @@ class Projects:
             CancelledError: it was stopped.
         """
         subject = str(path)
-        if path.is_dir():
+        if is_folder(path):
             raise InputError(subject, "this is a folder", "name a file in it")
-        if path.exists() and not replacing:
+        if is_there(path) and not replacing:
             raise InputError(subject, "the file is there already", "name another, or add --replace")
         exported = collect(self._database, tags)
         project = exported.project

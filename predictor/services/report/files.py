@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from predictor.core.errors import HostError, InputError
+from predictor.core.errors import InputError
+from predictor.core.files import is_folder, write_bytes
 from predictor.core.report import Report
 from predictor.services.report.json_form import report_document
 from predictor.services.report.markdown import report_markdown
@@ -30,9 +30,9 @@ def check_report_path(path: Path) -> None:
             f"its ending is {path.suffix or 'missing'}",
             f"name a file that ends with {', '.join(FORMATS)}",
         )
-    if path.is_dir():
+    if is_folder(path):
         raise InputError(str(path), "it is a folder", "name a file in it")
-    if not path.absolute().parent.is_dir():
+    if not is_folder(path.absolute().parent):
         raise InputError(str(path), "its folder does not exist", "make the folder or name another")
 
 
@@ -50,7 +50,7 @@ def save_report(report: Report, path: Path, as_pdf: Callable[[Report], bytes]) -
         CancelledError: ``as_pdf`` was cancelled; nothing was written.
     """
     check_report_path(path)
-    _write(path, _content(report, path.suffix.lower(), as_pdf))
+    write_bytes(path, _content(report, path.suffix.lower(), as_pdf), "the report")
 
 
 def _content(report: Report, suffix: str, as_pdf: Callable[[Report], bytes]) -> bytes:
@@ -60,18 +60,3 @@ def _content(report: Report, suffix: str, as_pdf: Callable[[Report], bytes]) -> 
         return report_markdown(report).encode()
     document = report_document(report)
     return (json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n").encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise HostError(
-            str(path),
-            f"the report could not be written: {error.strerror or error}",
-            "choose a folder that you may write to, with room for it",
-        ) from error

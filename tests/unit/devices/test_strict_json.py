@@ -1,4 +1,3 @@
-import os
 import sys
 from pathlib import Path
 
@@ -63,9 +62,9 @@ def test_the_largest_allowed_file_is_read():
 
 def test_a_missing_file_a_folder_and_a_bad_name_are_named(tmp_path: Path):
     for path, reason in (
-        (tmp_path / "none.json", "No such file"),
-        (tmp_path, "Is a directory"),
-        (str(tmp_path / "a\x00b"), "null byte"),
+        (tmp_path / "none.json", "no such file"),
+        (tmp_path, "it is a folder"),
+        (str(tmp_path / "a\x00b"), "NUL character"),
     ):
         with pytest.raises(InputError, match=reason) as caught:
             read_object(path)
@@ -74,8 +73,8 @@ def test_a_missing_file_a_folder_and_a_bad_name_are_named(tmp_path: Path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/zero is Linux's")
 def test_an_endless_file_is_refused():
-    with pytest.raises(InputError, match="is larger than"):
-        read_object(os.devnull.replace("null", "zero"))
+    with pytest.raises(InputError, match="it is a pipe, socket or device"):
+        read_object("/dev/zero")
 
 
 @given(st.binary(max_size=200))

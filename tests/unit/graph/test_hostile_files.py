@@ -40,7 +40,7 @@ def refusal(path):
         with pytest.raises(InputError) as caught:
             read_model(path, walk_bytes)
         error = caught.value
-        assert error.subject == os.fspath(path)
+        assert error.subject == InputError(os.fspath(path), "", "").subject
         assert "\n" not in str(error)
         found.add((error.reason, error.action))
     assert len(found) == 1
@@ -119,18 +119,18 @@ def test_a_folder(tmp_path):
 
 
 def test_a_nul_in_the_path():
-    assert refusal("a\0b.onnx")[0] == "the path holds a NUL character"
+    assert refusal("a\0b.onnx")[0].startswith("the path holds a NUL character")
 
 
 def test_a_name_that_is_too_long(tmp_path):
-    assert refusal(tmp_path / ("x" * 5000))[0].startswith("it cannot be read: ")
+    assert refusal(tmp_path / ("x" * 5000))[0].startswith("it cannot be read (")
 
 
 @posix
 def test_a_loop_of_links(tmp_path):
     path = tmp_path / "loop.onnx"
     path.symlink_to(path)
-    assert refusal(path)[0].startswith("it cannot be read: ")
+    assert refusal(path)[0].startswith("it cannot be read (")
 
 
 @posix

@@ -333,7 +333,7 @@ def test_a_kit_goes_out_and_its_results_come_back(
         (["run", "--session", "feed"], "session feed: there is none of this id"),
         (["run", *BOARD, "--repeat", "x"], "--repeat: it names no session"),
         (["use", "feed"], "signature feed: there is none"),
-        (["import", "no-such-file.json"], "no-such-file.json: it cannot be read"),
+        (["import", "no-such-file.json"], "no-such-file.json: there is no such file"),
         (["plan", *BOARD, "--affinity", "a"], "'a' is not a whole number"),
         ([], "ACTION"),
     ],

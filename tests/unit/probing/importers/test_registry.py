@@ -54,8 +54,8 @@ def test_a_file_is_read_from_disk(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.csv", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
+    for path, reason in ((tmp_path / "none.csv", "no such file"), (tmp_path, "a folder")):
+        with pytest.raises(InputError, match=reason):
             import_file(path)
 
 

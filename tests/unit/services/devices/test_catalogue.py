@@ -99,7 +99,7 @@ def test_a_path_is_read_as_a_device_file(tmp_path: Path):
 
 def test_a_missing_device_file_is_named(tmp_path: Path):
     path = str(tmp_path / "none.json")
-    assert refusal(path).startswith(f"{path}: cannot be read (No such file")
+    assert refusal(path).startswith(f"{path}: there is no such file")
 
 
 def test_a_path_that_is_too_long_is_no_device():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -127,7 +128,7 @@ def test_the_ending_says_the_format(report: Report, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_stays_as_it_was(report: Report, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("before")
-    (tmp_path / "a.md.partial").mkdir()  # nothing can be written there
+    (tmp_path / f"a.md.{os.getpid()}.partial").mkdir()  # nothing can be written there
 
     with pytest.raises(HostError, match="could not be written"):
         save_report(report, path, no_pdf)
