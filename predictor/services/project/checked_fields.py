@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from predictor.core.documents import Document
 from predictor.core.records import Basis, Configuration
+from predictor.core.text import escaped
 from predictor.devices.fields import (
     Place,
     check_count,
@@ -43,14 +45,30 @@ def check_inner(value: object, names: Iterable[str], place: Place) -> Mapping[st
     return check_names(check_object(value, place), names, place)
 
 
-def check_any_text(value: object, place: Place, limit: int, *, required: bool = False) -> str:
-    """Check a text of at most ``limit`` characters; which they are does not matter."""
+def check_any_text(
+    value: object,
+    place: Place,
+    limit: int,
+    *,
+    required: bool = False,
+    errors: Literal["strict", "surrogateescape"] = "strict",
+) -> str:
+    """Check a text of at most ``limit`` characters; which they are does not matter.
+
+    Half of a surrogate pair is no character. Python has some for the bytes of a file's name that
+    are no UTF-8, which ``surrogateescape`` lets pass.
+    """
     if not isinstance(value, str):
         raise place.wrong(f"is {kind_of(value)} where a text was expected")
     if len(value) > limit:
         raise place.wrong(f"has {len(value):,} characters, more than {limit:,}")
     if required and not value:
         raise place.wrong("is empty")
+    try:
+        value.encode(errors=errors)
+    except UnicodeEncodeError as error:
+        half = escaped(value[error.start])
+        raise place.wrong(f"holds {half}, half of a surrogate pair") from error
     return value
 
 
@@ -115,6 +133,10 @@ def check_document(value: object, place: Place, limit: int, document: type[Docum
     """Check the text of a JSON object."""
     text = check_any_text(value, place, limit)
     try:
-        return document.from_json(text)
+        checked = document.from_json(text)
     except ValueError as error:
         raise place.wrong("is not the text of a JSON object") from error
+    if "\\ud" in text.lower():  # half of a pair may stand there escaped
+        unescaped = json.dumps(checked.content, ensure_ascii=False)
+        check_any_text(unescaped, place, len(unescaped), errors="surrogateescape")
+    return checked

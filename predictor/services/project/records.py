@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from predictor.core import fields
 from predictor.core.documents import Provenance
@@ -169,13 +169,20 @@ def _document(value: object, place: Place, described: Field) -> object:
     return check_document(value, place, limit, described.document)
 
 
+def _name(value: object, place: Place, described: Field) -> str:
+    # A model is called by its file.
+    errors: Literal["strict", "surrogateescape"]
+    errors = "surrogateescape" if described.name == "model" else "strict"
+    return check_any_text(value, place, MAX_NAME, required=described.required, errors=errors)
+
+
 _CHECKED: Final[Mapping[Kind, Callable[[object, Place, Field], object]]] = {
     Kind.IDENTITY: lambda v, p, _: _identity(v, p),
     Kind.IDENTITIES: lambda v, p, _: _identities(v, p),
     Kind.DIGEST: lambda v, p, _: check_digits(v, p, _SHA256_DIGITS),
     Kind.DEVICE: lambda v, p, _: check_id(v, p),
     Kind.CONFIGURATION: lambda v, p, _: check_configuration(v, p),
-    Kind.NAME: lambda v, p, f: check_any_text(v, p, MAX_NAME, required=f.required),
+    Kind.NAME: _name,
     Kind.REMARK: lambda v, p, _: check_any_text(v, p, MAX_TEXT),
     Kind.NOTE: lambda v, p, _: check_any_text(v, p, MAX_NOTE),
     Kind.TAGS: lambda v, p, _: _tags(v, p),

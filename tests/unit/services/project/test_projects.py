@@ -414,6 +414,14 @@ def twice(kind: str) -> Callable[[Parts], None]:
         (edited("predictions", fingerprint="f" * 64), f"refers to the model {'f' * 64}"),
         (edited("predictions", signature="f" * 32), f"refers to the signature {'f' * 32}"),
         (edited("predictions", note=...), "note is missing"),
+        (edited("predictions", engine="closertome/1\ud8ff"), "holds \\ud8ff, half of a surrogate"),
+        (edited("predictions", engine="closertome/1\udce9"), "holds \\udce9, half of a surrogate"),
+        (edited("predictions", model="net\ud8ff.onnx"), "holds \\ud8ff, half of a surrogate"),
+        (edited("predictions", note="\ud8ff"), "holds \\ud8ff, half of a surrogate"),
+        (edited("predictions", tags=["\ud8ff"]), "holds \\ud8ff, half of a surrogate"),
+        (edited("predictions", flagged_operators=["\ud8ff"]), "holds \\ud8ff, half of a"),
+        (edited("predictions", settings='{"a": "\\ud8ff"}'), "holds \\ud8ff, half of a surrogate"),
+        (edited("devices", notes="\ud8ff"), "hidden or direction characters (\\ud8ff)"),
         (edited("predictions", fine_tuned=1), "fine_tuned is a number where true or false"),
         (edited("predictions", configuration={"runtime": "x"}), "precision is missing"),
         (edited("measurements", value_ms=0), "value_ms is not over 0"),
@@ -451,6 +459,14 @@ def test_a_project_from_before_fine_tuning_is_read(project_file: Path, tmp_path:
     found = read_project(rewritten(project_file, path, edited("predictions", fine_tuned=...)))
     assert not any(stored.prediction.fine_tuned for stored in found.predictions)
     assert any(stored.prediction.fine_tuned for stored in read_project(project_file).predictions)
+
+
+def test_a_file_name_that_is_no_text_comes_through(project_file: Path, tmp_path: Path) -> None:
+    """Python has half of a surrogate pair for each byte of it that is no UTF-8."""
+    path = tmp_path / "bytes.ctmproject"
+    change = edited("predictions", model="caf\udce9.onnx", settings='{"a": "\\ud83d\\ude00"}')
+    project = read_project(rewritten(project_file, path, change))
+    assert "caf\udce9.onnx" in {stored.prediction.model for stored in project.predictions}
 
 
 def test_a_file_that_is_not_what_its_manifest_says_is_refused(
@@ -501,8 +517,8 @@ def test_a_part_that_unpacks_to_more_than_there_may_be_is_refused(
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none"):
-        with pytest.raises(InputError, match="there is no such file"):
+    for path, reason in ((tmp_path, "a folder"), (tmp_path / "none", "there is no such file")):
+        with pytest.raises(InputError, match=reason):
             read_project(path)
 
 
