@@ -7,7 +7,6 @@ transaction there.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import time
@@ -16,10 +15,11 @@ from contextlib import closing
 from pathlib import Path
 
 from predictor.core.errors import HostError
+from predictor.core.files import replaced, sync
 from predictor.store.failures import explain, has_code
 from predictor.store.reading import BUSY_TIMEOUT_MS, connect_read_only
 
-_SIDE_FILES = ("-wal", "-shm")
+SIDE_FILES = ("-wal", "-shm")
 
 
 def write_copy(store: Path, copy: Path, accept: Callable[[Path], None] | None = None) -> None:
@@ -33,21 +33,19 @@ def write_copy(store: Path, copy: Path, accept: Callable[[Path], None] | None = 
     Raises:
         HostError: the store cannot be read or the copy cannot be written; ``copy`` is as it was.
     """
-    partial = copy.with_name(f"{copy.name}.{os.getpid()}.partial")
     try:
-        with closing(connect_read_only(store)) as origin, closing(sqlite3.connect(partial)) as new:
-            # Without a journal a kill leaves one partial file and nothing beside it.
-            new.execute("PRAGMA journal_mode = OFF")
-            _copy_pages(origin, new)
-        if accept is not None:
-            accept(partial)
-        _sync(partial)
-        partial.replace(copy)
-        _sync(copy.parent)
-    except (OSError, sqlite3.OperationalError) as error:
+        with replaced(copy, private=True) as partial:
+            with (
+                closing(connect_read_only(store)) as origin,
+                closing(sqlite3.connect(partial)) as new,
+            ):
+                # Without a journal a kill leaves one partial file and nothing beside it.
+                new.execute("PRAGMA journal_mode = OFF")
+                _copy_pages(origin, new)
+            if accept is not None:
+                accept(partial)
+    except sqlite3.OperationalError as error:
         raise _not_written(copy, error) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def put_back(copy: Path, store: Path) -> None:
@@ -84,13 +82,11 @@ def keep_aside(store: Path, aside: Path) -> None:
     try:
         write_copy(store, aside)
     except sqlite3.DatabaseError:
-        try:
-            for ending in ("", *_SIDE_FILES):
-                part = store.with_name(f"{store.name}{ending}")
-                if part.exists():
-                    shutil.copyfile(part, aside.with_name(f"{aside.name}{ending}"))
-        except OSError as error:
-            raise _not_written(aside, error) from error
+        for ending in ("", *SIDE_FILES):
+            part = store.with_name(f"{store.name}{ending}")
+            if part.exists():
+                with replaced(aside.with_name(f"{aside.name}{ending}"), private=True) as partial:
+                    shutil.copyfile(part, partial)
 
 
 def _into_store(copy: Path, store: Path) -> None:
@@ -115,10 +111,10 @@ def _match_pages(origin: sqlite3.Connection, target: sqlite3.Connection) -> None
 
 def _into_place(copy: Path, store: Path) -> None:
     # A log of the damaged store would be taken for one of the new.
-    for ending in _SIDE_FILES:
+    for ending in SIDE_FILES:
         store.with_name(f"{store.name}{ending}").unlink(missing_ok=True)
     copy.replace(store)
-    _sync(store.parent)
+    sync(store.parent)
 
 
 def _copy_pages(origin: sqlite3.Connection, target: sqlite3.Connection) -> None:
@@ -136,17 +132,6 @@ def _patience() -> Callable[[int, int, int], None]:
             raise busy
 
     return watch
-
-
-def _sync(path: Path) -> None:
-    """Wait until the disk has a file, or a folder's entries where the system can."""
-    if path.is_dir() and os.name == "nt":
-        return
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _not_written(path: Path, error: OSError | sqlite3.Error) -> HostError:

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import platformdirs
 
-from predictor.core.errors import HostError, InputError
+from predictor.core.errors import HostError
+from predictor.core.files import is_file, is_there, remove_left_over
 from predictor.store import migrations
-from predictor.store.copies import write_copy
-from predictor.store.failures import explained, has_code
-from predictor.store.reading import BUSY_TIMEOUT_MS, connect_read_only
+from predictor.store.copies import SIDE_FILES, write_copy
+from predictor.store.failures import REFUSALS, explained, has_code
+from predictor.store.reading import BUSY_TIMEOUT_MS, READ_ONLY_PLACE, connect_read_only
 from predictor.store.recognition import APPLICATION_ID, newer, refuse_foreign, refuse_foreign_file
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 Tables: TypeAlias = "sqlite_utils.Database"
 ENVIRONMENT_VARIABLE = "CTM_STORE"
 _RETRY_S = 0.005
+_PRIVATE_FILE = 0o600
+_PRIVATE_FOLDER = 0o700
 
 
 class Database:
@@ -68,6 +72,18 @@ class Database:
             yield tables
 
     @contextmanager
+    def step(self) -> Iterator[None]:
+        """Write what the block does, or nothing where a row is refused; inside a transaction."""
+        self.connection.execute("SAVEPOINT step")
+        try:
+            yield
+            self.connection.execute("RELEASE step")
+        except REFUSALS:
+            self.connection.execute("ROLLBACK TO step")
+            self.connection.execute("RELEASE step")
+            raise
+
+    @contextmanager
     def reading(self) -> Iterator[Tables]:
         """Read in the block, failures of the host explained."""
         with explained(self.path):
@@ -85,16 +101,22 @@ def store_path(path: Path | None = None) -> Path:
     named = os.environ.get(ENVIRONMENT_VARIABLE)
     if named:
         return Path(named).absolute()
+    return _usual_path()
+
+
+def _usual_path() -> Path:
     return Path(platformdirs.user_data_dir("CloserToMe", appauthor=False)) / "store.sqlite"
 
 
 def has_store(path: Path | None = None) -> bool:
     """Whether there is a file where :func:`store_path` says; opening would make one."""
-    return os.path.exists(store_path(path))  # noqa: PTH110  # Path's raises where a name is too long
+    return is_there(store_path(path))
 
 
 def open_database(path: Path | None = None, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Database:
     """Open the store, making its folder and its tables where they are missing.
+
+    One that may only be read is opened for reading, and each write to it is refused.
 
     Args:
         path: the file; None for CTM_STORE or the user's data folder.
@@ -106,17 +128,12 @@ def open_database(path: Path | None = None, busy_timeout_ms: int = BUSY_TIMEOUT_
     """
     location = store_path(path)
     with explained(location):
-        _prepare_folder(location)
-        refuse_foreign_file(location)
-        connection = _connect(location, busy_timeout_ms)
         try:
-            refuse_foreign(connection, location)
-            if _pending(connection, location):
-                _migrate(connection, location, busy_timeout_ms)
-        except BaseException:
-            connection.close()
-            raise
-    return Database(location, connection)
+            return _open_for_writing(location, busy_timeout_ms)
+        except sqlite3.OperationalError as error:
+            if not any(has_code(error, code) for code in READ_ONLY_PLACE) or not is_file(location):
+                raise
+            return _open_as_it_is(location)
 
 
 def open_read_only(path: Path | None = None) -> Database:
@@ -138,6 +155,38 @@ def open_read_only(path: Path | None = None) -> Database:
         except BaseException:
             connection.close()
             raise
+    return Database(location, connection)
+
+
+def _open_for_writing(location: Path, busy_timeout_ms: int) -> Database:
+    _prepare_folder(location)
+    refuse_foreign_file(location)
+    remove_left_over(Path(os.path.realpath(location)))
+    connection = _connect(location, busy_timeout_ms)
+    try:
+        _keep_private(location)
+        refuse_foreign(connection, location)
+        if _pending(connection, location):
+            _migrate(connection, location, busy_timeout_ms)
+    except BaseException:
+        connection.close()
+        raise
+    return Database(location, connection)
+
+
+def _open_as_it_is(location: Path) -> Database:
+    """Open a store that may only be read; one of an earlier schema is migrated in memory."""
+    connection = connect_read_only(location)
+    try:
+        if _pending(connection, location):
+            with closing(connection) as origin:
+                connection = sqlite3.connect(":memory:", isolation_level=None)
+                origin.backup(connection)
+            migrations.apply_pending(connection)
+        connection.execute("PRAGMA query_only = ON")
+    except BaseException:
+        connection.close()
+        raise
     return Database(location, connection)
 
 
@@ -163,19 +212,29 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _prepare_folder(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file():
-            raise InputError(
-                str(path),
-                f"this is a {'folder' if path.is_dir() else 'device'}, not a file",
-                "name a file with --store",
-            )
+        path.parent.mkdir(_PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if path == _usual_path():
+            _close_to_others(path.parent, _PRIVATE_FOLDER)
     except OSError as error:
         raise HostError(
             str(path),
             f"its folder cannot be made or read ({error.strerror})",
             "make the folder writable for you, or name another file with --store",
         ) from error
+
+
+def _keep_private(path: Path) -> None:
+    """Close the store and its log to others; SQLite makes a log with the rights of its store."""
+    for ending in ("", *SIDE_FILES):
+        _close_to_others(path.with_name(f"{path.name}{ending}"), _PRIVATE_FILE)
+
+
+def _close_to_others(path: Path, mode: int) -> None:
+    # Who is not the owner, or on a disk without rights, cannot.
+    with suppress(OSError):
+        present = stat.S_IMODE(path.stat().st_mode)
+        if present & ~mode:
+            path.chmod(present & mode)
 
 
 def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:

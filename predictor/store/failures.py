@@ -11,6 +11,16 @@ from predictor.core.errors import CtmError, HostError, InputError
 
 OTHER_FILE = "name another file with --store; this one was not touched"
 
+REFUSALS = (
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    ValueError,
+)
+"""Errors of a row that the store cannot hold, through no failure of the host."""
+
 # The low byte of an SQLite error code is the primary code: https://www.sqlite.org/rescode.html
 _PRIMARY = 0xFF
 

@@ -17,7 +17,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Measurement
 from predictor.store import targets
 from predictor.store.database import Database, Tables
-from predictor.store.values import Columns
+from predictor.store.values import Columns, next_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,11 @@ def insert(
         session_id: of the probe session that it belongs to.
         prediction_id: of the prediction that it was recorded for.
     """
-    insert_stored(db, [StoredMeasurement(measurement, time.time_ns(), prediction_id)], session_id)
+    insert_stored(
+        db,
+        [StoredMeasurement(measurement, next_time(db, "measurements"), prediction_id)],
+        session_id,
+    )
 
 
 def insert_stored(

@@ -18,7 +18,7 @@ from predictor.core.documents import NO_SETTINGS, PredictionSettings
 from predictor.core.records import Prediction
 from predictor.store import targets
 from predictor.store.database import Database, Tables
-from predictor.store.values import Columns, names_out, new_id, text_in, text_out
+from predictor.store.values import Columns, names_out, new_id, next_time, text_in, text_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ _SELECT = (
 
 def add(db: Tables, predictions: Iterable[NewPrediction]) -> list[str]:
     """Store predictions and return their ids in order; inside a transaction."""
-    now_ns = time.time_ns()
+    now_ns = next_time(db, "predictions")
     rows = [(new_id(), now_ns, new) for new in predictions]
     _insert(db, rows)
     return [identity for identity, _, _ in rows]

@@ -18,7 +18,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Signature
 from predictor.store import measurements, signatures, targets
 from predictor.store.database import Database, Tables
-from predictor.store.values import target_of, text_in, text_out
+from predictor.store.values import next_time, target_of, text_in, text_out
 
 
 class SessionState(StrEnum):
@@ -103,7 +103,7 @@ def add(database: Database, session: StoredSession) -> None:
                 "target_id": targets.put(db, session.device_id, session.configuration),
                 "plan": session.plan_text,
                 "state": str(session.state),
-                "created_ns": time.time_ns(),
+                "created_ns": next_time(db, "probe_sessions"),
             }
         )
         _insert_probes(db, session.id, session.probes, 0)

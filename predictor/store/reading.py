@@ -13,7 +13,7 @@ from predictor.store.failures import has_code
 # Long enough for another process's commit on a slow disk. The store is never used on the
 # window's thread, so a wait stalls nothing that the user sees.
 BUSY_TIMEOUT_MS = 10_000
-_READ_ONLY_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+READ_ONLY_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
@@ -33,7 +33,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError as error:
         connection.close()
-        if not any(has_code(error, code) for code in _READ_ONLY_PLACE):
+        if not any(has_code(error, code) for code in READ_ONLY_PLACE):
             raise
         _refuse_log(path, error)
         return connect_immutable(path)

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from predictor.core.errors import InputError
+from predictor.core.files import is_file, is_folder, is_there
 from predictor.store import migrations
 from predictor.store.failures import OTHER_FILE, explained, has_code
 from predictor.store.reading import connect_immutable
@@ -24,7 +25,8 @@ def refuse_foreign_file(path: Path) -> None:
     Raises:
         InputError: it is no store, or a newer program's.
     """
-    if not path.exists():
+    refuse_special(path)
+    if not is_there(path):
         return
     with closing(connect_immutable(path)) as connection:
         try:
@@ -38,6 +40,17 @@ def refuse_foreign_file(path: Path) -> None:
             raise
     if version > len(migrations.MIGRATIONS):
         raise newer(path, f"its schema has version {version}")
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse a folder, and a pipe or a device, which SQLite would read without end.
+
+    Raises:
+        InputError: the path is one.
+    """
+    if is_there(path) and not is_file(path):
+        kind = "folder" if is_folder(path) else "device"
+        raise InputError(str(path), f"this is a {kind}, not a file", "name a file with --store")
 
 
 def refuse_other_program(path: Path) -> None:

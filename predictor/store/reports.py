@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from predictor.core.records import Prediction
 from predictor.store.database import Database, Tables
-from predictor.store.values import new_id, text_in
+from predictor.store.values import new_id, next_time, text_in
 
 
 def add(database: Database, title: str, path: str, prediction_ids: Sequence[str]) -> str:
@@ -15,7 +14,9 @@ def add(database: Database, title: str, path: str, prediction_ids: Sequence[str]
     identity = new_id()
     words = {"title": text_in(title), "path": text_in(path)}
     with database.transaction() as db:
-        db.table("reports").insert({"id": identity, **words, "created_ns": time.time_ns()})
+        db.table("reports").insert(
+            {"id": identity, **words, "created_ns": next_time(db, "reports")}
+        )
         db.table("report_predictions").insert_all(
             {"report_id": identity, "prediction_id": prediction} for prediction in prediction_ids
         )

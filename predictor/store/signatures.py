@@ -10,7 +10,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Signature
 from predictor.store import targets
 from predictor.store.database import Database, Tables
-from predictor.store.values import target_of
+from predictor.store.values import next_time, target_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def insert(
     session_id: str | None = None,
 ) -> None:
     """Do what ``add`` does, inside a transaction."""
-    insert_stored(db, StoredSignature(signature, time.time_ns(), facts, session_id))
+    insert_stored(db, StoredSignature(signature, next_time(db, "signatures"), facts, session_id))
 
 
 def insert_stored(db: Tables, stored: StoredSignature) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -11,14 +12,33 @@ from typing import Any, Final
 
 from predictor.core.fields import Field, Kind
 from predictor.core.records import Basis, Configuration, Precision
+from predictor.store.database import Tables
 
 _SAMPLE_BYTES = 8
+# A project may carry any time; one past this year is no clock's.
+_YEAR_2116_NS: Final = 2**62
+_LOOKED_BACK: Final = 1000
 _TARGET: Final = ("device_id", "configuration")
 
 
 def new_id() -> str:
     """Return the id of a new record: 32 hex digits that no other store will make."""
     return uuid.uuid4().hex
+
+
+def next_time(db: Tables, table: str) -> int:
+    """Return the time of a new record of a table, in ns since 1970; inside a transaction.
+
+    Records stand in the order of their times, so that one that is made after the clock was put back
+    gets the time just after the newest. Of records that came from other stores a few may be later.
+    """
+    rows = db.execute(
+        "SELECT max(created_ns) FROM (SELECT created_ns"  # noqa: S608 - our own words
+        f" FROM {table} WHERE created_ns < ? ORDER BY rowid DESC LIMIT ?)",
+        (_YEAR_2116_NS, _LOOKED_BACK),
+    )
+    newest: int | None = rows.fetchone()[0]
+    return max(time.time_ns(), (newest or 0) + 1)
 
 
 def text_in(text: str) -> str | bytes:

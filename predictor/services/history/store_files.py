@@ -11,13 +11,14 @@ from functools import partial
 from pathlib import Path
 
 from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.files import is_file, is_folder, is_there
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.store import maintenance
 from predictor.store import models as model_records
 from predictor.store.copies import keep_aside, put_back, write_copy
 from predictor.store.database import has_store, open_read_only, store_path
 from predictor.store.failures import explained
-from predictor.store.recognition import refuse_other_program
+from predictor.store.recognition import refuse_other_program, refuse_special
 
 __all__ = ["Restored", "back_up", "restore", "store_info", "store_problems"]
 
@@ -103,8 +104,9 @@ def restore(source: Path, path: Path | None = None) -> Restored:
             another program's.
         HostError: the disk fails, or another program holds the store.
     """
-    location = store_path(path)
-    if not source.is_file():
+    # Through a link: the file that it leads to is replaced, and the link stays.
+    location = Path(os.path.realpath(store_path(path)))
+    if not is_file(source):
         raise InputError(str(source), "there is no such file", "name a backup of a store")
     if _same(source, location):
         raise InputError(str(source), "it is the store itself", "name a backup of it")
@@ -120,15 +122,15 @@ def restore(source: Path, path: Path | None = None) -> Restored:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
+    return is_there(one) and is_there(other) and one.samefile(other)
 
 
 def _check_target(target: Path, store: Path, *, replacing: bool) -> None:
-    if target.is_dir():
+    if is_folder(target):
         raise InputError(str(target), "this is a folder", "name a file in it")
     if _same(target, store):
         raise InputError(str(target), "this is the store itself", "name another file")
-    if target.exists() and not replacing:
+    if is_there(target) and not replacing:
         raise InputError(str(target), "the file is there already", "name another, or add --replace")
 
 
@@ -158,8 +160,7 @@ def _prepare(location: Path) -> None:
             f"its folder cannot be made ({error.strerror})",
             "make the folder writable for you, or name another file with --store",
         ) from error
-    if location.is_dir():
-        raise InputError(str(location), "this is a folder", "name a file with --store")
+    refuse_special(location)
     if location.exists() and location.stat().st_size:
         refuse_other_program(location)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -16,10 +17,20 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import CtmError, HostError, InputError
-from predictor.store import maintenance
-from predictor.store.database import APPLICATION_ID, Database, open_database, store_path
+from predictor.store import maintenance, reports
+from predictor.store.database import (
+    APPLICATION_ID,
+    ENVIRONMENT_VARIABLE,
+    Database,
+    open_database,
+    open_read_only,
+    store_path,
+)
 from predictor.store.migrations import MIGRATIONS
+from predictor.store.values import next_time
 from tests.unit.store import settings
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -409,3 +420,120 @@ def test_no_permission_is_explained(folder: Path, case: str) -> None:
     assert done.stdout.count("\n") == 1
     if before:
         assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX rights")
+def test_a_store_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also an old one, its log too; a folder that is not ours keeps its rights."""
+    usual = tmp_path / "data" / "store.sqlite"
+    monkeypatch.setattr(
+        "predictor.store.database.platformdirs.user_data_dir", lambda *_, **__: str(usual.parent)
+    )
+    monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
+    mask = os.umask(0o002)
+    try:
+        for path, folder_mode in ((usual, 0o700), (tmp_path / "own" / "store.sqlite", 0o775)):
+            opened = open_database(None if path == usual else path)
+            settings.put(opened, {"a": 1})
+            files = [path.with_name(f"{path.name}{ending}") for ending in ("", "-wal", "-shm")]
+            assert rights(path.parent) == 0o700
+            assert {rights(file) for file in files} == {0o600}
+            for file in files:
+                file.chmod(0o664)
+            path.parent.chmod(0o775)
+            open_database(path).close()
+            assert {rights(file) for file in files} == {0o600}
+            assert rights(path.parent) == folder_mode
+            opened.close()
+    finally:
+        os.umask(mask)
+
+
+def rights(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+READ = """
+import os, pathlib, sys
+import sqlite_utils  # before root is dropped: its folder may not be readable for others
+from predictor.core.errors import CtmError
+from predictor.store.database import open_database
+from predictor.store import devices, predictions, reports
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+database = open_database(pathlib.Path(sys.argv[1]))
+print(predictions.count(database), len(devices.every(database)))
+try:
+    reports.add(database, "title", "path", [])
+except CtmError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX rights")
+@pytest.mark.parametrize("earlier", [False, True], ids=["current", "of an earlier schema"])
+@pytest.mark.parametrize("closed", ["file", "folder", "both"])
+def test_a_read_only_store_is_read_and_a_write_to_it_refused(
+    folder: Path, closed: str, earlier: bool
+) -> None:
+    path = folder / "store.sqlite"
+    if earlier:
+        shutil.copy(GOLDEN / "0001_tables.sqlite", path)
+    else:
+        open_database(path).close()
+    path.chmod(0o666 if closed == "folder" else 0o444)
+    folder.chmod(0o777 if closed == "file" else 0o555)
+    before = path.read_bytes()
+
+    done = subprocess.run(
+        [sys.executable, "-c", READ, path], capture_output=True, text=True, check=False
+    )
+
+    assert done.stderr == ""
+    counts, sentence = done.stdout.splitlines()
+    assert counts.split()[0] == str(int(earlier))
+    assert sentence.startswith(f"{path}: the store or its folder is read-only; make both writable")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX file types")
+def test_a_pipe_and_a_device_are_no_store(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        for opening in (open_database, open_read_only):
+            with pytest.raises(InputError, match="this is a device, not a file"):
+                opening(path)
+
+
+def test_what_a_kill_left_beside_the_store_goes_at_the_next_start(
+    store: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    open_database(store).close()
+    left = [store.with_name(f"{store.name}.999999999.{end}") for end in ("partial", "restoring")]
+    for path in left:
+        path.touch()
+    open_database(store).close()
+    assert not any(path.exists() for path in left)
+    assert len(caplog.messages) == 2
+
+
+def test_a_clock_that_goes_back_changes_no_order(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([10**18, 10**18 + 5, 10**17, 3, 10**18 + 2, 2 * 10**18])
+    monkeypatch.setattr("time.time_ns", lambda: next(times))
+    ids = [reports.add(database, "title", "path", []) for _ in range(6)]
+
+    with database.reading() as db:
+        rows = list(db.query("SELECT id, created_ns FROM reports ORDER BY created_ns"))
+    assert [row["id"] for row in rows] == ids
+    assert len({row["created_ns"] for row in rows}) == 6
+    assert rows[-1]["created_ns"] == 2 * 10**18
+
+
+def test_a_time_that_is_no_clocks_is_not_followed(database: Database) -> None:
+    with database.transaction() as db:
+        row = {"id": "a" * 32, "title": "", "path": "", "created_ns": 2**63 - 1}
+        db.table("reports").insert(row)
+        assert next_time(db, "reports") < 2**62

@@ -257,6 +257,7 @@ def test_a_newer_store_gives_way_to_a_backup_of_this_version(store: Path, backup
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from predictor.core import files
 from predictor.store import copies
 from predictor.services.history.store_files import restore
 
@@ -287,15 +288,16 @@ def slowly(origin, target):
 if step == "pages":
     copies._copy_pages = slowly
 else:
-    setattr(copies, step, counted(getattr(copies, step)))
-    Path.replace = counted(Path.replace) if step == "_sync" else Path.replace
+    for module in (copies, files) if step == "sync" else (copies,):
+        setattr(module, step, counted(getattr(module, step)))
+    Path.replace = counted(Path.replace) if step == "sync" else Path.replace
 restore(Path(sys.argv[3]), Path(sys.argv[4]))
 """
 
 
 @pytest.mark.parametrize(
     ("step", "number"),
-    [("_copy_pages", 1), ("_copy_pages", 2), ("_copy_pages", 3), ("_sync", 3), ("_sync", 6),
+    [("_copy_pages", 1), ("_copy_pages", 2), ("_copy_pages", 3), ("sync", 3), ("sync", 6),
      ("pages", 1), ("pages", 40), ("pages", 60)],
 )  # fmt: skip
 def test_a_restore_that_is_killed_leaves_the_old_store(
@@ -369,6 +371,7 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(folder: Path) -> None:
         path = folder / "store" / "store.sqlite"
         for ending in ("", "-wal"):
             shutil.copy(f"{folder / 'live.sqlite'}{ending}", f"{path}{ending}")
+            path.with_name(f"{path.name}{ending}").chmod(0o644)
     path.parent.chmod(0o555)
     (sentence,) = looked_at(path, folder / "open" / "copy")
     assert "its log cannot be read in a read-only folder" in sentence
