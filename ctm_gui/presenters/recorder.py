@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Prediction
-from predictor.services.history.history import History
+from predictor.services.history.history import History, Recorded
 from predictor.services.models.ingestion import Model
 
 T = TypeVar("T")
@@ -24,7 +24,8 @@ class Recorder(QObject):
     """Records each prediction of this session once.
 
     ``opened`` says that the store is open; ``recorded`` gives how many predictions one transaction
-    stored; ``failed`` gives the error, once where the store cannot be opened.
+    stored; ``failed`` gives the error, once where the store cannot be opened, and one for each
+    prediction that it refuses.
 
     Args:
         open_store: opens the store; called on the worker's thread.
@@ -58,7 +59,7 @@ class Recorder(QObject):
         about = [model for model in models if model.graph.fingerprint in fingerprints]
         self._worker.submit(
             partial(self._store, about, new),
-            on_result=self.recorded.emit,
+            on_result=self._on_recorded,
             on_error=partial(self._on_not_stored, keys),
         )
 
@@ -93,10 +94,10 @@ class Recorder(QObject):
 
     def _store(
         self, models: Sequence[Model], predictions: Sequence[Prediction], _: TaskContext
-    ) -> int:
+    ) -> Recorded:
         if self._history is None:
-            return 0
-        return len(self._history.record(models, predictions))
+            return Recorded(())
+        return self._history.record(models, predictions)
 
     def _close(self) -> None:
         if self._history is not None:
@@ -109,6 +110,11 @@ class Recorder(QObject):
     def _on_closed_store(self, error: CtmError) -> None:
         self._broken = True
         self.failed.emit(error)
+
+    def _on_recorded(self, recorded: Recorded) -> None:
+        self.recorded.emit(len(recorded.ids))
+        for error in recorded.refused:
+            self.failed.emit(error)
 
     def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
         self._seen -= keys

@@ -92,6 +92,7 @@ class PredictionStore:
     def __init__(self, path: Path | None) -> None:
         self._history: History | None = None
         self._failure: CtmError | None = None
+        self._refused: tuple[CtmError, ...] = ()
         try:
             self._history = open_history(path)
         except CtmError as error:
@@ -117,12 +118,21 @@ class PredictionStore:
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
         """Store the predictions."""
-        self.ask(lambda history: history.record(models, predictions), None)
+        recorded = self.ask(lambda history: history.record(models, predictions), None)
+        self._refused = recorded.refused if recorded else ()
+
+    @property
+    def not_stored(self) -> dict[str, object]:
+        """The part of a JSON document on predictions that the store refuses; empty for none."""
+        entries = [error.to_dict() for error in self._refused]
+        return {"not_stored": entries} if entries else {}
 
     def exit_code(self, console: Console, consequence: str) -> int:
         """Return 0, or 3 after naming the store's failure and its ``consequence`` on stderr."""
+        for error in self._refused:
+            console.error(f"ctm: {error}")
         if self._failure is None:
-            return 0
+            return HostError.exit_code if self._refused else 0
         console.error(f"ctm: {consequence}: {self._failure}")
         return HostError.exit_code
 

@@ -65,11 +65,11 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         changes: _Changes = ()
         if options.operators:
             changes = list(_operator_changes(models, variants, options.engine, known))
+        store.record(models, predictions)
         if options.json:
-            console.document(_document(options, models, variants, changes))
+            console.document(_document(options, models, variants, changes) | store.not_stored)
         else:
             console.result(_text(options, models, variants, changes))
-        store.record(models, predictions)
         stored = store.exit_code(console, "the predictions were not stored")
         return stored or code or _budget_code(variants, options.budget_ms)
 

@@ -60,8 +60,8 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         code = failed[-1].exit_code if failed else 0
         if not models:
             return code
-        _print(options, console, models, targets, predictions, known)
         store.record(models, predictions)
+        _print(options, console, models, targets, predictions, store.not_stored, known)
         stored = store.exit_code(console, "the predictions were not stored")
         _write_node_data(options, console, models, targets, known)
         return stored or code or _budget_code(predictions, options.budget_ms)
@@ -73,6 +73,7 @@ def _print(
     models: Sequence[Model],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
+    not_stored: dict[str, object],
     known: KnownTargets,
 ) -> None:
     """Print what is about all models together."""
@@ -80,7 +81,8 @@ def _print(
         for model in models:
             for line in (*dimension_lines(model), *model.notes):
                 console.note(f"{printable(Path(model.path).name)}: {printable(line)}")
-        console.document(prediction_document(options, models, targets, predictions, known))
+        document = prediction_document(options, models, targets, predictions, known)
+        console.document(document | not_stored)
     elif options.budget_ms is not None and len(models) > 1:
         names = [each.label for each in labelled(models)]
         console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))

@@ -20,7 +20,6 @@ from predictor.core.report import Report, SectionId
 from predictor.core.text import printable
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import user_devices_of
-from predictor.services.history.history import History
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets, explain, predict
 from predictor.services.report.build import build_report
@@ -52,11 +51,8 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         report = _write(options, request, _progress(console))
         path = Path(options.output).absolute()
 
-        def record(history: History) -> None:
-            history.record(models, predictions)
-            history.record_report(report.title, path, models, predictions)
-
-        store.ask(record, None)
+        store.record(models, predictions)
+        store.ask(lambda h: h.record_report(report.title, path, models, predictions), None)
         stored = store.exit_code(console, "the report is not in the store")
     console.result(f"{printable(options.output)}: {printable(report.title)}")
     return code or stored

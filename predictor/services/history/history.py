@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from predictor import __version__
 from predictor.core.documents import PredictionSettings
+from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Measurement, Prediction
 from predictor.graph.model import Model
 from predictor.services.devices.user_devices import UserDevices
@@ -25,11 +27,20 @@ from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
 from predictor.store import reports as report_records
-from predictor.store.database import Database, open_database
+from predictor.store.database import Database, Tables, open_database
+from predictor.store.failures import REFUSALS
 from predictor.store.models import StoredModel
 from predictor.store.predictions import NewPrediction, StoredPrediction
 
-__all__ = ["History", "StoredPrediction", "open_history"]
+__all__ = ["History", "Recorded", "StoredPrediction", "open_history"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Ids of the predictions that were stored, in order, and an error for each that was not."""
+
+    ids: tuple[str, ...]
+    refused: tuple[CtmError, ...] = ()
 
 
 class History:
@@ -52,38 +63,36 @@ class History:
         self.projects = Projects(database)
         self.signatures = Signatures(database)
 
-    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> list[str]:
-        """Store predictions and the models that they are about, all or nothing.
+    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> Recorded:
+        """Store predictions and the models that they are about.
+
+        One that the store refuses costs none of the others.
 
         Args:
             models: every model that a prediction is about and that the store may not know.
             predictions: the predictions, each one stored as a record of its own.
 
-        Returns:
-            The ids of the records, in the order of ``predictions``.
-
         Raises:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
-        stored = [_stored(model) for model in models]
-        settings = {(_fingerprint(m), Path(m.path).name): _settings(m) for m in models}
+        try:
+            with self._database.transaction() as db:
+                return Recorded(tuple(_add(db, models, predictions)))
+        except REFUSALS:
+            if not predictions:
+                raise
+        # One by one, which takes longer, tells which it was.
+        ids: list[str] = []
+        refused: list[CtmError] = []
         with self._database.transaction() as db:
-            files = {
-                (model.fingerprint, Path(model.path).name): model_records.put(db, model)
-                for model in stored
-            }
-            return prediction_records.add(
-                db,
-                (
-                    NewPrediction(
-                        p,
-                        files.get((p.fingerprint, p.model)),
-                        settings_hash(p),
-                        settings.get((p.fingerprint, p.model), _settings()),
-                    )
-                    for p in predictions
-                ),
-            )
+            for prediction in predictions:
+                about = [m for m in models if _fingerprint(m) == prediction.fingerprint]
+                try:
+                    with self._database.step():
+                        ids += _add(db, about, [prediction])
+                except REFUSALS as error:
+                    refused.append(_not_stored(prediction, error))
+        return Recorded(tuple(ids), tuple(refused))
 
     def record_report(
         self, title: str, path: Path, models: Sequence[Model], predictions: Sequence[Prediction]
@@ -107,7 +116,7 @@ class History:
         )
         new = [p for p, identity in zip(predictions, ids, strict=True) if identity is None]
         stored = [identity for identity in ids if identity is not None]
-        recorded = self.record(models, new) if new else []
+        recorded = self.record(models, new).ids if new else ()
         return report_records.add(self._database, title, str(path), [*stored, *recorded])
 
     def measured(self, models: Sequence[Model]) -> list[Measurement]:
@@ -164,6 +173,34 @@ def settings_hash(prediction: Prediction) -> str:
         "signature": prediction.signature,
     }
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _add(db: Tables, models: Sequence[Model], predictions: Sequence[Prediction]) -> list[str]:
+    stored = [_stored(model) for model in models]
+    settings = {(_fingerprint(m), Path(m.path).name): _settings(m) for m in models}
+    files = {
+        (model.fingerprint, Path(model.path).name): model_records.put(db, model) for model in stored
+    }
+    return prediction_records.add(
+        db,
+        [
+            NewPrediction(
+                p,
+                files.get((p.fingerprint, p.model)),
+                settings_hash(p),
+                settings.get((p.fingerprint, p.model), _settings()),
+            )
+            for p in predictions
+        ],
+    )
+
+
+def _not_stored(prediction: Prediction, error: Exception) -> HostError:
+    return HostError(
+        f"{prediction.model} on {prediction.device_id}",
+        f"the prediction could not be stored ({error})",
+        "report this as a fault of the program",
+    )
 
 
 def _settings(model: Model | None = None) -> PredictionSettings:

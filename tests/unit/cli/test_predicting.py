@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from predictor.cli.predicting import choose_targets
+from predictor.cli.console import Console
+from predictor.cli.predicting import PredictionStore, choose_targets
 from predictor.cli.program import parse
 from predictor.cli.reading import unique
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.services.devices.catalogue import Catalogue
+from predictor.services.history.history import open_history
+from tests.unit.services.history.past import predictions_of, small_model
 
 
 @pytest.fixture
@@ -59,3 +66,22 @@ def test_a_name_may_be_given_twice_only_with_one_value() -> None:
     assert unique([("a", 1), ("b", 2), ("a", 1)], "--dim") == {"a": 1, "b": 2}
     with pytest.raises(InputError, match="--dim: a is given twice"):
         unique([("a", 1), ("a", 2)], "--dim")
+
+
+def test_a_prediction_that_the_store_refuses_is_named_and_the_others_are_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = small_model()
+    good, wrong = predictions_of(model)
+    with closing(PredictionStore(tmp_path / "store.sqlite")) as store:
+        assert store.not_stored == {}
+        store.record([model], [good, replace(wrong, latency_ms=-1.0)])
+        code = store.exit_code(Console(), "the predictions were not stored")
+        (entry,) = store.not_stored["not_stored"]  # type: ignore[misc,attr-defined]
+
+    assert code == 3
+    assert entry["subject"] == f"{wrong.model} on {wrong.device_id}"
+    assert "could not be stored (CHECK constraint failed" in entry["reason"]
+    assert capsys.readouterr().err.startswith(f"ctm: {entry['subject']}: {entry['reason']}")
+    with open_history(tmp_path / "store.sqlite") as history:
+        assert [s.prediction for s in history.past.read(10).predictions] == [good]

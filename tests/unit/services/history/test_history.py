@@ -70,10 +70,10 @@ def history(path: Path) -> Iterator[History]:
 
 def test_recorded_predictions_are_there_after_reopening(path: Path) -> None:
     with open_history(path) as history:
-        ids = history.record([RESNET, VIT], [PI, VIT_ON_PI])
+        ids = history.record([RESNET, VIT], [PI, VIT_ON_PI]).ids
     with open_history(path) as history:
         newest, oldest = history.past.read(100).predictions
-    assert [oldest.id, newest.id] == ids
+    assert (oldest.id, newest.id) == ids
     assert [oldest.prediction, newest.prediction] == [PI, VIT_ON_PI]
     assert [oldest.path, newest.path] == ["/models/resnet.onnx", "/models/vit.onnx"]
 
@@ -97,12 +97,28 @@ def test_the_limit_keeps_the_newest(history: History) -> None:
     assert [s.prediction.latency_ms for s in history.past.read(2).predictions] == [3.0, 2.0]
 
 
-def test_one_wrong_prediction_leaves_nothing_of_its_call(history: History) -> None:
-    wrong = dataclasses.replace(PI, latency_ms=-1.0)
-    with pytest.raises(sqlite3.IntegrityError):
-        history.record([RESNET], [PI, wrong])
-    assert history.past.read(100).predictions == ()
-    assert set(store_info(history._database.path)["records"].values()) == {0}  # type: ignore[attr-defined]
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        dataclasses.replace(PI, latency_ms=-1.0),
+        dataclasses.replace(PI, latency_ms=None),
+        dataclasses.replace(PI, configuration=Configuration(threads=2**63)),
+    ],
+    ids=["below 0", "neither number nor problem", "not an int64"],
+)
+def test_a_prediction_that_the_store_refuses_costs_only_itself(
+    history: History, wrong: Prediction
+) -> None:
+    recorded = history.record([RESNET, VIT], [PI, wrong, VIT_ON_PI])
+
+    stored = history.past.read(100).predictions
+    assert tuple(s.id for s in reversed(stored)) == recorded.ids
+    assert [s.prediction for s in reversed(stored)] == [PI, VIT_ON_PI]
+    (error,) = recorded.refused
+    assert str(error).startswith(
+        f"{PI.model} on {PI.device_id}: the prediction could not be stored"
+    )
+    assert store_problems(history._database.path) == []
 
 
 def test_a_known_model_need_not_be_given_again(history: History) -> None:
@@ -163,7 +179,7 @@ def test_the_module_is_imported_without_sqlite_utils() -> None:
 
 
 def test_a_report_refers_to_the_predictions_that_it_shows(history: History) -> None:
-    (known,) = history.record([RESNET], [PI])
+    (known,) = history.record([RESNET], [PI]).ids
     new = dataclasses.replace(PI, device_id="rtx3090", latency_ms=0.5)
     history.record_report("Latency", Path("/reports/report.pdf"), [RESNET], [PI, new])
 
