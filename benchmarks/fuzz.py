@@ -23,7 +23,7 @@ from queue import Empty, Queue
 from typing import NamedTuple
 
 from benchmarks.common import Table, publish
-from tests.fuzz import onnx_mutator
+from tests.fuzz import documents, onnx_mutator
 
 SECONDS, MEMORY_MIB = 20.0, 400.0
 _STARTING_S = 60.0
@@ -44,6 +44,8 @@ class Kind(NamedTuple):
 
 KINDS: dict[str, Kind] = {
     "onnx": Kind(onnx_mutator.mutate, onnx_mutator.feed),
+    "imports": Kind(documents.mutate_import, documents.feed_import),
+    "results": Kind(documents.mutate_results, documents.feed_results),
 }
 
 
