@@ -213,7 +213,7 @@ def _operator(
     source: Source, number: int, columns: Sequence[str], cells: Sequence[str]
 ) -> OperatorTime:
     place = f"line {number}"
-    if len(cells) != len(columns) or "[avg ms]" not in columns:
+    if len(cells) != len(columns) or not {"[avg ms]", "[node type]"}.issubset(columns):
         raise source.error_at(
             place, f"it has {len(cells)} cells, the header has {len(columns)}", _ACTION
         )

@@ -59,3 +59,12 @@ def test_half_a_character_is_refused() -> None:
     half = SAMPLES["aihub-profile"].replace('"name": "', '"name": "\\ud800', 1)
     assert half != SAMPLES["aihub-profile"]
     assert "half a character" in refusal(half)
+
+
+def test_a_damaged_heading_of_operators_is_refused() -> None:
+    text = (
+        "STARTING!\nGraph: [a]\nInference timings in us: Inference (avg): 5\n"
+        "Operator-wise Profiling Info for Regular Benchmark Runs\n= Run Order =\n"
+        "x[node type]  [avg ms]\nCONV  1.0\n"
+    )
+    assert "line 7: it has 2 cells" in refusal(text)
