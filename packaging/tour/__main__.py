@@ -2,6 +2,10 @@
 
 import sys
 
-from pictures import main
+from predictor.core.libraries import settle_libraries
+
+settle_libraries()
+
+from pictures import main  # noqa: E402  # imports NumPy, which must find them settled
 
 sys.exit(main())

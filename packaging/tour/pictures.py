@@ -23,7 +23,6 @@ from waiting import REPAINT_MS, settle, turn, wait
 from ctm_gui.application import Application
 from ctm_gui.theme import ThemeChoice
 from predictor.core.errors import HostError
-from predictor.core.libraries import settle_libraries
 
 SIZES = ((1280, 800), (1920, 1080))
 THEMES = (ThemeChoice.LIGHT, ThemeChoice.DARK)
@@ -100,7 +99,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    settle_libraries()
     try:
         files = take(options.folder, options.store)
     except HostError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QDeadlineTimer, QEventLoop, Qt
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, QTimer
 
 from ctm_gui.application import Application
 from predictor.core.errors import HostError
@@ -46,6 +46,5 @@ def wait(done: Callable[[], bool], limit_ms: int = SETTLE_MS) -> None:
 def turn(milliseconds: int) -> None:
     """Run the event loop for a while."""
     loop = QEventLoop()
-    deadline = QDeadlineTimer(milliseconds, Qt.TimerType.PreciseTimer)
-    while not deadline.hasExpired():
-        loop.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
+    QTimer.singleShot(milliseconds, loop.quit)
+    loop.exec()  # sleeps between events: asked for them in turns, it would starve the workers
