@@ -14,8 +14,7 @@ from PySide6.QtGui import QFontDatabase, QIcon
 from PySide6.QtWidgets import QApplication
 
 from ctm_gui import settings as table
-from ctm_gui.garbage import GarbageTimer
-from ctm_gui.interrupt import InterruptWatch
+from ctm_gui.event_loop import GarbageTimer, InterruptWatch
 from ctm_gui.later import FirstFrame, Later
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme, settings_path

@@ -19,8 +19,9 @@ _END = object()
 PLOTS = ("pyqtgraph",)
 VIEWS = (
     "ctm_gui.views.latency_chart",
-    "ctm_gui.views.compare_view",
     "ctm_gui.presenters.variants",
+    "ctm_gui.presenters.past_tables",
+    "ctm_gui.views.compare_view",
     "ctm_gui.presenters.difference",
     "ctm_gui.views.matrix_view",
     "ctm_gui.views.pareto_view",
@@ -54,7 +55,7 @@ WINDOWS = (
     "ctm_gui.wizard.target_page",
     "ctm_gui.wizard.plan_page",
     "ctm_gui.wizard.measure_page",
-    "ctm_gui.wizard.fine_tune_dialog",
+    "ctm_gui.wizard.dialogs",
     "ctm_gui.wizard.result_page",
     "ctm_gui.wizard.window",
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from ctm_gui.presenters.device_wording import in_words
+from ctm_gui.presenters.device_tables import in_words
 from ctm_gui.presenters.devices import DeviceEntry, DeviceLibrary
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.presenters.follower import ComparisonFollower
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.prediction_run import Comparison
+from ctm_gui.presenters.prediction_run import Comparison, ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.errors import CtmError
 from predictor.core.records import Device

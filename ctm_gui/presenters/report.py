@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -9,14 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QSize, Signal
+from PySide6.QtGui import QColor, QImage, QPainter
 
 from ctm_gui.presenters.prediction_run import Comparison, WhatIf
-from ctm_gui.presenters.recorder import Recorder
+from ctm_gui.presenters.store_client import Recorder
 from ctm_gui.report.compose import compose
-from ctm_gui.report.marks import Pages, PageSize
-from ctm_gui.report.painting import pdf_of
+from ctm_gui.report.marks import Page, Pages, PageSize
+from ctm_gui.report.painting import paint_page, pdf_of
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.theme import LIGHT
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.report import Report, SectionId
@@ -27,12 +30,7 @@ from predictor.services.prediction.predict import explain
 from predictor.services.report.build import EVERY_SECTION, build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.probing import known_signatures
-from predictor.services.report.request import (
-    Asked,
-    KnownSignature,
-    ReportedModel,
-    ReportRequest,
-)
+from predictor.services.report.request import Asked, KnownSignature, ReportedModel, ReportRequest
 from predictor.services.report.versions import command_lines
 
 T = TypeVar("T")
@@ -256,3 +254,79 @@ def _titled(report: Report, choice: ReportChoice) -> Report:
 def _save(report: Report, pages: Pages, path: Path, context: TaskContext) -> None:
     save_report(report, path, lambda _: pdf_of(pages, context.token, context.report))
     context.report(Progress(1, 1, "Saved"))
+
+
+_KEPT = 12
+
+
+class PageImages(QObject):
+    """Paints the pages that are asked for, and keeps the last of them.
+
+    ``painted`` says that a picture is there that was asked for in vain before.
+
+    Args:
+        parent: owner.
+    """
+
+    painted = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._worker = SerialWorker("pages", self)
+        self._pages: Pages | None = None
+        self._size = QSize(1, 1)
+        self._images: OrderedDict[int, QImage] = OrderedDict()
+        self._tasks: dict[int, Task] = {}
+
+    @property
+    def settled(self) -> bool:
+        """Whether every picture that was asked for is there."""
+        return not self._tasks
+
+    def show(self, pages: Pages | None, size_px: QSize) -> None:
+        """Paint other pages from now on, or the same ones in another size."""
+        self._worker.cancel_all()
+        self._tasks.clear()
+        self._images.clear()
+        self._pages, self._size = pages, size_px
+
+    def image(self, index: int) -> QImage | None:
+        """Return the picture of a page; None while it is being painted."""
+        image = self._images.get(index)
+        if image is not None:
+            self._images.move_to_end(index)
+        elif self._pages is not None and index not in self._tasks:
+            page, width = self._pages.pages[index], self._pages.size.width
+            self._tasks[index] = self._worker.submit(
+                lambda _: _painted(page, width, self._size),
+                on_result=partial(self._keep, index),
+                on_error=_ignore,
+            )
+        return image
+
+    def close(self) -> None:
+        """Stop painting; what is asked for afterwards stays blank."""
+        self.show(None, self._size)
+        self._worker.close()
+
+    def _keep(self, index: int, image: QImage) -> None:
+        self._tasks.pop(index, None)
+        self._images[index] = image
+        while len(self._images) > _KEPT:
+            self._images.popitem(last=False)
+        self.painted.emit()
+
+
+def _painted(page: Page, width: float, size_px: QSize) -> QImage:
+    image = QImage(size_px, QImage.Format.Format_RGB32)
+    image.fill(QColor(LIGHT.surface))
+    painter = QPainter(image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.scale(size_px.width() / width, size_px.width() / width)
+    paint_page(painter, page)
+    painter.end()
+    return image
+
+
+def _ignore(_: CtmError) -> None:
+    """Painting raises no error of ours."""

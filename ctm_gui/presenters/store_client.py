@@ -1,16 +1,138 @@
-"""Base of presenters over the store: work on its thread, outcomes, errors."""
+"""The store on a thread of its own: kept predictions, work of presenters, measurements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
-from predictor.core.errors import CtmError
-from predictor.services.history.history import History
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
+from predictor.core.errors import CtmError, HostError
+from predictor.core.records import Measurement, Prediction
+from predictor.services.history.history import History, Recorded
+from predictor.services.models.ingestion import Model
+from predictor.services.signatures.own import OwnSignatures
 
 T = TypeVar("T")
+
+# What makes a prediction another one than one that is stored already.
+Key = tuple[object, ...]
+
+
+class Recorder(QObject):
+    """Records each prediction of this session once.
+
+    ``opened`` says that the store is open; ``recorded`` gives how many predictions one transaction
+    stored; ``failed`` gives the error, once where the store cannot be opened, and one for each
+    prediction that it refuses.
+
+    Args:
+        open_store: opens the store; called on the worker's thread.
+        parent: owner.
+    """
+
+    opened = Signal()
+    recorded = Signal(int)
+    failed = Signal(object)
+
+    def __init__(self, open_store: Callable[[], History], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._open_store = open_store
+        self._worker = SerialWorker("store", self)
+        self._history: History | None = None
+        self._broken = False
+        self._seen: set[Key] = set()
+
+    def open(self) -> None:
+        """Open the store in the background."""
+        self._worker.submit(self._open, on_result=self._on_open, on_error=self._on_closed_store)
+
+    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
+        """Store what was not stored in this session; returns at once."""
+        new = [p for p in predictions if p.latency_ms is not None and _key(p) not in self._seen]
+        if self._broken or not new:
+            return
+        keys = frozenset(map(_key, new))
+        self._seen |= keys
+        fingerprints = {prediction.fingerprint for prediction in new}
+        about = [model for model in models if model.graph.fingerprint in fingerprints]
+        self._worker.submit(
+            partial(self._store, about, new),
+            on_result=self._on_recorded,
+            on_error=partial(self._on_not_stored, keys),
+        )
+
+    def run(
+        self,
+        work: Callable[[History], T],
+        *,
+        on_result: Callable[[T], None],
+        on_error: Callable[[CtmError], None],
+    ) -> None:
+        """Run ``work`` with the open store, after what was asked of it before.
+
+        Where the store could not be opened, ``on_error`` gets that in a sentence.
+        """
+        self._worker.submit(partial(self._with_store, work), on_result=on_result, on_error=on_error)
+
+    def close(self) -> None:
+        """Write what waits and close the store."""
+        self._worker.close(self._close, finish=True)
+
+    def _with_store(self, work: Callable[[History], T], _: TaskContext) -> T:
+        if self._history is None:
+            raise HostError(
+                "the store",
+                "it is not open",
+                "see the messages, and start again with --store",
+            )
+        return work(self._history)
+
+    def _open(self, _: TaskContext) -> None:
+        self._history = self._open_store()
+
+    def _store(
+        self, models: Sequence[Model], predictions: Sequence[Prediction], _: TaskContext
+    ) -> Recorded:
+        if self._history is None:
+            return Recorded(())
+        return self._history.record(models, predictions)
+
+    def _close(self) -> None:
+        if self._history is not None:
+            self._history.close()
+            self._history = None
+
+    def _on_open(self, _: None) -> None:
+        self.opened.emit()
+
+    def _on_closed_store(self, error: CtmError) -> None:
+        self._broken = True
+        self.failed.emit(error)
+
+    def _on_recorded(self, recorded: Recorded) -> None:
+        self.recorded.emit(len(recorded.ids))
+        for error in recorded.refused:
+            self.failed.emit(error)
+
+    def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
+        self._seen -= keys
+        self.failed.emit(error)
+
+
+def _key(prediction: Prediction) -> Key:
+    return (
+        prediction.model,
+        prediction.fingerprint,
+        prediction.device_id,
+        prediction.configuration,
+        prediction.engine,
+        prediction.signature,
+        # A device of the user's may have been changed under its id.
+        prediction.latency_ms,
+    )
 
 
 class StoreRunner(Protocol):
@@ -68,3 +190,58 @@ class StoreClient(QObject):
     def _wait(self, step: int) -> None:
         self._waiting += step
         self.busy_changed.emit()
+
+
+class OwnMeasurements(QObject):
+    """Keeps the measurements of some models and of targets; ``changed`` says that they are others.
+
+    Args:
+        run: runs work with the open store.
+        models: returns the models that there are now.
+        parent: owner.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        run: StoreRunner,
+        models: Callable[[], Sequence[Model]],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.measurements: tuple[Measurement, ...] = ()
+        self.signatures = OwnSignatures()
+        self._run, self._models = run, models
+        self._reading = self._again = False
+
+    def read(self, *_: object) -> None:
+        """Read them again, off the window's thread; without a store there are none."""
+        # Many models that are opened together ask one after another: one more reading is enough.
+        self._again = True
+        if not self._reading:
+            self._read()
+
+    def _read(self) -> None:
+        self._reading, self._again = True, False
+        models = self._models()
+        self._run(
+            lambda history: (tuple(history.measured(models)), history.own_signatures()),
+            on_result=self._on_read,
+            on_error=self._on_error,
+        )
+
+    def _on_read(self, stored: tuple[tuple[Measurement, ...], OwnSignatures]) -> None:
+        self._go_on()
+        if stored != (self.measurements, self.signatures):
+            self.measurements, self.signatures = stored
+            self.changed.emit()
+
+    def _on_error(self, _: CtmError) -> None:
+        # A store that fails says so where it is opened and written.
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._reading = False
+        if self._again:
+            self._read()

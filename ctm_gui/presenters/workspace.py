@@ -9,16 +9,14 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
-from ctm_gui.presenters.devices import DeviceLibrary
+from ctm_gui.presenters.devices import DeviceLibrary, ThisMachine
 from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.messages import MessageLog
-from ctm_gui.presenters.own_measurements import OwnMeasurements
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison, WhatIf, compare
 from ctm_gui.presenters.projects import ProjectExchange
-from ctm_gui.presenters.recorder import Recorder
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
+from ctm_gui.presenters.store_client import OwnMeasurements, Recorder
 from ctm_gui.presenters.targets import TargetSelection
-from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.records import Precision

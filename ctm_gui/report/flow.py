@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ctm_gui.report.marks import Box, Line, Mark, Page, PageSize, Style, Text
-from ctm_gui.report.typeface import Typeface
-from ctm_gui.report.wrapping import shortened_to, wrapped
+from ctm_gui.report.typeface import Typeface, shortened_to, wrapped
 from ctm_gui.theme import LIGHT
 from predictor.core.report import Tone
 

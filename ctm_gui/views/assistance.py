@@ -13,8 +13,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox, QTabWidget, QWhatsThis, QWidget
 
 from ctm_gui.actions import ACTIONS
-from ctm_gui.presenters.commands import Command
-from ctm_gui.presenters.help_pages import page_of
+from ctm_gui.presenters.help_pages import Command, page_of
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import THEME, Settings
 

@@ -11,8 +11,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.presenters.attention import AttentionSummary
-from ctm_gui.presenters.attention_grid import LATENCY, AttentionGrid
+from ctm_gui.presenters.attention import LATENCY, AttentionGrid, AttentionSummary
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.presenters.grid import Grid, search_mask
 from ctm_gui.presenters.ordering import IndexArray

@@ -17,7 +17,7 @@ from ctm_gui.actions import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.difference import DifferencePresenter
 from ctm_gui.presenters.explanation import ExplanationPresenter
-from ctm_gui.presenters.scores import Scores
+from ctm_gui.presenters.pareto import Scores
 from ctm_gui.presenters.variants import VariantsPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings

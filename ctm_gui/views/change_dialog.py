@@ -8,9 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.presenters.past_grid import ChangeGrid
 from ctm_gui.presenters.past_rows import PastRow
-from ctm_gui.presenters.past_wording import change_summary
+from ctm_gui.presenters.past_tables import ChangeGrid, change_summary
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.widgets import STRETCH, hbox, label, vbox
 from predictor.core.units import LatencyUnit

@@ -10,8 +10,8 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.difference import DifferencePresenter
+from ctm_gui.presenters.pareto import Scores
 from ctm_gui.presenters.prediction_run import Comparison
-from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants import VariantsPresenter
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.compare_view import CompareView

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from ctm_gui.models.comparison_model import ComparisonModel
+from ctm_gui.models.prediction_models import ComparisonModel
 from ctm_gui.presenters.comparison import summary
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_grid import TIME_COLUMNS, ComparisonGrid

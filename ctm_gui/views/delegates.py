@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.models.variants_model import FASTEST_ROLE, TREND_ROLE
+from ctm_gui.models.prediction_models import FASTEST_ROLE, TREND_ROLE
 from ctm_gui.presenters.operators_grid import OperatorsGrid
 from ctm_gui.theme import CELL_PADDING_PX, LIGHT, Theme
 

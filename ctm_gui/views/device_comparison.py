@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.presenters.device_comparison import DeviceComparisonGrid, comparison_summary
+from ctm_gui.presenters.device_tables import DeviceComparisonGrid, comparison_summary
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.views.tables import GridView, copy_button

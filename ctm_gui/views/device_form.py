@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.device_form import DeviceForm
-from ctm_gui.presenters.device_wording import applies
+from ctm_gui.presenters.device_tables import applies
 from ctm_gui.views.device_lists import ClustersEditor, ConfigurationsEditor
 from ctm_gui.views.fields import FormLineEdit, FormTextEdit
 from ctm_gui.views.metric_field import MetricField

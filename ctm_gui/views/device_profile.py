@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from ctm_gui.presenters.device_profile import LEAST_PEERS, ProfileRow, profile
+from ctm_gui.presenters.device_tables import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.plots import AT_LEFT, PixelItem, RowLabels, RowPlot
 from ctm_gui.views.widgets import label, vbox

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_form import DeviceForm
+from ctm_gui.presenters.device_tables import DevicesGrid
 from ctm_gui.presenters.devices import DeviceLibrary
-from ctm_gui.presenters.devices_grid import DevicesGrid
 from ctm_gui.presenters.grid import search_mask
 from ctm_gui.views.tables import GridView
 from ctm_gui.views.widgets import SearchBox, label, vbox

@@ -9,8 +9,7 @@ from PySide6.QtGui import QKeySequence, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QTabWidget, QVBoxLayout, QWidget
 
 from ctm_gui.presenters.device_form import DeviceForm
-from ctm_gui.presenters.devices import DeviceLibrary
-from ctm_gui.presenters.this_machine import ThisMachine
+from ctm_gui.presenters.devices import DeviceLibrary, ThisMachine
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.device_comparison import DeviceComparisonView
 from ctm_gui.views.device_form import DeviceFormView

@@ -8,10 +8,11 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.presenters.difference import DifferencePresenter, ModelDifference
-from ctm_gui.presenters.difference_grid import (
+from ctm_gui.presenters.difference import (
     MOVED,
     DifferenceGrid,
+    DifferencePresenter,
+    ModelDifference,
     TargetsGrid,
     difference_summary,
 )

@@ -13,13 +13,20 @@ from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.models.past_model import PastModel
+from ctm_gui.models.prediction_models import PastModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.past_grid import TAGS, ErrorsGrid, PastGrid
 from ctm_gui.presenters.past_rows import PastRows
-from ctm_gui.presenters.past_wording import NOTHING_YET, row_details, summary, warnings
+from ctm_gui.presenters.past_tables import (
+    NOTHING_YET,
+    TAGS,
+    ErrorsGrid,
+    PastGrid,
+    row_details,
+    summary,
+    warnings,
+)
 from ctm_gui.presenters.projects import OpenedProject, ProjectExchange
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.change_dialog import ChangeDialog

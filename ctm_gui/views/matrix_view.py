@@ -8,10 +8,16 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.models.variants_model import VariantsModel
+from ctm_gui.models.prediction_models import VariantsModel
 from ctm_gui.presenters.grid import search_mask
-from ctm_gui.presenters.variants import VariantMatrix, matrix_summary
-from ctm_gui.presenters.variants_grid import MARK, MODEL, FastestGrid, VariantsGrid
+from ctm_gui.presenters.variants import (
+    MARK,
+    MODEL,
+    FastestGrid,
+    VariantMatrix,
+    VariantsGrid,
+    matrix_summary,
+)
 from ctm_gui.theme import Theme
 from ctm_gui.views.delegates import VariantDelegate
 from ctm_gui.views.fields import BudgetBox

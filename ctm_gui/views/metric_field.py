@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
-from ctm_gui.presenters.device_wording import metric_help
+from ctm_gui.presenters.device_tables import metric_help
 from ctm_gui.tooltips import as_tooltip
 from ctm_gui.views.fields import FormLineEdit
 from ctm_gui.views.widgets import label, note_label, show_note

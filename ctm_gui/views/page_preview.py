@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
-from ctm_gui.presenters.page_images import PageImages
+from ctm_gui.presenters.report import PageImages
 from ctm_gui.report.marks import Pages
 from ctm_gui.theme import LIGHT, Theme
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.presenters.commands import Command, matching
+from ctm_gui.presenters.help_pages import Command, matching
 from ctm_gui.views.widgets import label, vbox
 
 _WIDTH_PX, _ROWS = 560, 12

@@ -12,15 +12,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.models.variants_model import ScoresModel
+from ctm_gui.models.prediction_models import ScoresModel
 from ctm_gui.presenters.pareto import (
     SCORE,
+    Scores,
     ScoresGrid,
     prefers_log_axis,
     trade_off,
     trade_off_sentence,
 )
-from ctm_gui.presenters.scores import Scores
 from ctm_gui.presenters.variants import VariantMatrix
 from ctm_gui.theme import Theme
 from ctm_gui.views.pareto_plot import ParetoPlot

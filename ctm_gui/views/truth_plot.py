@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.ordering import FloatArray
 from ctm_gui.presenters.past_rows import PastRows
-from ctm_gui.presenters.past_wording import pair_details
+from ctm_gui.presenters.past_tables import pair_details
 from ctm_gui.presenters.truth_chart import BASES, TruthChart
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PointPlot, faded

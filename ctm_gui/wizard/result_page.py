@@ -7,17 +7,18 @@ from PySide6.QtWidgets import QComboBox, QInputDialog, QWidget
 
 from ctm_gui.presenters.probing.fine_tuning import FineTuning
 from ctm_gui.presenters.probing.grids import changes_grid, result_grid, signatures_grid
-from ctm_gui.presenters.probing.results import Result, ResultRow
-from ctm_gui.presenters.probing.shelf import SignatureShelf
-from ctm_gui.presenters.probing.wording import (
+from ctm_gui.presenters.probing.results import (
+    Result,
+    ResultRow,
     fit_words,
     result_words,
     signature_facts,
     signature_title,
 )
+from ctm_gui.presenters.probing.shelf import SignatureShelf
 from ctm_gui.views.tables import copy_button
 from ctm_gui.views.widgets import STRETCH, hbox, named, splitter
-from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
+from ctm_gui.wizard.dialogs import FineTuneDialog
 from ctm_gui.wizard.parts import Table, box, button, column, label, show_words
 from predictor.core.wording import configuration_text, local_time, shown
 from predictor.services.signatures.adaptation import StoredSignature

@@ -24,11 +24,10 @@ from ctm_gui.presenters.probing.run import HostKeyQuestion, Phase
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.turns import in_turns
 from ctm_gui.views.widgets import STRETCH, hbox
-from ctm_gui.wizard.host_key import HostKeyDialog
+from ctm_gui.wizard.dialogs import HostKeyDialog
 from ctm_gui.wizard.measure_page import MeasurePage
-from ctm_gui.wizard.names_page import NamesPage
 from ctm_gui.wizard.parts import MARGIN_PX, box, button, column, label, show_words
-from ctm_gui.wizard.plan_page import PlanPage
+from ctm_gui.wizard.plan_page import NamesPage, PlanPage
 from ctm_gui.wizard.plots import CoveragePlot, SamplesPlot
 from ctm_gui.wizard.result_page import ResultPage
 from ctm_gui.wizard.target_page import TargetPage

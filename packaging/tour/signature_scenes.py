@@ -10,7 +10,7 @@ from waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
 
 from ctm_gui.actions import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.application import Application
-from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
+from ctm_gui.wizard.dialogs import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.errors import HostError
 from predictor.services.devices.this_machine import THIS_MACHINE_ID

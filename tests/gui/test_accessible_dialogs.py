@@ -20,7 +20,7 @@ from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.report_dialog import ReportDialog
 from ctm_gui.views.truth_dialog import TruthDialog
-from ctm_gui.wizard.host_key import HostKeyDialog
+from ctm_gui.wizard.dialogs import HostKeyDialog
 from ctm_gui.wizard.window import RESULT, TARGET, ProbingWizard
 from predictor.core.units import LatencyUnit
 from predictor.services.history.past_predictions import StoredPrediction

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
-from ctm_gui.presenters.variants_grid import MARK
+from ctm_gui.presenters.variants import MARK
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
 from ctm_gui.theme import DARK

@@ -21,7 +21,7 @@ from ctm_gui.presenters.probing.fine_tuning import state_words
 from ctm_gui.presenters.probing.presenter import ProbingPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
-from ctm_gui.wizard.fine_tune_dialog import FineTuneDialog
+from ctm_gui.wizard.dialogs import FineTuneDialog
 from ctm_gui.wizard.window import ProbingWizard
 from predictor.core.records import Configuration
 from predictor.services.probing.open import open_probing

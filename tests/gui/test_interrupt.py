@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 
-from ctm_gui.interrupt import InterruptWatch
+from ctm_gui.event_loop import InterruptWatch
 
 # An idle loop runs no Python: only the wake-up lets the handler run. The timer ends a failed run.
 IDLE = """
 import sys
 from PySide6.QtCore import QCoreApplication, QTimer
-from ctm_gui.interrupt import InterruptWatch
+from ctm_gui.event_loop import InterruptWatch
 
 app = QCoreApplication([])
 watch = InterruptWatch(lambda: app.exit(7))

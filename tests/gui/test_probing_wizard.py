@@ -19,7 +19,7 @@ from ctm_gui.presenters.probing.run import HostKeyQuestion, Phase
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.main_window import MainWindow
-from ctm_gui.wizard.host_key import HostKeyDialog
+from ctm_gui.wizard.dialogs import HostKeyDialog
 from ctm_gui.wizard.result_page import ResultPage
 from ctm_gui.wizard.window import MEASURE, NAMES, PLAN, RESULT, TARGET, ProbingWizard
 from predictor.core.documents import Provenance

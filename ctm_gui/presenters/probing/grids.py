@@ -9,8 +9,7 @@ from ctm_gui.presenters.ordering import number_keys
 from ctm_gui.presenters.probing.choice import Unfinished
 from ctm_gui.presenters.probing.imports import ReadFile
 from ctm_gui.presenters.probing.progress import NetworkRow, milliseconds
-from ctm_gui.presenters.probing.results import ResultRow
-from ctm_gui.presenters.probing.wording import ratio_text
+from ctm_gui.presenters.probing.results import ResultRow, ratio_text
 from predictor.core.units import LatencyUnit, format_count
 from predictor.core.wording import (
     NOTHING,

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.presenters.attention import AttentionSummary
-from ctm_gui.presenters.attention_grid import AttentionGrid
+from ctm_gui.presenters.attention import AttentionGrid, AttentionSummary
 from ctm_gui.presenters.attention_map import GAP, ROW_PX, Cell, MapLayout
 from predictor.core.metrics import Family
 from predictor.core.records import Device

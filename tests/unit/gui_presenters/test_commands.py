@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ctm_gui.presenters.commands import Command, matching
+from ctm_gui.presenters.help_pages import Command, matching
 
 OPEN = Command("open", "File", "Open", "Ctrl+O", "Open .onnx files")
 FOLDER = Command("open_folder", "File", "Open Folder", tip="Open every .onnx file in a folder")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ctm_gui.presenters.device_profile import profile
+from ctm_gui.presenters.device_tables import profile
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 

@@ -8,8 +8,12 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.presenters import difference
-from ctm_gui.presenters.difference import DifferencePresenter
-from ctm_gui.presenters.difference_grid import DifferenceGrid, TargetsGrid, difference_summary
+from ctm_gui.presenters.difference import (
+    DifferenceGrid,
+    DifferencePresenter,
+    TargetsGrid,
+    difference_summary,
+)
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.operator_difference import Change

@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctm_gui.presenters.pareto import (
+    Scores,
     ScoresGrid,
     axis_ranges,
     front,
+    parse_score,
     prefers_log_axis,
     trade_off,
     trade_off_sentence,
 )
 from ctm_gui.presenters.prediction_run import ComparedModel
-from ctm_gui.presenters.scores import Scores, parse_score
 from ctm_gui.presenters.variants import variant_matrix
 from ctm_gui.settings import Settings
 from predictor.core.units import LatencyUnit

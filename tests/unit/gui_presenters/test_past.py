@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ctm_gui.presenters.past_grid import ErrorsGrid, PastGrid
 from ctm_gui.presenters.past_rows import PastFilter, PastRows, past_rows
-from ctm_gui.presenters.past_wording import change_summary, row_details, summary, warnings
+from ctm_gui.presenters.past_tables import (
+    ErrorsGrid,
+    PastGrid,
+    change_summary,
+    row_details,
+    summary,
+    warnings,
+)
 from ctm_gui.presenters.truth_chart import TruthChart
 from predictor.core.documents import PredictionSettings, Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from ctm_gui.presenters.probing.grids import changes_grid, result_grid
-from ctm_gui.presenters.probing.results import Result, compared, result_rows
-from ctm_gui.presenters.probing.wording import fit_words, ratio_text, signature_facts
+from ctm_gui.presenters.probing.results import (
+    Result,
+    compared,
+    fit_words,
+    ratio_text,
+    result_rows,
+    signature_facts,
+)
 from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
 from predictor.cost.film import FilmBiases, FilmTuning

@@ -8,6 +8,8 @@ import io
 import pytest
 
 from ctm_gui.presenters.variants import (
+    FastestGrid,
+    VariantsGrid,
     cell_details,
     cell_lines,
     fastest_models,
@@ -15,7 +17,6 @@ from ctm_gui.presenters.variants import (
     matrix_summary,
     variant_matrix,
 )
-from ctm_gui.presenters.variants_grid import FastestGrid, VariantsGrid
 from predictor.core.units import LatencyUnit
 from tests.unit.gui_presenters.variants import comparison_of
 

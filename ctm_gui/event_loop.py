@@ -1,12 +1,44 @@
-"""Ctrl+C in the terminal closes the window as its close button does."""
+"""Python in Qt's event loop: garbage on the window's thread only, Ctrl+C as the close button."""
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from collections.abc import Callable
+from typing import Final
 
-from PySide6.QtCore import QObject, QSocketNotifier
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer
+
+_INTERVAL_MS: Final = 1000
+
+
+class GarbageTimer(QObject):
+    """Collects when Python's own thresholds say so.
+
+    Args:
+        parent: ends with it.
+    """
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.disable()
+        timer = QTimer(self)
+        timer.timeout.connect(collect_if_due)
+        timer.start(_INTERVAL_MS)
+
+
+def collect_if_due() -> None:
+    """Collect the oldest generation whose threshold is passed, with the younger ones."""
+    due = [
+        generation
+        for generation, (count, threshold) in enumerate(
+            zip(gc.get_count(), gc.get_threshold(), strict=True)
+        )
+        if 0 < threshold < count
+    ]
+    if due:
+        gc.collect(max(due))
 
 
 class InterruptWatch(QObject):
