@@ -151,13 +151,8 @@ class Settings:
     """Typed access to the settings file; a value that makes no sense reads as the default."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._file = QSettings(str(path), QSettings.Format.IniFormat)
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._path
 
     def get(self, setting: Setting[T]) -> T:
         """Return the setting's value."""
@@ -196,7 +191,7 @@ class Settings:
 
     def _not_writable(self) -> HostError:
         return HostError(
-            str(self._path),
+            str(self.path),
             "the settings cannot be written",
             f"make the file writable or name another one in {SETTINGS_VARIABLE}",
         )

@@ -9,8 +9,7 @@ from PySide6.QtGui import QColor
 
 from ctm_gui.models.grid_model import GridModel, Index
 from ctm_gui.presenters.comparison import details
-from ctm_gui.presenters.comparison_columns import ComparisonColumns
-from ctm_gui.presenters.comparison_grid import ComparisonGrid
+from ctm_gui.presenters.comparison_columns import ComparisonColumns, ComparisonGrid
 from ctm_gui.presenters.pareto import SCORE, ScoresGrid, parse_score
 from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_tables import NOTE, TAGS, PastGrid

@@ -1,12 +1,16 @@
-"""The words of the Compare view: the details of a prediction, and the sentence over all of them."""
+"""The words of the Compare view: details of a prediction, its badges, the sentence over all."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import target_groups
 from predictor.core.columns import Place, PredictionRow, TableContext, remarks
+from predictor.core.records import Basis, Prediction
 from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import verdict_text
@@ -114,3 +118,39 @@ def _flagged(operators: tuple[str, ...]) -> str:
     first = ", ".join(shown(name) for name in operators[:_OPERATORS_NAMED])
     more = len(operators) - _OPERATORS_NAMED
     return f"{first} and {more} more" if more > 0 else first
+
+
+class BadgeStyle(StrEnum):
+    """Outline of a badge: the firmer its statement, the firmer the line."""
+
+    FILLED = "filled"
+    OUTLINED = "outlined"
+    DASHED = "dashed"
+    PLAIN = "plain"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A word in a frame beside a bar."""
+
+    text: str
+    style: BadgeStyle
+
+
+_BASIS_STYLES = {
+    Basis.MEASURED: BadgeStyle.FILLED,
+    Basis.PROBED: BadgeStyle.OUTLINED,
+    Basis.ZERO_SHOT: BadgeStyle.DASHED,
+    Basis.ANALYTIC: BadgeStyle.PLAIN,
+}
+
+
+def badges_of(prediction: Prediction) -> tuple[Badge, ...]:
+    """Return what a number rests on, and whether the engine knows such models and devices."""
+    if prediction.latency_ms is None or prediction.basis is None:
+        return ()
+    basis = Badge(prediction.basis.value, _BASIS_STYLES[prediction.basis])
+    if not prediction.out_of_distribution:
+        return (basis,)
+    return (basis, Badge("uncertain", BadgeStyle.WARNING))

@@ -17,7 +17,6 @@ from predictor.core.wording import shown
 from predictor.services.devices.form import (
     CONFIGURATIONS,
     ClusterFields,
-    FormCheck,
     FormFields,
     check_form,
     fields_of,
@@ -35,6 +34,12 @@ class DeviceForm(QObject):
     with them are others; ``modified_changed`` gives the key of a device that now has, or no longer
     has, what was not saved.
 
+    Attributes:
+        key: of the device that is shown; empty for none.
+        fields: the texts of the fields.
+        check: the findings of the checks on the fields.
+        problems: a sentence for each wrong field, by its key.
+
     Args:
         library: where devices come from and are saved.
         undo_stack: gets a command for each edit; typing in one field is one command.
@@ -51,32 +56,17 @@ class DeviceForm(QObject):
         super().__init__(parent)
         self._library = library
         self._undo_stack = undo_stack
-        self._key = ""
+        self.key = ""
         self._drafts: dict[str, FormFields] = {}
-        self._fields = _NOTHING
-        self._check = check_form(_NOTHING)
-        self._problems: Mapping[str, str] = {}
+        self.fields = _NOTHING
+        self.check = check_form(_NOTHING)
+        self.problems: Mapping[str, str] = {}
         library.changed.connect(self._on_library)
-
-    @property
-    def key(self) -> str:
-        """Key of the device that is shown; empty for none."""
-        return self._key
 
     @property
     def entry(self) -> DeviceEntry | None:
         """The device that is shown, as it was saved."""
-        return self._library.entry(self._key)
-
-    @property
-    def fields(self) -> FormFields:
-        """The texts of the fields."""
-        return self._fields
-
-    @property
-    def check(self) -> FormCheck:
-        """The findings of the checks on the fields."""
-        return self._check
+        return self._library.entry(self.key)
 
     @property
     def editable(self) -> bool:
@@ -87,57 +77,52 @@ class DeviceForm(QObject):
     @property
     def modified(self) -> bool:
         """Whether something was typed that is not saved."""
-        return self._key in self._drafts
+        return self.key in self._drafts
 
     @property
     def can_save(self) -> bool:
         """Whether there is something to save and nothing is wrong with it."""
-        return self.modified and not self._problems
+        return self.modified and not self.problems
 
     def is_modified(self, key: str) -> bool:
         """Whether something was typed for a device that is not saved."""
         return key in self._drafts
 
-    @property
-    def problems(self) -> Mapping[str, str]:
-        """A sentence for each wrong field, by its key."""
-        return self._problems
-
     def warnings_of(self, field: str) -> list[str]:
         """Return the sentences on what contradicts a field."""
-        family = self._fields.family
+        family = self.fields.family
         return [
             in_words(finding.sentence, family)
-            for finding in self._check.findings
+            for finding in self.check.findings
             if field in finding.fields
         ]
 
     def problem_lines(self) -> list[str]:
         """Return every problem, a sentence each."""
-        return list(self._problems.values())
+        return list(self.problems.values())
 
     def warning_lines(self) -> list[str]:
         """Return every contradiction, then what has no source."""
-        family = self._fields.family
-        lines = [in_words(finding.sentence, family) for finding in self._check.findings]
-        unsourced = [metric_label(name, family) for name in self._check.unsourced]
+        family = self.fields.family
+        lines = [in_words(finding.sentence, family) for finding in self.check.findings]
+        unsourced = [metric_label(name, family) for name in self.check.unsourced]
         if unsourced:
             lines.append(f"Without a source: {', '.join(unsourced)}.")
         return lines
 
     def missing_line(self) -> str:
         """Return what must be known for a prediction; empty where nothing is missing."""
-        entry = self._check.entry
+        entry = self.check.entry
         name = missing_metric(entry.device) if entry is not None else ""
         if not name:
             return ""
-        label = metric_label(name, self._fields.family)
+        label = metric_label(name, self.fields.family)
         return f"Needed for a prediction without measurements: {label}."
 
     def show(self, key: str) -> None:
         """Show a device, with what was typed for it before."""
-        if key != self._key:
-            self._key = key
+        if key != self.key:
+            self.key = key
             self._load()
             self.device_shown.emit()
 
@@ -145,33 +130,33 @@ class DeviceForm(QObject):
         """Type into one of ``TEXTS``."""
         if name not in TEXTS:
             raise ValueError(f"{name} is no text of the form")
-        after = replace(self._fields, **{name: text})  # type: ignore[arg-type]
+        after = replace(self.fields, **{name: text})  # type: ignore[arg-type]
         self._edit(name, f"Edit {name}", after)
 
     def set_family(self, family: Family) -> None:
         """Choose the kind of compute unit."""
-        self._edit("family", "Edit family", replace(self._fields, family=family), merge=False)
+        self._edit("family", "Edit family", replace(self.fields, family=family), merge=False)
 
     def set_value(self, metric: str, text: str) -> None:
         """Type a metric's value."""
-        values = {**self._fields.values, metric: text}
-        self._edit(metric, self._words(metric), replace(self._fields, values=values))
+        values = {**self.fields.values, metric: text}
+        self._edit(metric, self._words(metric), replace(self.fields, values=values))
 
     def set_available(self, metric: str, *, available: bool) -> None:
         """Tick a metric as known or not; one that is not is absent from the device."""
-        now = self._fields.available
+        now = self.fields.available
         now = now | {metric} if available else now - {metric}
-        self._edit(metric, self._words(metric), replace(self._fields, available=now), merge=False)
+        self._edit(metric, self._words(metric), replace(self.fields, available=now), merge=False)
 
     def set_source(self, metric: str, text: str) -> None:
         """Type where a metric's value comes from."""
-        sources = {**self._fields.sources, metric: text}
+        sources = {**self.fields.sources, metric: text}
         words = f"{self._words(metric)}, source"
-        self._edit(f"sources.{metric}", words, replace(self._fields, sources=sources))
+        self._edit(f"sources.{metric}", words, replace(self.fields, sources=sources))
 
     def set_configurations(self, configurations: tuple[Configuration, ...]) -> None:
         """Set the configurations that the device can run, the usual one first."""
-        after = replace(self._fields, configurations=configurations)
+        after = replace(self.fields, configurations=configurations)
         self._edit(CONFIGURATIONS, "Edit configurations", after, merge=False)
 
     def set_clusters(self, clusters: tuple[ClusterFields, ...], *, typed: str = "") -> None:
@@ -181,13 +166,13 @@ class DeviceForm(QObject):
             clusters: the rows.
             typed: the cell that is typed into, so that its letters are one step of undo.
         """
-        after = replace(self._fields, clusters=clusters)
+        after = replace(self.fields, clusters=clusters)
         self._edit(f"clusters.{typed}", "Edit clusters", after, merge=bool(typed))
 
     def save(self) -> None:
         """Store the device as the form has it."""
-        if self.can_save and self._check.entry is not None:
-            self._library.save(self._key, self._check.entry)
+        if self.can_save and self.check.entry is not None:
+            self._library.save(self.key, self.check.entry)
 
     def revert(self) -> None:
         """Go back to what was saved; undo brings back what was typed."""
@@ -200,20 +185,20 @@ class DeviceForm(QObject):
         if self._library.entry(key) is None:
             return
         self._keep(key, fields)
-        self._key, before = key, self._key
+        self.key, before = key, self.key
         self._load()
         if key != before:
             self.device_shown.emit()
         self.changed.emit()
 
     def _words(self, metric: str) -> str:
-        return f"Edit {metric_label(metric, self._fields.family)}"
+        return f"Edit {metric_label(metric, self.fields.family)}"
 
     def _edit(self, field: str, words: str, after: FormFields, *, merge: bool = True) -> None:
-        if self.editable and after != self._fields:
-            of = f"{words} of {shown(self._fields.name)}"
-            field_key = f"{self._key}/{field}" if merge else ""
-            self._undo_stack.push(_Edit(self, of, self._key, self._fields, after, field_key))
+        if self.editable and after != self.fields:
+            of = f"{words} of {shown(self.fields.name)}"
+            field_key = f"{self.key}/{field}" if merge else ""
+            self._undo_stack.push(_Edit(self, of, self.key, self.fields, after, field_key))
 
     def _keep(self, key: str, fields: FormFields) -> None:
         """Remember what was typed for a device, as far as it is not what was saved."""
@@ -229,15 +214,15 @@ class DeviceForm(QObject):
     def _load(self) -> None:
         entry = self.entry
         saved = _NOTHING if entry is None else fields_of(entry.file)
-        self._fields = self._drafts.get(self._key, saved)
-        self._check = check_form(self._fields)
-        family = self._fields.family
+        self.fields = self._drafts.get(self.key, saved)
+        self.check = check_form(self.fields)
+        family = self.fields.family
         problems = {
-            key: in_words(sentence, family) for key, sentence in self._check.problems.items()
+            key: in_words(sentence, family) for key, sentence in self.check.problems.items()
         }
-        if "id" not in problems and self._fields.id in self._library.taken_ids(self._key):
-            problems["id"] = f"Id {self._fields.id} is taken by another device."
-        self._problems = problems
+        if "id" not in problems and self.fields.id in self._library.taken_ids(self.key):
+            problems["id"] = f"Id {self.fields.id} is taken by another device."
+        self.problems = problems
 
     def _on_library(self) -> None:
         """Follow what was saved or deleted elsewhere."""
@@ -245,8 +230,8 @@ class DeviceForm(QObject):
             del self._drafts[key]
         for key, fields in list(self._drafts.items()):
             self._keep(key, fields)
-        if self._key and self.entry is None:
-            self._key = ""
+        if self.key and self.entry is None:
+            self.key = ""
         self._load()
         self.device_shown.emit()
 
@@ -265,7 +250,7 @@ class _Edit(QUndoCommand):
     ) -> None:
         super().__init__(words)
         self._form = form
-        self._key = key
+        self.key = key
         self._before = before
         self.after = after
         self.field_key = field_key
@@ -282,7 +267,7 @@ class _Edit(QUndoCommand):
         return True
 
     def redo(self) -> None:
-        self._form.put(self._key, self.after)
+        self._form.put(self.key, self.after)
 
     def undo(self) -> None:
-        self._form.put(self._key, self._before)
+        self._form.put(self.key, self._before)

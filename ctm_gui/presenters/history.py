@@ -34,6 +34,7 @@ MOST_COMPARED = 500
 READ_DELAY_MS = 300
 
 Devices = Callable[[], Mapping[str, Device]]
+Marks = tuple[tuple[str, ...], str]  # tags and note
 
 
 class HistoryPresenter(StoreClient):
@@ -114,23 +115,11 @@ class HistoryPresenter(StoreClient):
 
     def set_tags(self, row: int, text: str) -> None:
         """Set the tags of a prediction, typed apart by commas; undo sets the old ones again."""
-        stored = self.data.rows[row].stored
-        try:
-            tags = clean_tags(text.split(","))
-        except InputError as error:
-            self.failed.emit(error)
-            return
-        self._mark(stored, tags, stored.note)
+        self._mark(row, lambda stored: (clean_tags(text.split(",")), stored.note))
 
     def set_note(self, row: int, text: str) -> None:
         """Set the note of a prediction; undo sets the old one again."""
-        stored = self.data.rows[row].stored
-        try:
-            note = checked_note(text)
-        except InputError as error:
-            self.failed.emit(error)
-            return
-        self._mark(stored, stored.tags, note)
+        self._mark(row, lambda stored: (stored.tags, checked_note(text)))
 
     def delete(self, rows: Sequence[int]) -> None:
         """Delete predictions; undo brings them back."""
@@ -210,19 +199,22 @@ class HistoryPresenter(StoreClient):
 
         self._submit(work, settle)
 
-    def _mark(self, stored: StoredPrediction, tags: tuple[str, ...], note: str) -> None:
-        if (tags, note) == (stored.tags, stored.note):
+    def _mark(self, row: int, marks_of: Callable[[StoredPrediction], Marks]) -> None:
+        stored = self.data.rows[row].stored
+        try:
+            before, after = (stored.tags, stored.note), marks_of(stored)
+        except InputError as error:
+            self.failed.emit(error)
             return
         model = shown(stored.prediction.model)
 
-        def mark(tags: tuple[str, ...], note: str) -> None:
+        def mark(marks: Marks) -> None:
             done = f"Marked {model}"
-            self._change(lambda history: history.past.mark(stored.id, tags, note), done)
+            self._change(lambda history: history.past.mark(stored.id, *marks), done)
 
-        step = UndoStep(
-            f"Mark {model}", partial(mark, tags, note), partial(mark, stored.tags, stored.note)
-        )
-        self._undo_stack.push(step)
+        if after != before:
+            step = UndoStep(f"Mark {model}", partial(mark, after), partial(mark, before))
+            self._undo_stack.push(step)
 
     def _on_read(self, data: PastRows) -> None:
         if data is not self.data:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.presenters.badges import Badge, badges_of
+from ctm_gui.presenters.comparison import Badge, badges_of
 from ctm_gui.presenters.comparison_columns import ComparisonColumns
 from ctm_gui.presenters.comparison_groups import TargetGroups
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
@@ -168,25 +168,13 @@ class ChartLayout:
 
     def bar_at(self, y_px: float) -> Bar | None:
         """Return the bar whose row holds ``y_px``, None between groups and outside."""
-        return next(
-            (
-                bar
-                for bar in self.bars_between(y_px, y_px)
-                if bar.top_px <= y_px < bar.top_px + self.row_px
-            ),
-            None,
-        )
+        bars = self.bars_between(y_px, y_px)
+        return next((bar for bar in bars if 0 <= y_px - bar.top_px < self.row_px), None)
 
     def group_at(self, y_px: float) -> GroupBox | None:
         """Return the group whose room holds ``y_px``."""
-        return next(
-            (
-                group
-                for group in self.groups_between(y_px, y_px)
-                if group.top_px <= y_px < group.top_px + group.height_px
-            ),
-            None,
-        )
+        groups = self.groups_between(y_px, y_px)
+        return next((group for group in groups if 0 <= y_px - group.top_px < group.height_px), None)
 
     def place_of_row(self, row: int) -> int | None:
         """Return where a row's bar is, counted from the top; None where it is not in the chart."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ctm_gui.presenters.comparison_grid import prediction_columns
+from ctm_gui.presenters.comparison_columns import prediction_columns
 from ctm_gui.presenters.grid import Column, Grid, count_column, number_column, text_column
 from ctm_gui.presenters.past_rows import PastRow, PastRows, labels
 from predictor.core.columns import Place, PredictionRow, TableContext

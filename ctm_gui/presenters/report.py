@@ -300,7 +300,7 @@ class PageImages(QObject):
             self._tasks[index] = self._worker.submit(
                 lambda _: _painted(page, width, self._size),
                 on_result=partial(self._keep, index),
-                on_error=_ignore,
+                on_error=lambda _: None,  # painting raises no error of ours
             )
         return image
 
@@ -326,7 +326,3 @@ def _painted(page: Page, width: float, size_px: QSize) -> QImage:
     paint_page(painter, page)
     painter.end()
     return image
-
-
-def _ignore(_: CtmError) -> None:
-    """Painting raises no error of ours."""

@@ -80,6 +80,9 @@ class ModelShelf(QObject):
     and last row; ``entry_changed`` gives the row of one that changed; ``content_changed`` says that
     what can be compared is another.
 
+    Attributes:
+        entries: the models in order.
+
     Args:
         ingestion: reads files in a child process.
         worker: the thread that waits for it.
@@ -107,25 +110,24 @@ class ModelShelf(QObject):
         self._ingestion = ingestion
         self._worker = worker
         self._undo_stack = undo_stack
-        self._entries: list[ModelEntry] = []
+        self.entries: list[ModelEntry] = []
         self._ids = itertools.count(1)
         self._batch: int | None = None
 
     @property
-    def entries(self) -> Sequence[ModelEntry]:
-        """The models in order."""
-        return self._entries
-
-    @property
     def pending_count(self) -> int:
         """Number of those that wait to be read or are being read."""
-        return sum(entry.pending for entry in self._entries)
+        return sum(entry.pending for entry in self.entries)
+
+    def models(self) -> list[Model]:
+        """Return those that were read, in order."""
+        return [entry.model for entry in self.entries if entry.model is not None]
 
     def labels(self) -> dict[int, str]:
         """Return a name for each entry id that is unique in the list: with folders where needed."""
-        names = Counter(entry.name for entry in self._entries)
+        names = Counter(entry.name for entry in self.entries)
         labels: dict[int, str] = {}
-        for entry in self._entries:
+        for entry in self.entries:
             label = entry.name
             if names[label] > 1:
                 label = f"{printable(Path(entry.path).parent.name)}/{label}"
@@ -139,32 +141,32 @@ class ModelShelf(QObject):
         Returns:
             Row of each path.
         """
-        rows = {entry.path: row for row, entry in enumerate(self._entries)}
+        rows = {entry.path: row for row, entry in enumerate(self.entries)}
         asked = list(dict.fromkeys(paths))
         new = [ModelEntry(next(self._ids), path) for path in asked if path not in rows]
         for path in asked:
             if path in rows:
                 self.read_again(rows[path])
         if new:
-            first = len(self._entries)
+            first = len(self.entries)
             self._insert([(first + i, entry) for i, entry in enumerate(new)])
-        rows = {entry.path: row for row, entry in enumerate(self._entries)}
+        rows = {entry.path: row for row, entry in enumerate(self.entries)}
         return [rows[path] for path in asked]
 
     def restore(self, models: Iterable[tuple[str, Mapping[str, int]]]) -> None:
         """Add files, each with values of its dynamic dimensions, and read them."""
-        open_paths = {entry.path for entry in self._entries}
+        open_paths = {entry.path for entry in self.entries}
         new = [
             ModelEntry(next(self._ids), path, dict(bindings))
             for path, bindings in models
             if path not in open_paths
         ]
-        first = len(self._entries)
+        first = len(self.entries)
         self._insert([(first + i, entry) for i, entry in enumerate(new)])
 
     def remove(self, rows: Iterable[int]) -> None:
         """Remove rows; undo brings them back as they were."""
-        taken = [(row, self._entries[row]) for row in sorted(set(rows))]
+        taken = [(row, self.entries[row]) for row in sorted(set(rows))]
         if taken:
             what = taken[0][1].name if len(taken) == 1 else plural(len(taken), "model")
             take = partial(self._take, [row for row, _ in taken])
@@ -173,7 +175,7 @@ class ModelShelf(QObject):
 
     def cancel(self, row: int) -> None:
         """Stop reading a model: a new one leaves the list, one read before keeps its old result."""
-        entry = self._entries[row]
+        entry = self.entries[row]
         if not entry.pending:
             return
         self._stop(entry)
@@ -185,12 +187,12 @@ class ModelShelf(QObject):
 
     def cancel_all(self) -> None:
         """Stop reading whatever is being read or waits."""
-        for row in reversed(range(len(self._entries))):
+        for row in reversed(range(len(self.entries))):
             self.cancel(row)
 
     def bind(self, row: int, name: str, value: int) -> None:
         """Give a dynamic dimension another value and read the model again."""
-        entry = self._entries[row]
+        entry = self.entries[row]
         if entry.bindings.get(name) != value:
             entry.bindings[name] = value
             self._read(entry)
@@ -199,18 +201,18 @@ class ModelShelf(QObject):
         """Read every model at this batch; None is each model's own."""
         if batch != self._batch:
             self._batch = batch
-            for entry in self._entries:
+            for entry in self.entries:
                 self._read(entry)
 
     def read_again(self, row: int) -> None:
         """Read a model's file again, with the same dimensions."""
-        self._read(self._entries[row])
+        self._read(self.entries[row])
 
     def _insert(self, rows: Sequence[tuple[int, ModelEntry]]) -> None:
         for first, last in _runs([row for row, _ in rows]):
             run = [entry for row, entry in rows if first <= row <= last]
             self.inserting.emit(first, last)
-            self._entries[first:first] = run
+            self.entries[first:first] = run
             self.inserted.emit(first, last)
         for _, entry in rows:
             if entry.model is None and entry.error is None:
@@ -219,10 +221,10 @@ class ModelShelf(QObject):
 
     def _take(self, rows: Sequence[int]) -> None:
         for first, last in reversed(_runs(rows)):
-            for entry in self._entries[first : last + 1]:
+            for entry in self.entries[first : last + 1]:
                 self._stop(entry)
             self.removing.emit(first, last)
-            del self._entries[first : last + 1]
+            del self.entries[first : last + 1]
             self.removed.emit(first, last)
         self.content_changed.emit()
 
@@ -268,7 +270,7 @@ class ModelShelf(QObject):
         self.content_changed.emit()
 
     def _notify(self, entry: ModelEntry) -> None:
-        self.entry_changed.emit(self._entries.index(entry))
+        self.entry_changed.emit(self.entries.index(entry))
 
 
 def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:

@@ -47,7 +47,9 @@ class Recorder(QObject):
 
     def open(self) -> None:
         """Open the store in the background."""
-        self._worker.submit(self._open, on_result=self._on_open, on_error=self._on_closed_store)
+        self._worker.submit(
+            self._open, on_result=lambda _: self.opened.emit(), on_error=self._on_closed_store
+        )
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
         """Store what was not stored in this session; returns at once."""
@@ -104,9 +106,6 @@ class Recorder(QObject):
         if self._history is not None:
             self._history.close()
             self._history = None
-
-    def _on_open(self, _: None) -> None:
-        self.opened.emit()
 
     def _on_closed_store(self, error: CtmError) -> None:
         self._broken = True

@@ -17,6 +17,9 @@ class TargetSelection(QObject):
     ``changed`` says that the checked devices are others; ``devices_changed`` that the devices to
     choose from are; ``badges_changed`` that their badges are, with the ids of the devices whose is.
 
+    Attributes:
+        configurations: the one that was chosen in place of the usual one, by device id.
+
     Args:
         catalogue: all devices.
         selected: ids that are checked; one that is not known counts once its device is there. None
@@ -39,7 +42,7 @@ class TargetSelection(QObject):
         wanted = selected if selected is not None else [d.id for d in catalogue.cross_section]
         self._selected = set(wanted)
         self._favourites: set[str] = set()
-        self._configurations: dict[str, Configuration] = {}
+        self.configurations: dict[str, Configuration] = {}
         self._badges: dict[str, tuple[str, str]] = {}
 
     @property
@@ -61,8 +64,8 @@ class TargetSelection(QObject):
             self._selected = self._selected - {old_id} | {new_id}
         if old_id in self._favourites:
             self._favourites = self._favourites - {old_id} | {new_id}
-        if old_id in self._configurations:
-            self._configurations[new_id] = self._configurations.pop(old_id)
+        if old_id in self.configurations:
+            self.configurations[new_id] = self.configurations.pop(old_id)
 
     def search(self, words: str) -> tuple[Device, ...]:
         """Return the devices in which every one of the words occurs; all where there is none."""
@@ -83,11 +86,6 @@ class TargetSelection(QObject):
         """Ids of the favourite devices."""
         return frozenset(self._favourites)
 
-    @property
-    def configurations(self) -> Mapping[str, Configuration]:
-        """The configuration that was chosen in place of the usual one, by device id."""
-        return self._configurations
-
     def set_favourite(self, device_id: str, *, favourite: bool) -> None:
         """Make a device a favourite, or no longer."""
         change = self._favourites.add if favourite else self._favourites.discard
@@ -96,15 +94,15 @@ class TargetSelection(QObject):
 
     def configuration_of(self, device: Device) -> Configuration:
         """Return the configuration that a device is predicted with."""
-        chosen = self._configurations.get(device.id)
+        chosen = self.configurations.get(device.id)
         return chosen if chosen in device.configurations else device.configurations[0]
 
     def set_configuration(self, device: Device, configuration: Configuration) -> None:
         """Predict a device with one of its configurations; its first one is the usual."""
         if configuration == device.configurations[0]:
-            self._configurations.pop(device.id, None)
+            self.configurations.pop(device.id, None)
         else:
-            self._configurations[device.id] = configuration
+            self.configurations[device.id] = configuration
         self.devices_changed.emit()
         if device.id in self._selected:
             self.changed.emit()
@@ -114,7 +112,7 @@ class TargetSelection(QObject):
     ) -> None:
         """Take up favourites and configurations of an earlier session."""
         self._favourites = set(favourites)
-        self._configurations = dict(configurations)
+        self.configurations = dict(configurations)
         self.devices_changed.emit()
         self.changed.emit()
 

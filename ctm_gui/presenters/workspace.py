@@ -23,7 +23,7 @@ from predictor.core.records import Precision
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.models.ingestion import IngestionWorker
 
 DEVICE_SUFFIX = ".json"
 PROJECT_SUFFIX = ".ctmproject"
@@ -40,6 +40,10 @@ class Workspace(QObject):
 
     ``comparison_changed`` says that ``comparison`` is another; ``activity_changed`` that files are
     searched, read or predicted, or no longer are; ``opened`` gives the paths that were added.
+
+    Attributes:
+        comparison: the last one.
+        what_if: batch, precision and threads in place of the usual ones.
 
     Args:
         catalogue: the devices that ship.
@@ -74,27 +78,17 @@ class Workspace(QObject):
         self.recorder = Recorder(open_store, self)
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
         self.machine = ThisMachine(self.library, self)
-        self.own = OwnMeasurements(self.recorder.run, self._models, self)
+        self.own = OwnMeasurements(self.recorder.run, self.shelf.models, self)
         self.history = HistoryPresenter(
             self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
         )
         self.projects = ProjectExchange(self.recorder.run, catalogue, self)
-        self._what_if = WhatIf()
-        self._comparison = Comparison()
+        self.what_if = WhatIf()
+        self.comparison = Comparison()
         self._prediction: Task | None = None
         self._predict_timer = self._timer(PREDICT_DELAY_MS, self._predict)
         self._batch_timer = self._timer(BATCH_DELAY_MS, self._apply_batch)
         self._connect()
-
-    @property
-    def comparison(self) -> Comparison:
-        """The last comparison."""
-        return self._comparison
-
-    @property
-    def what_if(self) -> WhatIf:
-        """Batch, precision and threads in place of the usual ones."""
-        return self._what_if
 
     @property
     def searching(self) -> bool:
@@ -156,15 +150,15 @@ class Workspace(QObject):
 
     def set_batch(self, batch: int | None) -> None:
         """Ask for another batch of every model; they are read again with it."""
-        self._set_what_if(replace(self._what_if, batch=batch), self._batch_timer)
+        self._set_what_if(replace(self.what_if, batch=batch), self._batch_timer)
 
     def set_precision(self, precision: Precision | None) -> None:
         """Ask for another precision of every target."""
-        self._set_what_if(replace(self._what_if, precision=precision), self._predict_timer)
+        self._set_what_if(replace(self.what_if, precision=precision), self._predict_timer)
 
     def set_threads(self, threads: int | None) -> None:
         """Ask for another number of threads of every target."""
-        self._set_what_if(replace(self._what_if, threads=threads), self._predict_timer)
+        self._set_what_if(replace(self.what_if, threads=threads), self._predict_timer)
 
     def _connect(self) -> None:
         self.shelf.content_changed.connect(self._predict_soon)
@@ -202,8 +196,8 @@ class Workspace(QObject):
         return timer
 
     def _set_what_if(self, what_if: WhatIf, timer: QTimer) -> None:
-        if what_if != self._what_if:
-            self._what_if = what_if
+        if what_if != self.what_if:
+            self.what_if = what_if
             timer.start()
             self.what_if_changed.emit()
 
@@ -217,7 +211,7 @@ class Workspace(QObject):
         self.opened.emit([path])
 
     def _apply_batch(self) -> None:
-        self.shelf.set_batch(self._what_if.batch)
+        self.shelf.set_batch(self.what_if.batch)
 
     def _on_files(self, files: FoundFiles) -> None:
         for problem in files.problems:
@@ -248,7 +242,7 @@ class Workspace(QObject):
             compare,
             self._compared_models(),
             self.selection.selected,
-            self._what_if,
+            self.what_if,
             own=self.own.measurements,
             signatures=self.own.signatures,
         )
@@ -267,13 +261,10 @@ class Workspace(QObject):
             if entry.model is not None
         )
 
-    def _models(self) -> list[Model]:
-        return [entry.model for entry in self.shelf.entries if entry.model is not None]
-
     def _on_part(self, comparison: Comparison) -> None:
         # Models that are shown already stay until they are all predicted again.
-        if len(comparison.models) > len(self._comparison.models):
-            self._comparison = comparison
+        if len(comparison.models) > len(self.comparison.models):
+            self.comparison = comparison
             self.comparison_changed.emit()
 
     def _on_compared(self, comparison: Comparison) -> None:
@@ -287,7 +278,7 @@ class Workspace(QObject):
 
     def _show(self, comparison: Comparison) -> None:
         self._prediction = None
-        self._comparison = comparison
+        self.comparison = comparison
         self.selection.set_badges(_badges(comparison))
         self.comparison_changed.emit()
         self.activity_changed.emit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from ctm_gui.geometry import linear_ticks, log_ticks
 from ctm_gui.report.flow import LEFT, SMALL, SMALL_BOLD, Flow
@@ -71,13 +71,7 @@ def _target(bar: Bar) -> tuple[str, str]:
 
 def _fitting(heights: Sequence[float], room: float) -> int:
     """Return how many groups fit, at least one."""
-    used, count = 0.0, 0
-    for height in heights:
-        used += height
-        if used > room:
-            break
-        count += 1
-    return max(count, 1)
+    return max(sum(used <= room for used in accumulate(heights)), 1)
 
 
 def _part(flow: Flow, chart: BarChart, groups: Sequence[list[Bar]], scale: _Scale) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from ctm_gui.presenters.badges import Badge, BadgeStyle
+from ctm_gui.presenters.comparison import Badge, BadgeStyle
 from ctm_gui.theme import Theme
 
 BADGE_PX = 15.0

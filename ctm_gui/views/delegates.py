@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.models.prediction_models import FASTEST_ROLE, TREND_ROLE
-from ctm_gui.presenters.operators_grid import OperatorsGrid
+from ctm_gui.presenters.operators import OperatorsGrid
 from ctm_gui.theme import CELL_PADDING_PX, LIGHT, Theme
 
 Index = QModelIndex | QPersistentModelIndex

@@ -11,7 +11,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from ctm_gui.geometry import log_ticks, past_mark, shared_widths
-from ctm_gui.presenters.badges import Badge
+from ctm_gui.presenters.comparison import Badge
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
 from ctm_gui.theme import Theme
 from ctm_gui.views.badges import BADGE_PX, badge_font, badge_width, paint_badge

@@ -11,8 +11,13 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.presenters.operators import OperatorFilter, OperatorSummary, totals
-from ctm_gui.presenters.operators_grid import SHARE, OperatorsGrid
+from ctm_gui.presenters.operators import (
+    SHARE,
+    OperatorFilter,
+    OperatorsGrid,
+    OperatorSummary,
+    totals,
+)
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
 from ctm_gui.views.delegates import LEAST_SHARE_PX, ShareDelegate

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QProgressBar, QPushButton, QWidget
 
 from ctm_gui.presenters.probing.fine_tuning import FineTuning, state_words
 from ctm_gui.presenters.probing.grids import tuning_grid
 from ctm_gui.presenters.probing.results import Result
 from ctm_gui.presenters.probing.run import HostKeyQuestion
+from ctm_gui.views import widgets
 from ctm_gui.views.widgets import STRETCH, hbox
-from ctm_gui.wizard.parts import Table, column, label, show_words
+from ctm_gui.wizard.parts import Table, button, column, label, show_words
 from predictor.core.wording import local_time, shown
 
 _SIZE = (560, 480)
@@ -38,14 +39,11 @@ class FineTuneDialog(QDialog):
         self.progress_bar = QProgressBar(textVisible=False)
         self.progress_bar.setMaximumHeight(_BAR_PX)
         self.progress_bar.setAccessibleName("Fits that are done")
-        self.state = label()
-        self.state.setAccessibleName("What came of it")
-        self.start_button = QPushButton("&Fine-Tune")
+        self.state = label(name="What came of it")
+        self.start_button = widgets.button("&Fine-Tune", act=self._start)
         self.start_button.setDefault(True)
-        self.close_button = QPushButton("Close")
+        self.close_button = widgets.button("Close", act=self._cancel_or_close)
         self._arrange()
-        self.start_button.clicked.connect(self._start)
-        self.close_button.clicked.connect(self._cancel_or_close)
         self.finished.connect(tuning.cancel)
         tuning.changed.connect(self._show)
         self._show()
@@ -103,19 +101,16 @@ class HostKeyDialog(QDialog):
         self.setWindowTitle("Unknown host key")
         self.setModal(True)
         host = f"{shown(question.host)}, port {question.port}"
-        fingerprint = QLabel(shown(question.fingerprint))
-        fingerprint.setTextFormat(Qt.TextFormat.PlainText)
-        fingerprint.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        fingerprint.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse
-            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        self.fingerprint = widgets.label(
+            shown(question.fingerprint),
+            name="Fingerprint of the host key",
+            wraps=False,
+            selectable=True,
         )
-        fingerprint.setAccessibleName("Fingerprint of the host key")
-        self.fingerprint = fingerprint
+        self.fingerprint.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._buttons = QDialogButtonBox()
         role = QDialogButtonBox.ButtonRole
-        self.trust_button = QPushButton("&Trust This Key")
-        self.trust_button.setAutoDefault(False)
+        self.trust_button = button("&Trust This Key")
         self.refuse_button = QPushButton("&Do Not Connect")
         self._buttons.addButton(self.trust_button, role.AcceptRole)
         self._buttons.addButton(self.refuse_button, role.RejectRole)
@@ -124,7 +119,7 @@ class HostKeyDialog(QDialog):
             self,
             label(f"{host} shows a key that is not known.", "heading"),
             label(f"{shown(question.algorithm)} key, fingerprint:"),
-            fingerprint,
+            self.fingerprint,
             label(
                 "Compare it with the board's own, which this command shows on the board:\n"
                 "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",

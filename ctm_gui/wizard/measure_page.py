@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QProgressBar, QWidget
 from ctm_gui.presenters.probing.grids import progress_grid
 from ctm_gui.presenters.probing.progress import RunProgress, duration
 from ctm_gui.presenters.probing.run import Phase, ProbeRun
-from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
 from ctm_gui.views.widgets import STRETCH, hbox, splitter
 from ctm_gui.wizard.parts import Table, button, column, label, show_words
@@ -35,13 +34,17 @@ class MeasurePage(QWidget):
         self.drift = label(role="muted")
         self.table = Table("Networks of the session", several=True)
         self.plot = plot
-        self.pause_button = button("&Pause", "Measure nothing after the block that runs")
-        self.skip_button = button("S&kip", "Leave the network that is being measured")
-        self.repeat_button = button("&Repeat", "Measure the selected networks again")
-        self.stop_button = button("&Stop", "Stop now; the session can go on later")
-        self.go_on_button = button("&Go On", "Measure what is still waiting")
+        self.pause_button = button(
+            "&Pause", "Measure nothing after the block that runs", self._pause
+        )
+        self.skip_button = button("S&kip", "Leave the network that is being measured", run.skip)
+        self.repeat_button = button("&Repeat", "Measure the selected networks again", self._repeat)
+        self.stop_button = button("&Stop", "Stop now; the session can go on later", run.stop)
+        self.go_on_button = button(
+            "&Go On", "Measure what is still waiting", self.go_on_requested.emit
+        )
         self.end_button = button(
-            "&End It", "Measure nothing more; what was measured becomes the signature"
+            "&End It", "Measure nothing more; what was measured becomes the signature", run.give_up
         )
         buttons = hbox(
             self.pause_button,
@@ -57,29 +60,18 @@ class MeasurePage(QWidget):
             Qt.Orientation.Vertical, self.table, self.plot, sizes=(_TABLE_PX, _PLOT_PX)
         )
         column(self, self.state, self.progress_bar, buttons, self.error, self.drift, (parts, 1))
-        self._connect()
-        self._show()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
-
-    def _connect(self) -> None:
-        run = self._run
         run.changed.connect(self._show)
         self.table.rows_selected.connect(lambda _rows, _current: self._show_buttons())
-        self.pause_button.clicked.connect(self._pause)
-        self.skip_button.clicked.connect(run.skip)
-        self.repeat_button.clicked.connect(lambda: run.repeat(self._to_repeat()))
-        self.stop_button.clicked.connect(run.stop)
-        self.go_on_button.clicked.connect(self.go_on_requested)
-        self.end_button.clicked.connect(run.give_up)
+        self._show()
 
     def _pause(self) -> None:
         if self._run.phase is Phase.PAUSED:
             self._run.unpause()
         else:
             self._run.pause()
+
+    def _repeat(self) -> None:
+        self._run.repeat(self._to_repeat())
 
     def _to_repeat(self) -> list[str]:
         """Return the selected networks that are no longer waiting."""

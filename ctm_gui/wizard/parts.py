@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QLabel,
@@ -20,9 +22,9 @@ from ctm_gui.views.widgets import Margins, Part, vbox
 MARGIN_PX = 12
 
 
-def label(text: str = "", role: str = "") -> QLabel:
+def label(text: str = "", role: str = "", name: str = "") -> QLabel:
     """Return a label that wraps and takes no more room than its text."""
-    made = widgets.label(text, role)
+    made = widgets.label(text, role, name)
     made.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
     return made
 
@@ -36,9 +38,9 @@ def show_words(words: QLabel, text: str, role: str = "") -> None:
     words.setVisible(bool(text))
 
 
-def button(text: str, tip: str = "") -> QPushButton:
+def button(text: str, tip: str = "", act: Callable[[], object] | None = None) -> QPushButton:
     """Return a button that the Enter key does not press from elsewhere."""
-    made = widgets.button(text, tip)
+    made = widgets.button(text, tip, act)
     made.setAutoDefault(False)
     return made
 

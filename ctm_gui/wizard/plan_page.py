@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Way
 from ctm_gui.presenters.probing.grids import names_grid, plan_grid
 from ctm_gui.presenters.probing.imports import ReadFile
 from ctm_gui.presenters.probing.plan import SELECTORS, PlanFields, Planned, ProbePlanner, plan_words
-from ctm_gui.theme import Theme
 from ctm_gui.views.tables import copy_button
-from ctm_gui.views.widgets import STRETCH, hbox, named, splitter
+from ctm_gui.views.widgets import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.wizard.parts import Table, box, column, label, show_words
 from ctm_gui.wizard.plots import CoveragePlot
 from predictor.core.text import plural
@@ -25,7 +24,7 @@ _TABLE_PX, _PLOT_PX = 300, 200
 
 
 class PlanPage(QWidget):
-    """The second page; ``changed`` says that ``planned`` may be another."""
+    """The second page; ``changed`` says that the plan may be another."""
 
     changed = Signal()
 
@@ -37,8 +36,7 @@ class PlanPage(QWidget):
         self.probes_box = QSpinBox(minimum=1, maximum=_MOST_PROBES, value=PlanFields().probes)
         self.minutes_box = QSpinBox(minimum=1, maximum=_MOST_MINUTES, value=PlanFields().minutes)
         self.minutes_box.setSuffix(" min")
-        self.selector_box = QComboBox()
-        self.selector_box.addItems(list(SELECTORS.values()))
+        self.selector_box = combo_box("What chooses the networks", SELECTORS.values())
         self.within_box = QSpinBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
         self.within_box.setSuffix(" %")
         self.within_box.setSpecialValueText("no width")
@@ -68,19 +66,10 @@ class PlanPage(QWidget):
         self.selector_box.currentIndexChanged.connect(lambda _: self._ask())
         planner.changed.connect(self._show)
 
-    @property
-    def planned(self) -> Planned | None:
-        """The plan for what is asked now."""
-        return self._planner.planned
-
     def open(self, choice: TargetChoice) -> None:
         """Plan for a target."""
         self._choice = choice
         self._ask()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
 
     def _build_fields(self) -> QHBoxLayout:
         parts: list[QWidget] = []
@@ -131,22 +120,16 @@ class NamesPage(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._read: ReadFile | None = None
+        self.read: ReadFile | None = None
         self.meant: dict[str, str | None] = {}
         self._summary = label()
         self.table = Table("Names in the file")
-        self.box = QComboBox()
-        self.box.setAccessibleName("What the selected name means")
+        self.box = combo_box("What the selected name means")
         heading = label("Which network does each name mean?", "heading")
         meaning = hbox(named("The selected name &means", self.box), (self.box, 1))
         column(self, heading, self._summary, (self.table, 1), meaning)
         self.table.rows_selected.connect(lambda _rows, current: self._on_row(current))
         self.box.activated.connect(self._on_meaning)
-
-    @property
-    def read(self) -> ReadFile | None:
-        """The file that is shown."""
-        return self._read
 
     @property
     def ready(self) -> bool:
@@ -155,7 +138,7 @@ class NamesPage(QWidget):
 
     def show_file(self, read: ReadFile) -> None:
         """Show the names of a file; exact ones are chosen already."""
-        self._read, self.meant = read, read.proposed()
+        self.read, self.meant = read, read.proposed()
         file = read.file
         latencies = plural(len(file.latencies), "latency", "latencies")
         sentences = (
@@ -177,22 +160,22 @@ class NamesPage(QWidget):
         self.changed.emit()
 
     def _show_table(self) -> None:
-        if self._read is not None:
-            self.table.show_grid(names_grid(self._read, self.meant, LEFT_OUT))
+        if self.read is not None:
+            self.table.show_grid(names_grid(self.read, self.meant, LEFT_OUT))
 
     def _on_row(self, row: int | None) -> None:
         """Offer what the current name may mean, the likeliest first."""
         self.box.clear()
-        if self._read is None or row is None:
+        if self.read is None or row is None:
             return
-        match = self._read.names[row]
+        match = self.read.names[row]
         likely = [proposal.candidate for proposal in match.proposals]
-        rest = [name for name in self._read.candidates if name not in likely]
+        rest = [name for name in self.read.candidates if name not in likely]
         self.box.addItems([LEFT_OUT, *likely, *rest])
         self.box.setCurrentText(self.meant[match.name] or LEFT_OUT)
 
     def _on_meaning(self, place: int) -> None:
         row = self.table.current_row()
-        if self._read is not None and row is not None:
-            name = self._read.names[row].name
+        if self.read is not None and row is not None:
+            name = self.read.names[row].name
             self.choose(name, None if place == 0 else self.box.itemText(place))

@@ -101,7 +101,6 @@ class SamplesPlot(_Plot):
 
     def __init__(self) -> None:
         super().__init__("Samples of the network that is measured")
-        self._trace = SampleTrace()
         self.plotItem.setLabel("left", "One run (ms)")
         self.plotItem.setLabel("bottom", "Run (block 1 circles, 2 triangles, 3 squares)")
         self._curves = [
@@ -111,7 +110,6 @@ class SamplesPlot(_Plot):
 
     def show_trace(self, trace: SampleTrace) -> None:
         """Show the samples that have come so far."""
-        self._trace = trace
         for number, curve in enumerate(self._curves, start=1):
             curve.setData(*trace.points(number, MOST_POINTS))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QInputDialog, QWidget
+from PySide6.QtWidgets import QInputDialog, QWidget
 
 from ctm_gui.presenters.probing.fine_tuning import FineTuning
 from ctm_gui.presenters.probing.grids import changes_grid, result_grid, signatures_grid
@@ -17,7 +17,7 @@ from ctm_gui.presenters.probing.results import (
 )
 from ctm_gui.presenters.probing.shelf import SignatureShelf
 from ctm_gui.views.tables import copy_button
-from ctm_gui.views.widgets import STRETCH, hbox, named, splitter
+from ctm_gui.views.widgets import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.wizard.dialogs import FineTuneDialog
 from ctm_gui.wizard.parts import Table, box, button, column, label, show_words
 from predictor.core.wording import configuration_text, local_time, shown
@@ -42,30 +42,29 @@ class ResultPage(QWidget):
         self._following = False
         self.heading = label(role="heading")
         self.words = label()
-        self.facts = label()
-        self.facts.setAccessibleName("How it was measured")
+        self.facts = label(name="How it was measured")
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.table = Table("Measured networks", several=True)
-        self.fit = label()
-        self.fit.setAccessibleName("How well the networks tell of one another")
+        self.fit = label(name="How well the networks tell of one another")
         self.changes = Table("Open models before and after")
         self.signatures = Table("Signatures of all targets")
-        self.compare_box = QComboBox()
-        self.compare_box.setSizeAdjustPolicy(
-            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        self.compare_box = combo_box(
+            "Compare with another signature of the target", letters=len("2026-01-01 00:00")
         )
-        self.compare_box.setMinimumContentsLength(len("2026-01-01 00:00"))
-        self.compare_box.setAccessibleName("Compare with another signature of the target")
-        self.repeat_button = button("&Repeat", "")
+        self.repeat_button = button("&Repeat", act=self._repeat)
         self.exclude_button = button(
-            "E&xclude…", "Leave the selected network out of the signature, with a reason"
+            "E&xclude…",
+            "Leave the selected network out of the signature, with a reason",
+            self._ask_reason,
         )
         self.include_button = button(
-            "&Include", "Take the selected network in again, which was left out"
+            "&Include", "Take the selected network in again, which was left out", self._include
         )
-        self.tune_button = button("&Fine-Tune…", "")
-        self.activate_button = button("&Activate", "Make it the active signature of its target")
-        self.delete_button = button("&Delete", "Ctrl+Z brings it back")
+        self.tune_button = button("&Fine-Tune…", act=self._fine_tune)
+        self.activate_button = button(
+            "&Activate", "Make it the active signature of its target", self._activate
+        )
+        self.delete_button = button("&Delete", "Ctrl+Z brings it back", self._delete)
         self.of_models = box(
             label("What it changes for the open models", "heading"),
             (self.changes, 1),
@@ -112,12 +111,6 @@ class ResultPage(QWidget):
         self._shelf.sessions_changed.connect(self._show_signatures)
         self.signatures.rows_selected.connect(lambda _rows, current: self._on_row(current))
         self.compare_box.activated.connect(self._on_compare)
-        self.tune_button.clicked.connect(self._fine_tune)
-        self.activate_button.clicked.connect(self._activate)
-        self.delete_button.clicked.connect(self._delete)
-        self.repeat_button.clicked.connect(self._repeat)
-        self.exclude_button.clicked.connect(self._ask_reason)
-        self.include_button.clicked.connect(self._include)
         self.table.rows_selected.connect(lambda _rows, _current: self._show_buttons())
         self._show_buttons()
 

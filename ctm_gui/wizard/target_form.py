@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing.choice import Source, TargetChoice, Way
+from ctm_gui.views.widgets import combo_box
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.core.wording import shown
@@ -123,12 +124,12 @@ class TargetForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._way = Way.THIS
+        self.way = Way.THIS
         self._entries: Sequence[DeviceEntry] = ()
-        self.source_box = _combo("What is imported", list(_SOURCES.values()))
+        self.source_box = combo_box("What is imported", _SOURCES.values())
         self.device_box = DeviceBox()
-        self.runtime_box = _combo("Runtime", [MEASURED])
-        self.precision_box = _combo("Precision", [Precision.FP32.value])
+        self.runtime_box = combo_box("Runtime", [MEASURED])
+        self.precision_box = combo_box("Precision", [Precision.FP32.value])
         self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=1)
         self.threads_box.setAccessibleName("Threads")
         self.batch_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
@@ -152,11 +153,6 @@ class TargetForm(QWidget):
         self.show_way(Way.THIS)
 
     @property
-    def way(self) -> Way:
-        """The way to the target."""
-        return self._way
-
-    @property
     def problem(self) -> str:
         """The first missing or wrong field, in one sentence."""
         fields = self.choice(None)
@@ -171,10 +167,10 @@ class TargetForm(QWidget):
             own_machine: this machine as the user's device, which stands for the detected one.
         """
         device = self.device_box.device
-        if self._way is Way.THIS and device is None:
+        if self.way is Way.THIS and device is None:
             device = own_machine
         return TargetChoice(
-            self._way,
+            self.way,
             device,
             self.threads_box.value(),
             self.address_edit.text().strip(),
@@ -194,11 +190,11 @@ class TargetForm(QWidget):
     def show_devices(self, entries: Sequence[DeviceEntry]) -> None:
         """Offer devices."""
         self._entries = entries
-        self.device_box.show_devices(entries, _DETECTED if self._way is Way.THIS else "")
+        self.device_box.show_devices(entries, _DETECTED if self.way is Way.THIS else "")
 
     def show_way(self, way: Way) -> None:
         """Show the fields that ``way`` needs."""
-        before, self._way = self._way, way
+        before, self.way = self.way, way
         if Way.IMPORT in {before, way} and before is not way:
             self._offer(way is Way.IMPORT)
         if Way.THIS in {before, way}:
@@ -208,7 +204,7 @@ class TargetForm(QWidget):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        way = self._way
+        way = self.way
         source = list(_SOURCES)[self.source_box.currentIndex()]
         importing, kit = way is Way.IMPORT, way is Way.IMPORT and source is Source.KIT
         for field, there in (
@@ -272,13 +268,6 @@ class TargetForm(QWidget):
 def _device_text(entry: DeviceEntry) -> str:
     whose = "own, " if entry.own else ""
     return f"{shown(entry.device.name)} ({whose}{entry.device.id})"
-
-
-def _combo(name: str, texts: Sequence[str]) -> QComboBox:
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.addItems(list(texts))
-    return box
 
 
 def _refill(box: QComboBox, texts: Sequence[str]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Unfinished, Way
 from ctm_gui.presenters.probing.grids import sessions_grid
 from ctm_gui.presenters.probing.presenter import ProbingPresenter, resumed_choice
+from ctm_gui.views import widgets
 from ctm_gui.views.widgets import STRETCH, hbox
 from ctm_gui.wizard.parts import Table, box, column, label, show_words
 from ctm_gui.wizard.target_form import TargetForm
@@ -49,10 +50,12 @@ class TargetPage(QWidget):
         self.buttons = {way: QRadioButton(text) for way, (text, _) in _WAYS.items()}
         self.sessions = Table("Unfinished sessions")
         self.sessions.setFixedHeight(_SESSIONS_HEIGHT_PX)
-        self.go_on_button = QPushButton("&Go On")
-        self.go_on_button.setToolTip("Measure what the selected session is still waiting for")
-        self.end_button = QPushButton("&End It")
-        self.end_button.setToolTip("Measure nothing more; what was measured becomes a signature")
+        self.go_on_button = widgets.button(
+            "&Go On", "Measure what the selected session is still waiting for", self._go_on
+        )
+        self.end_button = widgets.button(
+            "&End It", "Measure nothing more; what was measured becomes a signature", self._end
+        )
         self._unfinished = self._build_sessions()
         self._problem = label()
         question = label("How is the device reached?", "heading")
@@ -100,16 +103,14 @@ class TargetPage(QWidget):
                 lambda checked, way=way: self.form.show_way(way) if checked else None
             )
         self.form.changed.connect(self._on_form)
-        self._presenter.devices_changed.connect(self._show_devices)  # type: ignore[attr-defined]
+        self._presenter.library.changed.connect(self._show_devices)
         self._presenter.shelf.sessions_changed.connect(self._show_sessions)
         self.sessions.rows_selected.connect(lambda _rows, _current: self._show_state())
         self.sessions.row_activated.connect(lambda _: self._go_on())
-        self.go_on_button.clicked.connect(self._go_on)
-        self.end_button.clicked.connect(self._end)
         self._show_devices()
 
     def _show_devices(self) -> None:
-        self.form.show_devices(self._presenter.devices)
+        self.form.show_devices(self._presenter.library.entries)
 
     def _show_sessions(self) -> None:
         busy = self._presenter.run.session_id if self._presenter.run.active else ""

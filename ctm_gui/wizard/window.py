@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
     QLabel,
-    QPushButton,
     QScrollArea,
     QStackedWidget,
     QWidget,
@@ -78,11 +77,11 @@ class ProbingWizard(QDialog):
         self.steps.setAccessibleName("Steps")
         self.problem = label(role="bad")
         self.problem.hide()
-        self.stored_button = _button("Stored Sig&natures", self._show_stored)
-        self.back_button = _button("&Back", self.back)
-        self.next_button = _button("&Next", self.next)
+        self.stored_button = button("Stored Sig&natures", act=self._show_stored)
+        self.back_button = button("&Back", act=self.back)
+        self.next_button = button("&Next", act=self.next)
         self.next_button.setDefault(True)
-        self.close_button = _button("Close", self.close)
+        self.close_button = button("Close", act=self.close)
         self.next_button.setEnabled(False)
         self.pages = QStackedWidget()
         self._arrange()
@@ -98,8 +97,8 @@ class ProbingWizard(QDialog):
         self._theme = theme
         if not self.is_built:
             return
-        self.plan_page.set_theme(theme)
-        self.measure_page.set_theme(theme)
+        self.plan_page.plot.set_theme(theme)
+        self.measure_page.plot.set_theme(theme)
 
     def next(self) -> None:
         """Do what the page is for."""
@@ -189,7 +188,7 @@ class ProbingWizard(QDialog):
         for page in (self.target_page, self.plan_page, self.names_page):
             page.changed.connect(self._show_buttons)
         self.target_page.resumed.connect(self._resume)
-        self.target_page.left.connect(self._end_session)
+        self.target_page.left.connect(presenter.shelf.leave)
         self.measure_page.go_on_requested.connect(self._go_on)
         self.result_page.repeat_requested.connect(self._repeat)
         presenter.run.changed.connect(self._show_buttons)
@@ -239,19 +238,19 @@ class ProbingWizard(QDialog):
         self.close_button.setText("Stop and Close" if page == MEASURE and run.active else "Close")
 
     def _can_start(self) -> bool:
-        return self.plan_page.planned is not None and not self.presenter.run.active
+        return self.presenter.planner.planned is not None and not self.presenter.run.active
 
     def _leave_target(self) -> None:
         self._choice = self.target_page.choice
         if self._choice.way is Way.IMPORT:
             self.problem.hide()
-            self.presenter.imports.begin(self._choice, self.presenter.models)
+            self.presenter.imports.begin(self._choice, self.presenter.models())
             return
         self.plan_page.open(self._choice)
         self.show_page(PLAN)
 
     def _leave_plan(self) -> None:
-        planned = self.plan_page.planned
+        planned = self.presenter.planner.planned
         if planned is None:
             return
         if self._choice.way is not Way.KIT:
@@ -268,7 +267,7 @@ class ProbingWizard(QDialog):
     def _take_names(self) -> None:
         read = self.names_page.read
         if read is not None:
-            models = self.presenter.models
+            models = self.presenter.models()
             self.presenter.imports.take(self._choice, read.file, models, self.names_page.meant)
 
     def _begin_again(self) -> None:
@@ -286,9 +285,6 @@ class ProbingWizard(QDialog):
         self._choice = choice
         self.presenter.run.go_on(left.session.id, choice)
         self.show_page(MEASURE)
-
-    def _end_session(self, session_id: str) -> None:
-        self.presenter.shelf.leave(session_id)
 
     def _go_on(self) -> None:
         self.presenter.run.go_on(self.presenter.run.session_id, self._choice)
@@ -339,12 +335,6 @@ def _steps(choice: TargetChoice) -> tuple[tuple[int, str], ...]:
     if choice.way is Way.IMPORT:
         return _IMPORT_STEPS
     return _KIT_STEPS if choice.way is Way.KIT else _STEPS
-
-
-def _button(text: str, call: Callable[[], object]) -> QPushButton:
-    made = button(text)
-    made.clicked.connect(lambda _checked: call())
-    return made
 
 
 def _scrolled(page: QWidget) -> QScrollArea:

@@ -224,14 +224,14 @@ def _probe_plan(app: Application, _: Path) -> None:
     wizard.target_page.choose(Way.THIS)
     wizard.target_page.form.device_box.choose("rpi5")
     wizard.next()
-    wait(lambda: wizard.plan_page.planned is not None)
+    wait(lambda: wizard.presenter.planner.planned is not None)
 
 
 def _probe_measure(app: Application, _: Path) -> None:
     wizard = app.open_wizard()
     wizard.plan_page.minutes_box.setValue(1)
     wizard.plan_page.probes_box.setValue(1)
-    wait(lambda: wizard.plan_page.planned is not None)
+    wait(lambda: wizard.presenter.planner.planned is not None)
     wizard.next()
     wait(lambda: wizard.presenter.run.progress is not None)
 
@@ -247,8 +247,8 @@ def _probe_kit(app: Application, folder: Path) -> None:
     wizard.target_page.choose(Way.KIT)
     wizard.target_page.form.device_box.choose("rpi5")
     wizard.next()
-    wait(lambda: wizard.plan_page.planned is not None)
-    planned = wizard.plan_page.planned
+    wait(lambda: wizard.presenter.planner.planned is not None)
+    planned = wizard.presenter.planner.planned
     if planned is not None:
         wizard.presenter.write_kit(planned.plan, str(folder / "kit.zip"))
     wizard.show_page(RESULT)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from ctm_gui.presenters.grid import Column, Grid, text_column
-from ctm_gui.presenters.ordering import number_keys
+from ctm_gui.presenters.grid import Column, Grid, number_column, text_column
 from ctm_gui.presenters.probing.choice import Unfinished
 from ctm_gui.presenters.probing.imports import ReadFile
 from ctm_gui.presenters.probing.progress import NetworkRow, milliseconds
@@ -290,11 +290,5 @@ def _numbers(
     text: Callable[..., str],
     tip: str = "",
 ) -> Column:
-    return Column(
-        key,
-        title,
-        numeric=True,
-        text=lambda row: text(values[row]),
-        sort_keys=lambda: number_keys(values),
-        help=tip,
-    )
+    """Return a column of numbers that are copied as they are shown."""
+    return replace(number_column(key, title, values, tip, text), copied=None)

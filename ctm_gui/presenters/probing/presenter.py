@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing.choice import TargetChoice, Way
 from ctm_gui.presenters.probing.fine_tuning import FineTuning
 from ctm_gui.presenters.probing.imports import ProbeImport
@@ -19,7 +17,6 @@ from ctm_gui.presenters.workspace import Workspace
 from predictor.core.records import Device
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
-from predictor.services.models.ingestion import Model
 from predictor.services.probing.kits import make_kit
 from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeSession
@@ -29,6 +26,8 @@ class ProbingPresenter(QObject):
     """Planner, run, import and signatures, over one store.
 
     Attributes:
+        library: the devices that can be probed: the user's, then the shipped ones.
+        models: returns the models of the window: what imported names may mean.
         planner: plans.
         run: measures.
         imports: takes over what was measured elsewhere.
@@ -47,12 +46,13 @@ class ProbingPresenter(QObject):
     ) -> None:
         super().__init__(parent)
         self._workspace = workspace
+        self.library, self.models = workspace.library, workspace.shelf.models
         self.undo_stack = workspace.undo_stack
         self._store = ProbingStore(store, self)
-        self.planner = ProbePlanner(store, lambda: self.models, self)
-        self.run = ProbeRun(self._store, lambda: self.models, self)
+        self.planner = ProbePlanner(store, self.models, self)
+        self.run = ProbeRun(self._store, self.models, self)
         self.imports = ProbeImport(store, self)
-        lookup = Lookup(self._device, lambda: self.models)
+        lookup = Lookup(self._device, self.models)
         self.shelf = SignatureShelf(self._store, workspace.undo_stack, lookup, self)
         self.tuning = FineTuning(store, self.shelf, self)
         for failing in (self.shelf.failed, self.imports.failed):
@@ -63,28 +63,12 @@ class ProbingPresenter(QObject):
         for changing in (self.run.ended, self.imports.imported, self.shelf.sessions_changed):
             changing.connect(workspace.own.read)
 
-    @property
-    def devices(self) -> Sequence[DeviceEntry]:
-        """The devices that can be probed: the user's, then the shipped ones."""
-        return self._workspace.library.entries
-
-    @property
-    def devices_changed(self) -> object:
-        """The signal that says that ``devices`` are others."""
-        return self._workspace.library.changed
-
-    @property
-    def models(self) -> list[Model]:
-        """The models of the window: what imported names may mean."""
-        entries = self._workspace.shelf.entries
-        return [entry.model for entry in entries if entry.model is not None]
-
     def _device(self, device_id: str) -> Device | None:
-        return next((e.device for e in self.devices if e.device.id == device_id), None)
+        return next((e.device for e in self.library.entries if e.device.id == device_id), None)
 
     def own_machine(self) -> Device | None:
         """Return this machine as the user's device; None while it is none."""
-        own = (e.device for e in self.devices if e.own and e.device.id == THIS_MACHINE_ID)
+        own = (e.device for e in self.library.entries if e.own and e.device.id == THIS_MACHINE_ID)
         return next(own, None)
 
     def start(self, plan: ProbePlan, choice: TargetChoice) -> None:
@@ -117,7 +101,7 @@ class ProbingPresenter(QObject):
         """Make this machine a device of the user's, so that its signature belongs to a target."""
         device = plan.target.device
         if device.id == THIS_MACHINE_ID and self.own_machine() is None:
-            self._workspace.library.add(DeviceFile(device))
+            self.library.add(DeviceFile(device))
 
 
 def resumed_choice(choice: TargetChoice, way: Way | None) -> TargetChoice:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtGui import QUndoStack
 
 from ctm_gui.presenters.probing.choice import Unfinished, unfinished
 from ctm_gui.presenters.probing.results import (
@@ -20,6 +20,7 @@ from ctm_gui.presenters.probing.results import (
     of_signature,
 )
 from ctm_gui.presenters.probing.store import ProbingStore
+from ctm_gui.presenters.undo import UndoStep
 from predictor.core.records import Device, Target
 from predictor.core.wording import local_time, shown
 from predictor.services.models.ingestion import Model
@@ -152,26 +153,52 @@ class SignatureShelf(QObject):
         )
 
     def delete(self, stored: StoredSignature) -> None:
-        """Delete a signature; undo brings it back."""
-        self._undo_stack.push(Deletion(self, stored))
+        """Delete a signature, and show what is left of its target; undo brings it back."""
+        signature, what = stored.signature, f"the signature of {local_time(stored.created_ns)}"
 
-    def change(self, work: Callable[[Signatures], str], message: str) -> None:
-        """Change signatures, show the one whose id comes of it, and say what was done."""
-        self._show(lambda probing: of_signature(work(probing.signatures), "", probing), message)
-
-    def put_away(self, stored: StoredSignature, message: str) -> None:
-        """Delete a signature, show what is left of its target, and say what was done."""
-
-        def work(probing: Probing) -> Result:
-            probing.signatures.delete(stored.signature.id)
+        def put_away(probing: Probing) -> Result:
+            probing.signatures.delete(signature.id)
             return after_deletion(stored, probing)
 
-        self._show(work, message)
+        def restore(signatures: Signatures) -> str:
+            signatures.restore(signature.id, active=signature.active)
+            return signature.id
+
+        delete = partial(self._show, put_away, f"Deleted {what}; undo restores it")
+        bring_back = partial(self._change, restore, f"Restored {what}")
+        words = f"Delete signature of {shown(signature.device_id)}"
+        self._undo_stack.push(UndoStep(words, delete, bring_back))
 
     def _replace(
         self, text: str, before: str, make: Callable[[Signatures], str], message: str
     ) -> None:
-        self._undo_stack.push(Replacement(self, text, before, make, message))
+        """Let the signature that ``make`` makes take the place of another; undo gives it back.
+
+        The signature that was made stays in the store, with the reason that it keeps.
+        """
+        made, active = "", False
+
+        def take_place(signatures: Signatures) -> str:
+            nonlocal made
+            if made:
+                signatures.restore(made, active=active)
+            else:
+                made = make(signatures)
+            return made
+
+        def give_back(signatures: Signatures) -> str:
+            nonlocal active
+            if made:  # else nothing came of it
+                active = signatures.give_back(made, before)
+            return before
+
+        redo = partial(self._change, take_place, message)
+        undo = partial(self._change, give_back, f"Undone: {text}")
+        self._undo_stack.push(UndoStep(text, redo, undo))
+
+    def _change(self, work: Callable[[Signatures], str], message: str) -> None:
+        """Change signatures, show the one whose id comes of it, and say what was done."""
+        self._show(lambda probing: of_signature(work(probing.signatures), "", probing), message)
 
     def _show(self, work: Any, message: str = "") -> None:
         def show(shown: tuple[Result, _Overview]) -> None:
@@ -220,72 +247,3 @@ def _overview(probing: Probing) -> _Overview:
         and (unended := unfinished(session, probing.sessions.measurements(session.id)))
     ]
     return tuple(reversed(left)), tuple(reversed(probing.signatures.every()))
-
-
-class Deletion(QUndoCommand):
-    """Deletes a signature, and restores it."""
-
-    def __init__(self, shelf: SignatureShelf, stored: StoredSignature) -> None:
-        super().__init__(f"Delete signature of {shown(stored.signature.device_id)}")
-        self._shelf, self._stored = shelf, stored
-        self._what = f"the signature of {local_time(stored.created_ns)}"
-
-    def redo(self) -> None:
-        """Delete it."""
-        self._shelf.put_away(self._stored, f"Deleted {self._what}; undo restores it")
-
-    def undo(self) -> None:
-        """Restore it."""
-        self._shelf.change(self._restore, f"Restored {self._what}")
-
-    def _restore(self, signatures: Signatures) -> str:
-        signature = self._stored.signature
-        signatures.restore(signature.id, active=signature.active)
-        return signature.id
-
-
-class Replacement(QUndoCommand):
-    """Makes a signature that takes another one's place, and gives the place back.
-
-    The signature that was made stays in the store, with the reason that it keeps.
-
-    Args:
-        shelf: of the signatures.
-        text: what is done, for the menu.
-        before: id of the signature whose place is taken.
-        make: returns the id of the new one.
-        message: said when it is done.
-    """
-
-    def __init__(
-        self,
-        shelf: SignatureShelf,
-        text: str,
-        before: str,
-        make: Callable[[Signatures], str],
-        message: str,
-    ) -> None:
-        super().__init__(text)
-        self._shelf, self._before, self._make, self._message = shelf, before, make, message
-        self._made = ""
-        self._active = False
-
-    def redo(self) -> None:
-        """Let the new one take the place."""
-        self._shelf.change(self._take_place, self._message)
-
-    def undo(self) -> None:
-        """Give the place back."""
-        self._shelf.change(self._give_back, f"Undone: {self.text()}")
-
-    def _take_place(self, signatures: Signatures) -> str:
-        if self._made:
-            signatures.restore(self._made, active=self._active)
-        else:
-            self._made = self._make(signatures)
-        return self._made
-
-    def _give_back(self, signatures: Signatures) -> str:
-        if self._made:  # else nothing came of it
-            self._active = signatures.give_back(self._made, self._before)
-        return self._before

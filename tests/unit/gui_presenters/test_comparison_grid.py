@@ -3,8 +3,7 @@
 import csv
 import io
 
-from ctm_gui.presenters.comparison_columns import ComparisonColumns
-from ctm_gui.presenters.comparison_grid import ComparisonGrid
+from ctm_gui.presenters.comparison_columns import ComparisonColumns, ComparisonGrid
 from predictor.core.columns import Place, TableContext
 from predictor.core.units import LatencyUnit
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from ctm_gui.presenters.operators import (
     OperatorFilter,
+    OperatorsGrid,
     OperatorSummary,
     cumulative_share,
     operator_unit,
     totals,
     type_details,
 )
-from ctm_gui.presenters.operators_grid import OperatorsGrid
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import percent
 
