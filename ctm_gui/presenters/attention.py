@@ -247,7 +247,6 @@ def _metric(key: str, title: str, looks: AttentionPeak, labels: Sequence[str]) -
     return Column(
         key,
         title,
-        numeric=False,
         text=lambda row: looked_at(looks, row, labels),
         sort_keys=lambda: ranks[looks.at],
     )

@@ -34,8 +34,8 @@ class Column:
     Attributes:
         key: stable name.
         title: header, with the unit where there is one.
-        numeric: whether it holds numbers, which are set to the right.
         text: what the row's cell shows.
+        numeric: whether it holds numbers, which are set to the right.
         sort_keys: float64 [N] over all rows, NaN for a missing cell; computed when first asked.
             None where rows sort by what they show, a dash last.
         copied: what the cells of rows are in a copy, for all rows at once, since a copy may hold
@@ -45,8 +45,8 @@ class Column:
 
     key: str
     title: str
-    numeric: bool
     text: Callable[[int], str]
+    numeric: bool = False
     sort_keys: Callable[[], FloatArray] | None = None
     copied: Callable[[list[int]], Sequence[str]] | None = None
     help: str = ""
@@ -67,7 +67,7 @@ class Column:
 
 def text_column(key: str, title: str, texts: Sequence[str], help_text: str = "") -> Column:
     """Return a column of texts; a dash sorts last."""
-    return Column(key, title, numeric=False, text=texts.__getitem__, help=help_text)
+    return Column(key, title, texts.__getitem__, help=help_text)
 
 
 def name_column(key: str, title: str, names: Sequence[str]) -> Column:
@@ -75,7 +75,6 @@ def name_column(key: str, title: str, names: Sequence[str]) -> Column:
     return Column(
         key,
         title,
-        numeric=False,
         text=lambda row: shown(names[row]),
         sort_keys=lambda: text_ranks(["" if name == NOTHING else name for name in names]),
         copied=lambda rows: [

@@ -303,7 +303,6 @@ class OperatorsGrid(Grid):
             Column(
                 "looks",
                 "Looks mostly at",
-                numeric=False,
                 text=text,
                 # Metric by metric, the strongest first.
                 sort_keys=lambda: ranks[peak.at] - peak.share / 2,
@@ -322,7 +321,6 @@ class OperatorsGrid(Grid):
         return Column(
             "shape",
             "Output shape",
-            numeric=False,
             text=lambda row: shape_text(shapes[row]),
             sort_keys=elements,
             help="Of the first output. Sorted by the number of elements.",

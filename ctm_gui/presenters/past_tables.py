@@ -114,7 +114,6 @@ def _created(data: PastRows) -> Column:
     return Column(
         "created",
         "When",
-        numeric=False,
         text=lambda row: local_time(data.rows[row].stored.created_ns),
         sort_keys=lambda: data.created_ns.astype(np.float64),
     )
@@ -126,17 +125,12 @@ def _figures(data: PastRows, unit: LatencyUnit) -> list[Column]:
     interval = Column(
         "interval",
         f"80 % interval ({unit})",
-        numeric=False,
         text=lambda row: _interval(rows[row], unit),
         help="Of what was predicted; a measured latency has its own.",
     )
     error = number_column("error", "Error", data.error, _ERROR, _SIGNED, by_size=True)
-    tags = Column(
-        TAGS, "Tags", numeric=False, text=lambda row: labels(rows[row].stored.tags), help=_EDIT
-    )
-    note = Column(
-        NOTE, "Note", numeric=False, text=lambda row: shown(rows[row].stored.note), help=_EDIT
-    )
+    tags = Column(TAGS, "Tags", text=lambda row: labels(rows[row].stored.tags), help=_EDIT)
+    note = Column(NOTE, "Note", text=lambda row: shown(rows[row].stored.note), help=_EDIT)
     return [
         _latency("latency", "Predicted", rows, [row.predicted_ms for row in rows], unit),
         interval,

@@ -280,7 +280,6 @@ class VariantsGrid(Grid):
             Column(
                 MARK,
                 "Base",
-                numeric=False,
                 text=lambda row: _CHOSEN if row == baseline else _OTHER,
                 sort_keys=lambda: (np.arange(len(models)) != baseline).astype(np.float64),
                 help="A click makes the model the baseline that the others are compared with.",
@@ -331,5 +330,5 @@ class FastestGrid(Grid):
             return fastest_on(matrix, target, budget_ms)
 
         within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
-        fastest = Column("fastest", within, numeric=False, text=sentence)
+        fastest = Column("fastest", within, text=sentence)
         super().__init__(len(titles), [text_column("device", "Device", titles), fastest])

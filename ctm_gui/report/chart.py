@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from ctm_gui.geometry import linear_ticks, log_ticks
-from ctm_gui.report.flow import LEFT, SMALL, SMALL_BOLD, Flow
+from ctm_gui.report.flow import LEFT, SMALL, SMALL_BOLD, Flow, mixed
 from ctm_gui.report.marks import Box, Line, Style
 from ctm_gui.theme import LIGHT
 from predictor.core.report import Bar, BarChart
@@ -132,7 +132,7 @@ def _bars(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
 
 def _bar(flow: Flow, bar: Bar, value: float, scale: _Scale, top: float) -> None:
     colour, width = _colour(bar.series), max(scale.x(value) - scale.left, 6.0)
-    fill, outline = (_tint(colour), colour) if bar.over else (colour, "")
+    fill, outline = (mixed(colour, _PALE), colour) if bar.over else (colour, "")
     flow.put(Box(scale.left, top + 14.0, width, _BAR - 28.0, fill, outline))
     for low, high, thickness in ((bar.low95, bar.high95, 8.0), (bar.low80, bar.high80, 20.0)):
         if low is not None and high is not None:
@@ -241,9 +241,3 @@ def _group_height(group: Sequence[Bar]) -> float:
 
 def _colour(series: int) -> str:
     return LIGHT.series[series % len(LIGHT.series)]
-
-
-def _tint(colour: str) -> str:
-    """Return a colour mixed with that of the paper; transparency is not for printers."""
-    parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
-    return "#" + "".join(f"{round(255 - (255 - part) * _PALE):02x}" for part in parts)

@@ -80,13 +80,9 @@ def compose(
 def _title(flow: Flow, report: Report) -> None:
     flow.put(strip(flow, flow.y, 28.0, LIGHT.accent))
     flow.y += 120.0
-    for line in wrapped(flow.typeface, report.title, _TITLE, flow.width, 3):
-        flow.text(LEFT, flow.y, line, _TITLE)
-        flow.y += flow.typeface.line_height(_TITLE)
+    flow.lines(report.title, _TITLE, 3)
     flow.y += 30.0
-    for line in wrapped(flow.typeface, report.subtitle, _SUBTITLE, flow.width, 3):
-        flow.text(LEFT, flow.y, line, _SUBTITLE)
-        flow.y += flow.typeface.line_height(_SUBTITLE)
+    flow.lines(report.subtitle, _SUBTITLE, 3)
     made = f"{report.created.replace('T', ' ')} · {report.program}"
     flow.text(LEFT, flow.y + 20.0, flow.fitted(made, SMALL, flow.width), SMALL, LIGHT.muted)
     flow.y += 220.0

@@ -102,6 +102,12 @@ class Flow:
             self.text(LEFT + indent, self.y, line, style, colour)
             self.y += height
 
+    def lines(self, text: str, style: Style, most: int) -> None:
+        """Set a text over the whole width, ``most`` lines of it, on this page."""
+        for line in wrapped(self.typeface, text, style, self.width, most):
+            self.text(LEFT, self.y, line, style)
+            self.y += self.typeface.line_height(style)
+
     def fitted(self, text: str, style: Style, width: float) -> str:
         """Return a text in one line of at most this width."""
         return shortened_to(self.typeface, text, style, width)
@@ -136,3 +142,10 @@ def rule(flow: Flow, y: float, colour: str = LIGHT.grid, thickness: float = 5.0)
 def strip(flow: Flow, y: float, height: float, colour: str) -> Box:
     """Return a coloured strip from margin to margin."""
     return Box(LEFT, y, flow.width, height, colour)
+
+
+def mixed(colour: str, share: float) -> str:
+    """Return a colour mixed with that of the paper, 0 to 1; transparency is not for printers."""
+    ends = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (LIGHT.surface, colour)]
+    parts = (round(paper + (ink - paper) * share) for paper, ink in zip(*ends, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in parts)

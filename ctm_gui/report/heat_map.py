@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctm_gui.report.flow import BODY_BOLD, LEFT, SMALL, SMALL_BOLD, Flow
+from ctm_gui.report.flow import BODY_BOLD, LEFT, SMALL, SMALL_BOLD, Flow, mixed
 from ctm_gui.report.marks import Box, Style, Text
 from ctm_gui.theme import LIGHT
 from predictor.core.report import HeatMap
@@ -71,7 +71,7 @@ def _cells(flow: Flow, values: Sequence[float], darkest: float, cell: float) -> 
     for place, value in enumerate(values):
         strength = min(max(0.0, value / darkest), 1.0)
         left = x + place * cell
-        flow.put(Box(left, flow.y, cell, _ROW, _shade(strength), LIGHT.surface))
+        flow.put(Box(left, flow.y, cell, _ROW, mixed(LIGHT.accent, strength), LIGHT.surface))
         text, width = _percentage(flow, value, cell)
         colour = LIGHT.on_accent if strength > 0.5 else LIGHT.text
         top = flow.y + (_ROW - flow.typeface.line_height(_TINY)) / 2 + 6.0
@@ -84,10 +84,3 @@ def _percentage(flow: Flow, value: float, cell: float) -> tuple[str, float]:
     widths = [flow.typeface.width(text, _TINY) for text in texts]
     place = 0 if widths[0] < cell else 1
     return texts[place], widths[place]
-
-
-def _shade(strength: float) -> str:
-    """Return a colour between that of the paper (0) and the accent (1)."""
-    ends = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (LIGHT.surface, LIGHT.accent)]
-    mixed = (round(low + (high - low) * strength) for low, high in zip(*ends, strict=True))
-    return "#" + "".join(f"{part:02x}" for part in mixed)

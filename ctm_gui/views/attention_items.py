@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QLinearGradient, QPainte
 from ctm_gui.geometry import shared_widths
 from ctm_gui.presenters.attention_map import Cell, MapLayout
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.plots import AT_LEFT, AT_RIGHT, SELECTED_ALPHA, PaintedAxis, faded
+from ctm_gui.views.axes import AT_LEFT, AT_RIGHT, SELECTED_ALPHA, PaintedAxis, faded
 from predictor.core.wording import percent, shown
 
 _TITLE_PX = 22

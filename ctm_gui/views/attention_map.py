@@ -19,7 +19,8 @@ from ctm_gui.views.attention_items import (
     RowNames,
     heat_table,
 )
-from ctm_gui.views.plots import PixelItem, RowPlot
+from ctm_gui.views.axes import PixelItem
+from ctm_gui.views.plots import RowPlot
 from ctm_gui.views.widgets import vbox
 
 _NAMES_PX = 230

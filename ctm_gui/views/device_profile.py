@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.device_tables import LEAST_PEERS, ProfileRow, profile
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.plots import AT_LEFT, PixelItem, RowLabels, RowPlot
+from ctm_gui.views.axes import AT_LEFT, PixelItem, RowLabels
+from ctm_gui.views.plots import RowPlot
 from ctm_gui.views.widgets import label, vbox
 from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device

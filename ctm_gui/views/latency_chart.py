@@ -24,6 +24,7 @@ from ctm_gui.presenters.latency_chart import (
     value_range,
 )
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.axes import PixelItem
 from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
     BarPainter,
@@ -33,7 +34,7 @@ from ctm_gui.views.latency_items import (
     ValueAxis,
 )
 from ctm_gui.views.latency_legend import LegendAxis
-from ctm_gui.views.plots import PixelItem, RowPlot
+from ctm_gui.views.plots import RowPlot
 from ctm_gui.views.widgets import vbox
 from predictor.core.columns import axis_title
 from predictor.core.units import LatencyUnit

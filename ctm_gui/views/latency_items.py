@@ -14,15 +14,8 @@ from ctm_gui.geometry import log_ticks, past_mark, shared_widths
 from ctm_gui.presenters.comparison import Badge
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
 from ctm_gui.theme import Theme
+from ctm_gui.views.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, faded, first_ticks, hatch_lines
 from ctm_gui.views.badges import BADGE_PX, badge_font, badge_width, paint_badge
-from ctm_gui.views.plots import (
-    AT_LEFT,
-    SELECTED_ALPHA,
-    PaintedAxis,
-    faded,
-    first_ticks,
-    hatch_lines,
-)
 from predictor.core.units import significant
 
 LABEL_GAP_PX = 8.0

@@ -10,6 +10,7 @@ from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from ctm_gui.geometry import shared_widths
+from ctm_gui.views.axes import PaintedAxis
 from ctm_gui.views.latency_items import (
     PADDING_PX,
     ChartState,
@@ -18,7 +19,6 @@ from ctm_gui.views.latency_items import (
     paint_diamond,
     paint_haloed,
 )
-from ctm_gui.views.plots import PaintedAxis
 
 _LEGEND_PX = 26
 _BUDGET_TEXT_PX = 16

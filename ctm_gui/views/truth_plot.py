@@ -11,8 +11,9 @@ from ctm_gui.presenters.ordering import FloatArray
 from ctm_gui.presenters.past_rows import PastRows
 from ctm_gui.presenters.past_tables import pair_details
 from ctm_gui.presenters.truth_chart import BASES, TruthChart
+from ctm_gui.views.axes import faded
 from ctm_gui.views.latency_items import ValueAxis
-from ctm_gui.views.plots import PointPlot, faded
+from ctm_gui.views.plots import PointPlot
 from predictor.core.units import LatencyUnit
 from predictor.services.history.truth import Pair
 

@@ -15,16 +15,9 @@ from ctm_gui.presenters.operators import (
     type_details,
 )
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, PixelItem, RowLabels, faded
 from ctm_gui.views.latency_items import paint_bar
-from ctm_gui.views.plots import (
-    AT_LEFT,
-    SELECTED_ALPHA,
-    PaintedAxis,
-    PixelItem,
-    RowLabels,
-    RowPlot,
-    faded,
-)
+from ctm_gui.views.plots import RowPlot
 from ctm_gui.views.widgets import vbox
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import latency_text, percent

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.probing.progress import SampleTrace
 from ctm_gui.theme import LIGHT, Theme
+from ctm_gui.views.axes import colour_axes
 from ctm_gui.views.latency_items import ValueAxis
+from ctm_gui.views.plots import StillPlot
 from predictor.services.probing.plan import Coverage
 
 MOST_POINTS = 800
@@ -17,28 +18,20 @@ _SYMBOLS = ("o", "t", "s")
 _LEAST_HEIGHT_PX = 150
 
 
-class _Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
-    """A plot that is looked at: no zooming, no menus, in the theme's colours."""
+class _Plot(StillPlot):
+    """A plot in the theme's colours."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent, enableMenu=False, axisItems={"left": ValueAxis("left")})
+        super().__init__({"left": ValueAxis("left")}, (0, 8, 8, 6), parent)
         self.theme = LIGHT
         self.setAccessibleName(name)
         self.setMinimumHeight(_LEAST_HEIGHT_PX)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAntialiasing(True)
-        self.hideButtons()
-        self.getViewBox().setMouseEnabled(x=False, y=False)
-        self.getPlotItem().layout.setContentsMargins(0, 8, 8, 6)
 
     def set_theme(self, theme: Theme) -> None:
         """Paint in the colours of ``theme``."""
         self.theme = theme
         self.setBackground(theme.surface)
-        for side in ("left", "bottom"):
-            axis = self.getPlotItem().getAxis(side)
-            axis.setPen(pg.mkPen(theme.grid))
-            axis.setTextPen(pg.mkPen(theme.muted))
+        colour_axes(self.getPlotItem(), theme)
         self.paint_again()
 
     def paint_again(self) -> None:
