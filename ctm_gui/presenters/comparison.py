@@ -7,8 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from ctm_gui.presenters.comparison_columns import ComparisonColumns
-from ctm_gui.presenters.comparison_groups import target_groups
+from ctm_gui.presenters.comparison_columns import ComparisonColumns, target_groups
 from predictor.core.columns import Place, PredictionRow, TableContext, remarks
 from predictor.core.records import Basis, Prediction
 from predictor.core.text import capitalised, plural

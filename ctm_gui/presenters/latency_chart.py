@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.presenters.comparison import Badge, badges_of
-from ctm_gui.presenters.comparison_columns import ComparisonColumns
-from ctm_gui.presenters.comparison_groups import TargetGroups
+from ctm_gui.presenters.comparison_columns import ComparisonColumns, TargetGroups
 from ctm_gui.presenters.ordering import FloatArray, IndexArray
 from predictor.core.columns import PredictionRow, no_number
 from predictor.core.report import BUDGET_REACH, LINEAR_SPAN

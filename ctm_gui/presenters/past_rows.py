@@ -1,7 +1,8 @@
-"""The predictions of the past as rows, and which of them a filter shows."""
+"""The predictions of the past as rows, which of them a filter shows, and their points in a chart."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +11,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ctm_gui.geometry import nearest_point
 from ctm_gui.presenters.grid import search_mask
-from ctm_gui.presenters.ordering import FloatArray, natural_key
+from ctm_gui.presenters.ordering import FloatArray, IndexArray, natural_key
 from predictor.core.records import Basis, Device
+from predictor.core.units import LatencyUnit
 from predictor.core.wording import adaptation_name, basis_text, shown
 from predictor.services.history.past_predictions import PastContent, StoredPrediction
 from predictor.services.history.truth import (
@@ -144,13 +147,10 @@ class PastRows:
             now_ns: the time that days are counted back from; None for the present.
         """
         mask = search_mask(self._texts, wanted.search)
-        for value, column in (
-            (wanted.model, self._models),
-            (wanted.device_id, self._device_ids),
-            (wanted.basis, self._bases),
-        ):
+        values = (wanted.model, wanted.device_id, wanted.basis)
+        for value, column in zip(values, self._facts, strict=True):
             if value:
-                mask &= np.array(column, dtype=object) == value
+                mask &= column == value
         if wanted.tag:
             mask &= np.array([wanted.tag in row.stored.tags for row in self.rows], dtype=np.bool_)
         if wanted.days is not None:
@@ -176,16 +176,13 @@ class PastRows:
         return np.array([row.error for row in self.rows], dtype=np.float64)
 
     @cached_property
-    def _models(self) -> list[str]:
-        return [row.stored.prediction.model for row in self.rows]
-
-    @cached_property
-    def _device_ids(self) -> list[str]:
-        return [row.stored.prediction.device_id for row in self.rows]
-
-    @cached_property
-    def _bases(self) -> list[str]:
-        return [basis_text(row.stored.prediction) for row in self.rows]
+    def _facts(self) -> list[npt.NDArray[np.object_]]:
+        """Model, device id and basis of each row, object [N] each."""
+        predictions = [row.stored.prediction for row in self.rows]
+        names = [prediction.model for prediction in predictions]
+        ids = [prediction.device_id for prediction in predictions]
+        bases = list(map(basis_text, predictions))
+        return [np.array(column, dtype=np.object_) for column in (names, ids, bases)]
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -236,3 +233,88 @@ def _searched(row: PastRow) -> str:
         row.stored.note,
     )
     return " ".join(words).casefold()
+
+
+BASES: tuple[Basis, ...] = (Basis.ANALYTIC, Basis.ZERO_SHOT, Basis.PROBED, Basis.MEASURED)
+_MARGIN = 0.12  # of a decade around the points
+_LEAST_SPAN = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class TruthChart:
+    """N points, all latencies in ``unit``; a rate is per sample.
+
+    Attributes:
+        pairs: the points.
+        unit: of both axes.
+    """
+
+    pairs: tuple[Pair, ...] = ()
+    unit: LatencyUnit = LatencyUnit.MS
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @cached_property
+    def measured(self) -> FloatArray:
+        """log10 of what was measured, float64 [N]."""
+        return self._logs([pair.measured_ms for pair in self.pairs])
+
+    @cached_property
+    def predicted(self) -> FloatArray:
+        """log10 of what was predicted, float64 [N]."""
+        return self._logs([pair.predicted_ms for pair in self.pairs])
+
+    @cached_property
+    def whiskers(self) -> tuple[FloatArray, FloatArray]:
+        """log10 of both ends of the 80 % intervals, float64 [N] each; NaN without one."""
+        predictions = [pair.predicted.prediction for pair in self.pairs]
+        return self._logs([p.low80_ms for p in predictions]), self._logs(
+            [p.high80_ms for p in predictions]
+        )
+
+    @cached_property
+    def basis(self) -> IndexArray:
+        """Index into ``BASES``, intp [N]."""
+        place_of = {basis: index for index, basis in enumerate(BASES)}
+        places = [
+            place_of.get(p.predicted.prediction.basis or Basis.ANALYTIC, 0) for p in self.pairs
+        ]
+        return np.array(places, dtype=np.intp)
+
+    def bases(self) -> list[Basis]:
+        """Return the bases that occur, for the legend."""
+        return [BASES[index] for index in sorted(set(self.basis.tolist()))]
+
+    def span(self) -> tuple[float, float]:
+        """Return log10 of the ends of both axes, which are the same: the line is a diagonal."""
+        low, high = self.whiskers
+        values = np.concatenate((self.measured, self.predicted, low, high))
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return 0.0, 1.0
+        start, end = float(values.min()) - _MARGIN, float(values.max()) + _MARGIN
+        middle, half = (start + end) / 2, max(end - start, _LEAST_SPAN) / 2
+        return middle - half, middle + half
+
+    def nearest(self, points: FloatArray, at: tuple[float, float], reach: float) -> Pair | None:
+        """Return the pair whose point is nearest to a place.
+
+        Args:
+            points: float64 [N, 2], where the points are drawn.
+            at: the place.
+            reach: how far it may be.
+        """
+        nearest = nearest_point(points, at, reach) if len(self) else None
+        return None if nearest is None else self.pairs[nearest]
+
+    def _logs(self, values_ms: Sequence[float | None]) -> FloatArray:
+        def log(value_ms: float | None, batch: int) -> float:
+            value = None if value_ms is None else self.unit.from_ms(value_ms, batch)
+            return math.log10(value) if value and math.isfinite(value) else math.nan
+
+        batches = [max(p.predicted.prediction.configuration.batch, 1) for p in self.pairs]
+        return np.array(
+            [log(value, batch) for value, batch in zip(values_ms, batches, strict=True)],
+            dtype=np.float64,
+        )

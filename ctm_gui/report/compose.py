@@ -10,9 +10,8 @@ from ctm_gui.report.chart import least_height as chart_height
 from ctm_gui.report.flow import BODY, LARGE, LEFT, SMALL, TONES, Flow, rule, strip
 from ctm_gui.report.heat_map import draw_heat_map
 from ctm_gui.report.heat_map import least_height as heat_map_height
-from ctm_gui.report.marks import Line, Pages, PageSize, Style, Text
+from ctm_gui.report.marks import Line, Pages, PageSize, Style, Text, Typeface, wrapped
 from ctm_gui.report.tables import draw_facts, draw_table
-from ctm_gui.report.typeface import Typeface, wrapped
 from ctm_gui.theme import LIGHT
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import (

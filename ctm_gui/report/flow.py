@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from ctm_gui.report.marks import Box, Line, Mark, Page, PageSize, Style, Text
-from ctm_gui.report.typeface import Typeface, shortened_to, wrapped
+from ctm_gui.report.marks import (
+    Box,
+    Line,
+    Mark,
+    Page,
+    PageSize,
+    Style,
+    Text,
+    Typeface,
+    shortened_to,
+    wrapped,
+)
 from ctm_gui.theme import LIGHT
 from predictor.core.report import Tone
 

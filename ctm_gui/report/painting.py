@@ -5,8 +5,17 @@ from __future__ import annotations
 from PySide6.QtCore import QBuffer, QIODevice, QLineF, QMarginsF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPageSize, QPainter, QPdfWriter, QPen
 
-from ctm_gui.report.marks import UNITS_PER_INCH, Box, Line, Page, Pages, PageSize, Style, Text
-from ctm_gui.report.typeface import font_of
+from ctm_gui.report.marks import (
+    UNITS_PER_INCH,
+    Box,
+    Line,
+    Page,
+    Pages,
+    PageSize,
+    Style,
+    Text,
+    font_of,
+)
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 
 QT_SIZES = {

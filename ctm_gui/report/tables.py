@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctm_gui.report.flow import BODY_BOLD, LEFT, SMALL, SMALL_BOLD, TONES, Flow, rule, strip
-from ctm_gui.report.marks import Style
-from ctm_gui.report.typeface import Typeface, wrapped
+from ctm_gui.report.marks import Style, Typeface, wrapped
 from ctm_gui.theme import LIGHT
 from predictor.core.report import Cell, Column, Facts, Row, Table, Tone
 

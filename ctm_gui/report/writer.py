@@ -47,9 +47,8 @@ def _pdf(report: Report, page: str, number: int) -> bytes:
             "libfontconfig1 libdbus-1-3), or write report.md or report.json",
         ) from error
     from ctm_gui.report.compose import compose  # noqa: PLC0415 - it loads Qt
-    from ctm_gui.report.marks import PageSize  # noqa: PLC0415
+    from ctm_gui.report.marks import PageSize, register_fonts  # noqa: PLC0415
     from ctm_gui.report.painting import pdf_of  # noqa: PLC0415
-    from ctm_gui.report.typeface import register_fonts  # noqa: PLC0415
 
     application = QGuiApplication.instance() or QGuiApplication([])
     register_fonts()

@@ -13,8 +13,13 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 
 from ctm_gui.models.prediction_models import ComparisonModel
 from ctm_gui.presenters.comparison import summary
-from ctm_gui.presenters.comparison_columns import TIME_COLUMNS, ComparisonColumns, ComparisonGrid
-from ctm_gui.presenters.comparison_groups import GroupOrder, target_groups
+from ctm_gui.presenters.comparison_columns import (
+    TIME_COLUMNS,
+    ComparisonColumns,
+    ComparisonGrid,
+    GroupOrder,
+    target_groups,
+)
 from ctm_gui.presenters.latency_chart import lay_out, prefers_log
 from ctm_gui.theme import Theme
 from ctm_gui.views.fields import BudgetBox

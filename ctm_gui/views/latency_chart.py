@@ -12,8 +12,7 @@ from PySide6.QtGui import QFontMetricsF, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.comparison import details
-from ctm_gui.presenters.comparison_columns import ComparisonColumns
-from ctm_gui.presenters.comparison_groups import target_groups
+from ctm_gui.presenters.comparison_columns import ComparisonColumns, target_groups
 from ctm_gui.presenters.latency_chart import (
     Bar,
     ChartLayout,

@@ -21,9 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.presenters.report import ReportPresenter, ReportSubject
-from ctm_gui.report.marks import UNITS_PER_INCH, Pages, PageSize
+from ctm_gui.report.marks import UNITS_PER_INCH, Pages, PageSize, register_fonts
 from ctm_gui.report.painting import QT_SIZES, paint_page
-from ctm_gui.report.typeface import register_fonts
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.theme import Theme
 from ctm_gui.views.page_preview import PagePreview

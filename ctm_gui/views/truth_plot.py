@@ -8,9 +8,8 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.ordering import FloatArray
-from ctm_gui.presenters.past_rows import PastRows
+from ctm_gui.presenters.past_rows import BASES, PastRows, TruthChart
 from ctm_gui.presenters.past_tables import pair_details
-from ctm_gui.presenters.truth_chart import BASES, TruthChart
 from ctm_gui.views.axes import faded
 from ctm_gui.views.latency_items import ValueAxis
 from ctm_gui.views.plots import PointPlot

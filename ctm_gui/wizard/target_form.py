@@ -13,14 +13,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QPushButton,
     QSpinBox,
     QWidget,
 )
 
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.probing.choice import Source, TargetChoice, Way
-from ctm_gui.views.widgets import combo_box
+from ctm_gui.views.widgets import button, combo_box, fill
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.core.wording import shown
@@ -101,14 +100,9 @@ class FileField(QWidget):
         self._title = title
         self.edit = QLineEdit()
         self.edit.setAccessibleName(name)
-        self.button = QPushButton("Browse…")
-        self.button.setAccessibleName(f"Choose: {name}")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.edit, 1)
-        row.addWidget(self.button)
+        self.button = button("Browse…", act=self._browse, name=f"Choose: {name}")
+        fill(QHBoxLayout(self), (self.edit, 1), self.button, margins=0)
         self.edit.textChanged.connect(lambda _: self.changed.emit())
-        self.button.clicked.connect(self._browse)
         self.setFocusProxy(self.edit)
 
     def _browse(self) -> None:
@@ -133,8 +127,8 @@ class TargetForm(QWidget):
         self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=1)
         self.threads_box.setAccessibleName("Threads")
         self.batch_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
-        self.batch_box.setSpecialValueText("as the file says")
         self.batch_box.setAccessibleName("Batch")
+        self.batch_box.setSpecialValueText("as the file says")
         self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")
         self.address_edit.setAccessibleName("Address of the board")
         self.key_field = FileField("Private key", "Private key for the board")

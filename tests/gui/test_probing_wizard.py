@@ -125,7 +125,7 @@ def test_from_a_device_to_its_signature_and_back(
     click(qtbot, wizard.next_button)
     assert wizard.pages.currentIndex() == PLAN
     assert not wizard.next_button.isEnabled()
-    qtbot.waitUntil(lambda: wizard.plan_page.planned is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: wizard.presenter.planner.planned is not None, timeout=WAIT_MS)
     assert len(cells(wizard.plan_page.table, 0)) == 4
     assert "up to 8 more that are chosen by what these show" in wizard.plan_page.summary.text()
     assert "when these are measured" in wizard.plan_page.summary.text()
@@ -448,8 +448,8 @@ def test_the_adaptive_selector_has_a_width_at_which_it_stops(
     assert page.within_box.isEnabled()
     page.within_box.setValue(30)
     page.probes_box.setValue(4)
-    qtbot.waitUntil(lambda: page.planned is not None, timeout=WAIT_MS)
-    assert page.planned.plan.within == 0.3
+    qtbot.waitUntil(lambda: wizard.presenter.planner.planned is not None, timeout=WAIT_MS)
+    assert wizard.presenter.planner.planned.plan.within == 0.3
     assert len(cells(page.table, 0)) == 3
 
 

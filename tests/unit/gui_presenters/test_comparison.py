@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctm_gui.presenters.comparison import details, summary
-from ctm_gui.presenters.comparison_columns import ComparisonColumns
-from ctm_gui.presenters.comparison_groups import GroupOrder, TargetGroups, target_groups
+from ctm_gui.presenters.comparison_columns import (
+    ComparisonColumns,
+    GroupOrder,
+    TargetGroups,
+    target_groups,
+)
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import Verdict, is_over, verdict, verdict_text

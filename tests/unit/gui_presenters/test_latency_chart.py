@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctm_gui.presenters.comparison import Badge, BadgeStyle, badges_of
-from ctm_gui.presenters.comparison_columns import ComparisonColumns
-from ctm_gui.presenters.comparison_groups import target_groups
+from ctm_gui.presenters.comparison_columns import ComparisonColumns, target_groups
 from ctm_gui.presenters.latency_chart import (
     GROUP_GAP_PX,
     ROW_PX,

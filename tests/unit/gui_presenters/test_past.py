@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ctm_gui.presenters.past_rows import PastFilter, PastRows, past_rows
+from ctm_gui.presenters.past_rows import PastFilter, PastRows, TruthChart, past_rows
 from ctm_gui.presenters.past_tables import (
     ErrorsGrid,
     PastGrid,
@@ -17,7 +17,6 @@ from ctm_gui.presenters.past_tables import (
     summary,
     warnings,
 )
-from ctm_gui.presenters.truth_chart import TruthChart
 from predictor.core.documents import PredictionSettings, Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.core.units import LatencyUnit

@@ -14,9 +14,18 @@ from PySide6.QtWidgets import QApplication
 
 from ctm_gui.report.compose import compose
 from ctm_gui.report.flow import BOTTOM, LEFT, TOP
-from ctm_gui.report.marks import Box, Line, Page, Pages, PageSize, Text
+from ctm_gui.report.marks import (
+    FAMILY,
+    Box,
+    Line,
+    Page,
+    Pages,
+    PageSize,
+    Text,
+    Typeface,
+    register_fonts,
+)
 from ctm_gui.report.painting import pdf_of
-from ctm_gui.report.typeface import FAMILY, Typeface, register_fonts
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken
 from predictor.core.report import (

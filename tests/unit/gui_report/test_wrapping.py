@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
 from ctm_gui.geometry import linear_ticks
-from ctm_gui.report.marks import Style
-from ctm_gui.report.typeface import ELLIPSIS, Typeface, register_fonts, shortened_to, wrapped
+from ctm_gui.report.marks import ELLIPSIS, Style, Typeface, register_fonts, shortened_to, wrapped
 from predictor.core.text import printable
 from tests.unit.services.report.requests import HOSTILE
 
