@@ -1,4 +1,4 @@
-"""The predictions of the past as rows, which of them a filter shows, and their points in a chart."""
+"""The predictions of the past as rows, which of them a filter shows, their points in a chart."""
 
 from __future__ import annotations
 
