@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.presenters.recorder import Recorder
+from ctm_gui.presenters.store_client import Recorder
 from predictor.services.history.history import open_history
 from tests.unit.services.history.past import predictions_of, small_model
 
