@@ -17,7 +17,7 @@ from predictor.core.documents import Document
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.report import Report
-from predictor.services.report.json_form import report_of
+from predictor.services.report.files import report_of
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from predictor.core.child_process import ChildProcess
 from predictor.core.errors import HostError, error_from_dict
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import Report
-from predictor.services.report.json_form import report_document
+from predictor.services.report.files import report_document
 
 WRITER_FLAG = "--report-writer"
 """First argument of a frozen program that is to be the writer; its entry knows it."""

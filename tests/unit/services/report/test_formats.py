@@ -12,9 +12,14 @@ import pytest
 from predictor.core.errors import HostError, InputError
 from predictor.core.report import Report
 from predictor.services.report.build import build_report
-from predictor.services.report.files import check_report_path, save_report
-from predictor.services.report.json_form import SCHEMA, report_document, report_of
-from predictor.services.report.markdown import report_markdown
+from predictor.services.report.files import (
+    SCHEMA,
+    check_report_path,
+    report_document,
+    report_markdown,
+    report_of,
+    save_report,
+)
 from predictor.services.report.request import Asked
 from predictor.services.report.versions import command_line, command_lines
 from predictor.services.signatures.adaptation import ADAPTATIONS

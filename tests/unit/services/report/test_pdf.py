@@ -17,7 +17,7 @@ from predictor.core.progress import CancelToken, Progress
 from predictor.core.report import Report
 from predictor.services.report import pdf
 from predictor.services.report.build import build_report
-from predictor.services.report.json_form import report_document
+from predictor.services.report.files import report_document
 from predictor.services.report.pdf import WRITER_FLAG, report_pdf
 from tests.unit.services.report.requests import make_request
 
@@ -70,7 +70,7 @@ def test_a_machine_without_qt_is_told_what_to_install(report: Report, tmp_path: 
     (tmp_path / "PySide6" / "__init__.py").write_text("raise ImportError('libEGL.so.1')")
     code = (
         "from predictor.services.report.pdf import report_pdf\n"
-        "from predictor.services.report.json_form import report_of\n"
+        "from predictor.services.report.files import report_of\n"
         "import json, sys\n"
         "report_pdf(report_of(json.load(sys.stdin)))\n"
     )
