@@ -50,7 +50,7 @@ class Work:
     Attributes:
         parts_ms: float64 [R, P], parts of their times at the target's rates; one is above 0.
         traits: float64 [R, S], sizes as logarithms; none changes with the batch.
-        kind: int64 [R], of :mod:`predictor.network.kinds`.
+        kind: int64 [R], of :mod:`predictor.network.features`.
         code: int64 [R], type of operator.
     """
 

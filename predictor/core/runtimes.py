@@ -39,7 +39,7 @@ class Runtime:
         may_halve: whether it may run an FP32 network in half precision without being told to.
         hides_halves: whether its published latencies do not say where it did.
         cpu_launch_us: what starting one operator costs on a CPU, in microseconds; None for what is
-            usual of the device (``cost.launch``).
+            usual of the device (``cost.capability``).
         is_learned: whether a network that is trained gets an input for it.
     """
 

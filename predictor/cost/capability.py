@@ -1,6 +1,7 @@
 """From a target to what its configuration can use: rates, bandwidth, memories, launches.
 
-A fact that is not known is derived from others or named as missing; none is ever assumed.
+A fact that is not known is derived from others or named as missing; none is ever assumed. The
+reasons and sources of each figure are in docs/decisions/0001-roofline-choices.md.
 """
 
 from __future__ import annotations
@@ -8,12 +9,64 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from predictor.core.metrics import MEASURED_HERE
-from predictor.core.records import Device, Precision, Target
-from predictor.core.runtimes import runtime_of
+from predictor.core.errors import InputError
+from predictor.core.metrics import MEASURED_HERE, Family
+from predictor.core.records import Configuration, Device, Precision, Target
+from predictor.core.runtimes import CPUS, UNKNOWN, runtime_of
+from predictor.core.text import printable
 from predictor.cost.cores import CoreUse, core_use, missing
-from predictor.cost.launch import launch_us
-from predictor.cost.support import check_supported
+
+
+def check_supported(device: Device, configuration: Configuration) -> None:
+    """Refuse a configuration that ``device`` cannot run.
+
+    A precision is a matter of the hardware: one of the device's configurations must list it. A
+    runtime must be listed or portable to the family; ``unknown``, asked for or listed, fits any.
+
+    Raises:
+        InputError: it cannot; the reason says what it runs.
+    """
+    precisions = dict.fromkeys(str(listed.precision) for listed in device.configurations)
+    if configuration.precision not in precisions:
+        raise _refusal(device, configuration.precision, precisions, "precisions")
+    runtimes = dict.fromkeys(listed.runtime for listed in device.configurations)
+    is_listed = configuration.runtime in runtimes or UNKNOWN in runtimes
+    if not is_listed and device.family not in runtime_of(configuration.runtime).portable:
+        raise _refusal(device, configuration.runtime, runtimes, "runtimes")
+
+
+def _refusal(device: Device, asked: str, known: dict[str, None], what: str) -> InputError:
+    runs = ", ".join(known) or "nothing"
+    return InputError(
+        device.id,
+        f"not supported: {printable(device.name)} does not run {asked}, it runs {runs}",
+        f"choose one of these {what} or another device",
+    )
+
+
+# Microseconds for one operator, whatever the runtime.
+_BY_FAMILY: dict[Family, float] = {
+    # The floor of an empty timing on server GPUs (measurements of NeuSight, ASPLOS 2025).
+    Family.GPU: 6.0,
+    # No measured floor is at hand; commands take at least the path that they take on a GPU.
+    Family.MOBILE_GPU: 6.0,
+    # An empty operator of a graph executor on one thread: benchmarks/launch_overhead.py.
+    Family.CPU: 0.2,
+    Family.MOBILE_CPU: 0.2,
+    # Their compilers turn a graph into one program: nothing is started operator by operator.
+    Family.NPU: 0.0,
+    Family.FPGA: 0.0,
+    Family.ASIC: 0.0,
+    # Generated code calls its kernels directly.
+    Family.MCU: 0.0,
+}
+
+
+def launch_us(family: Family, runtime: str) -> float:
+    """Return the overhead of starting one operator, in microseconds."""
+    of_runtime = runtime_of(runtime).cpu_launch_us if family in CPUS else None
+    return _BY_FAMILY[family] if of_runtime is None else of_runtime
+
 
 _TERA_MACS = 1e12 / 2  # one TFLOP/s or TOP/s is half as many multiply-accumulates
 _KIB = 1024

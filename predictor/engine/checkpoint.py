@@ -19,8 +19,8 @@ from predictor.core.errors import InputError
 from predictor.core.files import write_text
 from predictor.core.records import TargetId
 from predictor.graph.operators import OPERATORS
+from predictor.network.features import SCALE_FREE_NAMES
 from predictor.network.reference_rates import Typical
-from predictor.network.scale_free import SCALE_FREE_NAMES
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICE_KINDS
 from predictor.network.work_terms import TERMS

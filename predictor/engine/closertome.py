@@ -18,19 +18,12 @@ from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Basis, Target, TargetId
+from predictor.cost.capability import check_supported
 from predictor.cost.engine import Explanation, PredictionTable, TargetMeasurements
 from predictor.cost.film import FilmBiases
 from predictor.cost.roofline import RooflineEngine
-from predictor.cost.support import check_supported
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import graph_doubts
-from predictor.engine.measured import (
-    MeasuredState,
-    bound_factor,
-    film_for,
-    operator_fit,
-    posterior,
-)
 from predictor.engine.outputs import (
     GraphLatency,
     attention_maps,
@@ -38,7 +31,17 @@ from predictor.engine.outputs import (
     explanation,
     graph_latency,
 )
-from predictor.engine.targets import UNRATED, TargetStates, from_nearest, published_form
+from predictor.engine.targets import (
+    UNRATED,
+    MeasuredState,
+    TargetStates,
+    bound_factor,
+    film_for,
+    from_nearest,
+    operator_fit,
+    posterior,
+    published_form,
+)
 from predictor.engine.timed_work import TimedGraph, by_resource
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.term_runtime import EncodedGraph, HeadOutput, TermRuntime

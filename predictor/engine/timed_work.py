@@ -16,10 +16,14 @@ from predictor.calibration.operator_fit import Work
 from predictor.core.records import Device
 from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
-from predictor.network.features import exact_features
-from predictor.network.kinds import OPERATOR_KINDS, kinds_of
+from predictor.network.features import (
+    OPERATOR_KINDS,
+    SCALE_FREE_NAMES,
+    exact_features,
+    kinds_of,
+    scale_free,
+)
 from predictor.network.reference_rates import ReferenceRates
-from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.work_terms import TERMS, Operators, leaving_share, work_terms
 
 Floats = NDArray[np.float64]

@@ -9,9 +9,12 @@ from torch import Tensor, nn
 
 from predictor.network.batch import GraphBatch
 from predictor.network.config import NetworkConfig
-from predictor.network.dgf import DenseGraphFlow
-from predictor.network.graph_attention import GraphAttention, mapping_strength
-from predictor.network.pooling import segment_sum
+from predictor.network.graph_layers import (
+    DenseGraphFlow,
+    GraphAttention,
+    mapping_strength,
+    segment_sum,
+)
 from predictor.network.scaling import Scaling
 
 _FARTHEST = 6.0  # standard deviations; a network says nothing sensible far outside

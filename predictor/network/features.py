@@ -1,4 +1,12 @@
-"""Features of an operator: its code, and numbers that tell how much work it is.
+"""Features of an operator: its code, how much work it is, its scale-free form, and its kind.
+
+How much work an operator has enters the shipped network through its work terms only, each of which
+grows with the batch. What it reads beside them must not change with the batch, or a larger batch
+could be predicted faster. So scale-free features are ratios of amounts that grow together, and
+sizes that the batch has no part in.
+
+Learned responses say in what targets usually differ. A target of another sort, such as a runtime
+with one slow kernel, differs by kinds of operators; so each kind is a response too.
 
 No torch: the runtime of the shipped network uses this file too.
 """
@@ -102,3 +110,128 @@ def _facts(graph: OperatorGraph) -> NDArray[np.float64]:
             _IS_FLOAT[graph.dtype],
         ]
     )
+
+
+_PLACE: Final = {name: place for place, name in enumerate(FEATURE_NAMES)}
+_SIZES: Final = (
+    "log1p_weight_bytes",
+    "log1p_gemm_n",
+    "log1p_gemm_k",
+    "log1p_window_height",
+    "log1p_window_width",
+    "log1p_stride_height",
+    "log1p_stride_width",
+    "log1p_repeats",
+)
+_BATCH_FREE: Final = tuple(name for name in FEATURE_NAMES if not name.startswith("log"))
+_OF_GROUPS: Final = frozenset({"is_depthwise", "is_grouped"})
+# Append only: checkpoints hold statistics and weights by position.
+SCALE_FREE_NAMES: Final = (
+    *_SIZES,
+    "log1p_weight_groups",
+    "log_read_per_written",
+    "log_macs_per_byte_written",
+    *_BATCH_FREE,
+)
+
+
+def scale_free(features: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return the features of N operators that do not change with the batch, float32 [N, S].
+
+    Groups of a product count only where it has weights: those of a product of two activations hold
+    the batch.
+
+    Args:
+        features: [N, F], columns as ``FEATURE_NAMES``; float64 where batches are compared.
+    """
+    weights, written = _amount(features, "weight_bytes"), _amount(features, "bytes_written")
+    columns = [
+        *(features[:, _PLACE[name]] for name in _SIZES),
+        features[:, _PLACE["log1p_gemm_groups"]] * (weights > 0),
+        _log_ratio(_amount(features, "bytes_read"), written),
+        _log_ratio(_amount(features, "macs"), written),
+        *(
+            features[:, _PLACE[name]] * ((weights > 0) | (name not in _OF_GROUPS))
+            for name in _BATCH_FREE
+        ),
+    ]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def _amount(features: NDArray[np.floating], name: str) -> NDArray[np.float64]:
+    """Return the amount x whose log(1 + x) is a feature, [N]."""
+    return np.expm1(features[:, _PLACE[f"log1p_{name}"]].astype(np.float64))
+
+
+def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log(ratio), [N], 0 where either is 0; to what float32 amounts can tell."""
+    both = (above > 0) & (below > 0)
+    ratio = np.divide(above, below, out=np.ones_like(above), where=both)
+    rounded: NDArray[np.float64] = np.log(ratio).round(3)
+    return rounded
+
+
+OPERATOR_KINDS: Final = (
+    "convolution",
+    "pointwise convolution",
+    "depthwise convolution",
+    "grouped convolution",
+    "product",
+    "normalisation",
+    "pooling",
+    "other",
+)
+# How far a target differs by kinds, against learned responses of size 1.
+KIND_RESPONSE: Final = 0.35
+CONVOLUTION, POINTWISE, DEPTHWISE, GROUPED = range(4)
+WINDOW_FEATURE: Final = SCALE_FREE_NAMES.index("log1p_window_height")
+DEPTHWISE_FEATURE: Final = SCALE_FREE_NAMES.index("is_depthwise")
+GROUPED_FEATURE: Final = SCALE_FREE_NAMES.index("is_grouped")
+
+POINT: Final = 0.9  # of log(1 + window height): a window of 1 has 0.69, one of 2 has 1.1
+
+_PRODUCTS: Final = frozenset({"MatMul", "Gemm", "Einsum", "Attention"})
+_NORMALISATIONS: Final = frozenset(
+    {
+        "Softmax",
+        "LayerNormalization",
+        "InstanceNormalization",
+        "GroupNormalization",
+        "ReduceMean",
+    }
+)
+
+
+def kind_of_operators(operators: int) -> NDArray[np.int64]:
+    """Return the kind of each of the first ``operators`` codes of the vocabulary, int64 [V].
+
+    Convolutions are told apart by their features.
+    """
+    return np.array([OPERATOR_KINDS.index(_kind(name)) for name in OPERATORS[:operators]], np.int64)
+
+
+def kinds_of(code: NDArray[np.int64], features: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the kinds of R operators, int64 [R].
+
+    Args:
+        code: [R], of the vocabulary.
+        features: [R, S], scale-free.
+    """
+    kind = _KIND_OF_CODE[code]
+    finer = np.where(features[:, WINDOW_FEATURE] > POINT, CONVOLUTION, POINTWISE)
+    finer = np.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
+    finer = np.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)
+    return np.where(kind == CONVOLUTION, finer, kind)
+
+
+def _kind(name: str) -> str:
+    if name in {"Conv", "ConvTranspose", "ConvInteger"}:
+        return "convolution"
+    if name in _PRODUCTS:
+        return "product"
+    if name in _NORMALISATIONS:
+        return "normalisation"
+    return "pooling" if "Pool" in name else "other"
+
+
+_KIND_OF_CODE: Final = kind_of_operators(len(OPERATORS))

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device, Precision, Target
-from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
+from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming, launch_us
 from predictor.cost.columns import S_TO_MS, ms_per_mac, width_ratios
 from predictor.cost.cores import core_use
-from predictor.cost.launch import launch_us
 
 Floats = NDArray[np.float64]
 _Value = TypeVar("_Value")

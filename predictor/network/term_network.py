@@ -12,8 +12,7 @@ from predictor.core.errors import InputError
 from predictor.network.batch import GraphBatch, TargetBatch
 from predictor.network.config import NetworkConfig
 from predictor.network.encoder import Encoding, GraphEncoder
-from predictor.network.hodm import ConfigurationTokens, Dialogue, FilmHodm
-from predictor.network.kinds import (
+from predictor.network.features import (
     CONVOLUTION,
     DEPTHWISE,
     DEPTHWISE_FEATURE,
@@ -26,7 +25,8 @@ from predictor.network.kinds import (
     WINDOW_FEATURE,
     kind_of_operators,
 )
-from predictor.network.pooling import segment_sum
+from predictor.network.graph_layers import segment_sum
+from predictor.network.hodm import ConfigurationTokens, Dialogue, FilmHodm
 from predictor.network.repeatable import repeatable
 from predictor.network.scaling import Scaling
 from predictor.network.work_terms import KINDS, TERMS

@@ -19,9 +19,8 @@ from predictor.core.errors import InputError
 from predictor.cost.columns import Columns
 from predictor.cost.film import FilmBiases
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.network.features import exact_features
+from predictor.network.features import exact_features, scale_free
 from predictor.network.reference_rates import ReferenceRates
-from predictor.network.scale_free import scale_free
 from predictor.network.target_facts import TargetFacts
 from predictor.network.work_terms import Operators, leaving_share, work_terms
 

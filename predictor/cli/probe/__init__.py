@@ -5,8 +5,8 @@ from __future__ import annotations
 from predictor.cli.parser import EPILOG, Parser, add_commands
 
 _ACTIONS = {
-    "plan": ("probe.plan", "choose networks, measure nothing"),
-    "kit": ("probe.plan", "archive that measures on a machine out of reach"),
+    "plan": ("probe.run", "choose networks, measure nothing"),
+    "kit": ("probe.run", "archive that measures on a machine out of reach"),
     "run": ("probe.run", "measure on this machine or a board"),
     "import": ("probe.imports", "take over a kit's results, or another tool's file"),
     "list": ("probe.listing", "sessions and signatures"),

@@ -1,20 +1,25 @@
-"""``ctm probe run``: reference networks measured on this machine or a board."""
+"""``ctm probe plan``, ``kit`` and ``run``: networks that are worth measuring, and measured."""
 
 from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.parser import Parser, json_option
-from predictor.cli.probe.plan import plan_options, plan_request
+from predictor.cli.parser import Parser, json_option, positive_int, thread_count
 from predictor.cli.probe.sessions import ID_DIGITS, print_session, with_store
 from predictor.cli.progress import duration
-from predictor.core.errors import InputError
+from predictor.cli.tables import configuration_text, render_table
+from predictor.core.errors import HostError, InputError
+from predictor.core.records import Device
 from predictor.core.text import printable
+from predictor.core.units import format_count, significant
 from predictor.core.wording import percent
-from predictor.services.devices.this_machine import THIS_MACHINE_ID
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.this_machine import THIS_MACHINE_ID, is_measured, with_measured
+from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.probing.events import (
     DRIFT_LIMIT,
     Drift,
@@ -24,11 +29,225 @@ from predictor.services.probing.events import (
     SessionEvent,
     done_words,
 )
+from predictor.services.probing.expectation import (
+    ExpectedInterval,
+    expected_interval,
+    interval_words,
+)
+from predictor.services.probing.kits import make_kit
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing
-from predictor.services.probing.plan import plan_probes
+from predictor.services.probing.plan import (
+    ADAPTIVE,
+    PlanRequest,
+    ProbePlan,
+    RunConfiguration,
+    plan_probes,
+    probe_target,
+)
 from predictor.services.probing.runners import LocalRunner, ProbeRunner, board_runner
 from predictor.services.probing.sessions import ProbeSession
+
+_SELECTORS = ("dbsel", "dopt", "iopt", "random", "adaptive")
+_CPU_PROVIDER = "CPUExecutionProvider"
+
+
+def add_plan(parser: Parser) -> None:
+    """Add the options of ``ctm probe plan``."""
+    parser.set_defaults(run=_plan)
+    plan_options(parser)
+    json_option(parser)
+
+
+def add_kit(parser: Parser) -> None:
+    """Add the options of ``ctm probe kit``."""
+    parser.set_defaults(run=with_store(_kit))
+    plan_options(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="KIT.zip")
+    json_option(parser)
+
+
+def plan_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what is to be measured on which device."""
+    parser.add_argument(
+        "--device", default="this", metavar="ID|DEVICE.json|this", help="default: this machine"
+    )
+    parser.add_argument("--probes", type=positive_int, default=12, metavar="K", help="default: 12")
+    parser.add_argument(
+        "--selector",
+        choices=_SELECTORS,
+        default="dbsel",
+        help="what chooses the networks, default: dbsel; adaptive: what teaches most, some at a "
+        "time",
+    )
+    parser.add_argument(
+        "--within",
+        type=positive_int,
+        metavar="PERCENT",
+        help="with --selector adaptive: stop when the 80 %% interval of a typical network reaches "
+        "no further above its latency",
+    )
+    parser.add_argument(
+        "--threads", type=thread_count, default=1, metavar="N", help="default: 1; 0: all cores"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=positive_int,
+        default=5,
+        metavar="N",
+        help="time that measuring may take, default: 5",
+    )
+    parser.add_argument("--seed", type=thread_count, default=0, metavar="N")
+    parser.add_argument(
+        "--provider", default=_CPU_PROVIDER, help=f"execution provider, default: {_CPU_PROVIDER}"
+    )
+    parser.add_argument(
+        "--affinity",
+        type=_processors,
+        default=(),
+        metavar="0,1",
+        help="processors to run on, default: the system chooses",
+    )
+
+
+def _processors(text: str) -> tuple[int, ...]:
+    return tuple(thread_count(word) for word in text.split(","))
+
+
+def _plan(options: argparse.Namespace, console: Console) -> int:
+    request = plan_request(options, console, live=False)
+    plan = plan_probes(request)
+    interval = _interval(plan)
+    if options.json:
+        console.document(_plan_document(plan, interval))
+    else:
+        live = plan_probes(replace(request, live=True))
+        console.result(_plan_text(plan, interval, len(live.probes) if live.to_come else 0))
+    return 0
+
+
+def _kit(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    plan = plan_probes(plan_request(options, console, live=False))
+    session = make_kit(probing.sessions, plan, Path(options.output))
+    interval = _interval(plan)
+    if options.json:
+        console.document(
+            {**_plan_document(plan, interval), "session": session.id, "kit": options.output}
+        )
+    else:
+        console.result(_plan_text(plan, interval))
+        console.note(f"Written: {options.output}; its README says how it is run.")
+    return 0
+
+
+def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -> PlanRequest:
+    """Return what is to be planned.
+
+    Args:
+        options: as of ``plan_options``.
+        console: told that this machine is measured.
+        live: whether the networks that are measured first may choose the others.
+    """
+    if options.within and options.selector != ADAPTIVE:
+        raise InputError(
+            "--within", "only the adaptive selector stops by itself", f"add --selector {ADAPTIVE}"
+        )
+    target = probe_target(_device(options, console), options.threads)
+    configuration = RunConfiguration(
+        provider=options.provider,
+        threads=target.configuration.threads,
+        affinity=options.affinity,
+    )
+    return PlanRequest(
+        target,
+        options.probes,
+        options.selector,
+        options.seed,
+        options.minutes * 60.0,
+        configuration,
+        live,
+        options.within / 100 if options.within else None,
+    )
+
+
+def _device(options: argparse.Namespace, console: Console) -> Device:
+    """Return the device; what this machine's system does not tell is measured for estimates."""
+    device = load_catalogue(user_devices_of(options.store)).find(options.device)
+    if device.id != THIS_MACHINE_ID or is_measured(device):
+        return device
+    console.note("Measuring this machine's memory and arithmetic for the estimates.")
+    try:
+        return with_measured(device)
+    except HostError as error:
+        console.note(f"There are no estimates: {error}")
+        return device
+
+
+def _interval(plan: ProbePlan) -> ExpectedInterval | None:
+    return expected_interval(plan.target, [probe.network.fingerprint for probe in plan.probes])
+
+
+def _plan_text(plan: ProbePlan, interval: ExpectedInterval | None, live: int = 0) -> str:
+    """Return a plan: its networks, why each, how long it takes, and what it is expected to bring.
+
+    Args:
+        plan: what is to be measured.
+        interval: what is expected of it; None where nothing is.
+        live: how many other networks a run measures first, to choose the rest by what they show.
+    """
+    rows = [
+        (
+            probe.network.name,
+            format_count(probe.network.macs),
+            "—" if probe.expected_ms is None else significant(probe.expected_ms),
+            probe.reason,
+        )
+        for probe in plan.probes
+    ]
+    table = render_table(("Network", "MACs", "Expected ms", "Why"), rows, " rr")
+    target = (
+        f"{printable(plan.target.device.name)}, {configuration_text(plan.target.configuration)}"
+    )
+    takes = (
+        f"Measuring is expected to take {duration(plan.expected_s)}, between them "
+        f"{plan.sentinel.network.name} three times to see drift."
+    )
+    lines = [target, "", table, "", takes]
+    if interval is not None:
+        lines.append(interval_words(interval))
+    if live:
+        lines.append(
+            f"This is the plan of a kit. `ctm probe run` measures {live} networks first and "
+            "chooses the rest by what they show."
+        )
+    return "\n".join(lines)
+
+
+def _plan_document(plan: ProbePlan, interval: ExpectedInterval | None) -> dict[str, object]:
+    """Return what ``ctm probe plan --json`` prints."""
+    return {
+        "schema": "ctm-probe-plan/1",
+        "device": plan.target.device.id,
+        "configuration": asdict(plan.target.configuration),
+        "selector": plan.selector,
+        "seed": plan.seed,
+        "expected_s": plan.expected_s,
+        "interval80_above": asdict(interval) if interval else None,
+        "settings": asdict(plan.settings),
+        "sentinel": plan.sentinel.network.name,
+        "probes": [
+            {
+                "name": probe.network.name,
+                "fingerprint": probe.network.fingerprint,
+                "macs": probe.network.macs,
+                "params": probe.network.parameters,
+                "reason": probe.reason,
+                "expected_ms": probe.expected_ms,
+            }
+            for probe in plan.probes
+        ],
+    }
+
 
 _THIS_MACHINE = "this"
 

@@ -15,8 +15,8 @@ from predictor.network.batch import GraphBatch, TargetBatch, check_graphs, check
 from predictor.network.config import NetworkConfig
 from predictor.network.encoder import Encoding, GraphEncoder
 from predictor.network.features import FEATURE_NAMES
+from predictor.network.graph_layers import bounded, segment_sum
 from predictor.network.hodm import Dialogue, FilmHodm
-from predictor.network.pooling import bounded, segment_sum
 from predictor.network.repeatable import repeatable
 from predictor.network.scaling import Scaling
 from predictor.research.paper.target_encoder import TargetEncoder

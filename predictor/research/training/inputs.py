@@ -12,9 +12,9 @@ from torch import Tensor
 
 from predictor.core.records import Device, Target
 from predictor.network.batch import GraphBatch
+from predictor.network.features import SCALE_FREE_NAMES, scale_free
 from predictor.network.graph_table import ranges
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import TargetFacts, target_facts
 from predictor.network.term_network import TargetInput

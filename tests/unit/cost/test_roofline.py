@@ -10,8 +10,8 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Precision, Target
+from predictor.cost.capability import launch_us
 from predictor.cost.engine import BoundType, PredictionTable
-from predictor.cost.launch import launch_us
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorGraph
 from tests.unit.cost.graphs import (

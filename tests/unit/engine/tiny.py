@@ -25,10 +25,8 @@ from predictor.engine.checkpoint import (
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.operators import OPERATORS
 from predictor.network.config import NetworkConfig
-from predictor.network.features import exact_features
-from predictor.network.kinds import OPERATOR_KINDS
+from predictor.network.features import OPERATOR_KINDS, SCALE_FREE_NAMES, exact_features, scale_free
 from predictor.network.reference_rates import ReferenceRates
-from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, OF_KIND
 from predictor.network.term_network import TermNetwork

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.network.dgf import DenseGraphFlow
+from predictor.network.graph_layers import DenseGraphFlow
 from tests.unit.network.samples import random_graphs, randomise, set_weights
 
 

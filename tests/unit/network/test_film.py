@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from predictor.network.film import Film
+from predictor.network.hodm import Film
 from tests.unit.network.samples import randomise
 
 

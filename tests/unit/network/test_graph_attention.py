@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.network.config import Attention
-from predictor.network.graph_attention import GraphAttention, mapping_strength
+from predictor.network.graph_layers import GraphAttention, mapping_strength
 from tests.unit.network.samples import random_graphs, randomise, set_weights
 
 EYE = np.eye(3).tolist()

@@ -9,9 +9,13 @@ import torch
 
 from predictor.graph.operators import OPERATORS
 from predictor.network.batch import GraphBatch
-from predictor.network.features import exact_features
-from predictor.network.kinds import KIND_RESPONSE, OPERATOR_KINDS, kind_of_operators
-from predictor.network.scale_free import scale_free
+from predictor.network.features import (
+    KIND_RESPONSE,
+    OPERATOR_KINDS,
+    exact_features,
+    kind_of_operators,
+    scale_free,
+)
 from predictor.network.term_network import OperatorKinds
 from tests.unit.cost.graphs import Op, make_graph
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.network.pooling import segment_max, segment_softmax, segment_sum
+from predictor.network.graph_layers import segment_max, segment_softmax, segment_sum
 
 ROWS = torch.tensor([[1.0, -5.0], [2.0, -6.0], [4.0, -7.0]])
 SEGMENT = torch.tensor([2, 0, 2])  # in no order, and segment 1 is empty

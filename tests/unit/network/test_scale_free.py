@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
-from predictor.network.features import exact_features, node_features
-from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
+from predictor.network.features import SCALE_FREE_NAMES, exact_features, node_features, scale_free
 from tests.unit.cost.graphs import Op, make_graph
 from tests.unit.cost.test_roofline_invariants import graphs
 

@@ -13,9 +13,8 @@ from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.batch import GraphBatch
 from predictor.network.config import NetworkConfig
-from predictor.network.features import exact_features
+from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
 from predictor.network.reference_rates import ReferenceRates
-from predictor.network.scale_free import SCALE_FREE_NAMES, scale_free
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICE_KINDS, OF_KIND, TargetFacts, target_facts
 from predictor.network.term_network import TargetInput, TermNetwork, TermOutput

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 PREPARATION = ("config", "features", "graph_table", "scaling")
-RUNTIME = ("reference_rates", "scale_free", "target_facts", "term_runtime", "work_terms")
+RUNTIME = ("reference_rates", "target_facts", "term_runtime", "work_terms")
 
 
 def test_the_preparation_of_inputs_imports_no_torch() -> None:

@@ -23,8 +23,8 @@ from predictor.network.batch import GraphBatch
 from predictor.network.config import Attention, NetworkConfig, Pooling
 from predictor.network.encoder import GraphEncoder
 from predictor.network.features import FEATURE_NAMES
+from predictor.network.graph_layers import bounded
 from predictor.network.graph_table import ranges
-from predictor.network.pooling import bounded
 from predictor.network.scaling import Scaling
 from predictor.research.corpus import Corpus
 from predictor.research.evaluation.engine.flat_measured import Floats, Rows

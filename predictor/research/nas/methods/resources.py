@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from predictor.network.encoder import Encoding
-from predictor.network.pooling import segment_sum
+from predictor.network.graph_layers import segment_sum
 
 _LEAST = 1e-6
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from predictor.cli.predict.document import prediction_document
+from predictor.cli.predict.command import prediction_document
 from predictor.cli.predict.text import model_text
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Configuration, Device, Precision, Prediction, Target

@@ -46,12 +46,11 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of this test's commands are of small networks and quick settings."""
 
-    def small(wish: probing_plan.PlanRequest) -> probing_plan.ProbePlan:
-        plan = small_plan(wish.probes)
-        return replace(plan, target=wish.target, configuration=wish.configuration)
+    def small(request: probing_plan.PlanRequest) -> probing_plan.ProbePlan:
+        plan = small_plan(request.probes)
+        return replace(plan, target=request.target, configuration=request.configuration)
 
-    for module in ("run", "plan"):
-        monkeypatch.setattr(f"predictor.cli.probe.{module}.plan_probes", small)
+    monkeypatch.setattr("predictor.cli.probe.run.plan_probes", small)
 
 
 @pytest.fixture
