@@ -14,9 +14,10 @@ from predictor.core.text import plural
 from predictor.core.wording import shown
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History
-from predictor.services.project.export import Exported
+from predictor.services.project.conflicts import Choice, Conflict
 from predictor.services.project.file import read_project
-from predictor.services.project.imports import Choice, Conflict, Plan
+from predictor.services.project.imports import Plan
+from predictor.services.project.projects import Exported
 from predictor.services.project.records import Project
 
 Answers = Mapping[Conflict, Choice]

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.presenters.projects import OpenedProject
 from ctm_gui.views.widgets import STRETCH, button, combo_box, hbox, label, vbox
 from predictor.core.wording import shown
-from predictor.services.project.imports import Choice, Conflict, Subject, always
+from predictor.services.project.conflicts import Choice, Conflict, Subject, always
 
 _WORDS = {
     Choice.KEEP: "Keep mine",

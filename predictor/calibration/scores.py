@@ -153,7 +153,7 @@ class _Table:
             means[f"acc{round(100 * limit)}_percent"] = within
         medians = {"median_ape_percent": error}
         for level, missed in _MISSED.items():
-            low, high = _interval(answers, level)
+            low, high = getattr(answers, f"low{level}_ms"), getattr(answers, f"high{level}_ms")
             width = high - low
             outside = np.maximum(low - answers.measured_ms, 0) + np.maximum(
                 answers.measured_ms - high, 0
@@ -176,12 +176,6 @@ class _Table:
             known = order[: len(order) - int(np.isnan(values).sum())]  # NaN stands last
             figures[name] = _medians(values[known], times, member[known])
         return figures
-
-
-def _interval(answers: Answers, level: int) -> tuple[Floats, Floats]:
-    if level == 80:
-        return answers.low80_ms, answers.high80_ms
-    return answers.low95_ms, answers.high95_ms
 
 
 def _means(values: Floats, times: NDArray[np.integer], member: NDArray[np.integer]) -> Floats:

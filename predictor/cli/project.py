@@ -13,8 +13,9 @@ from predictor.core.errors import InputError
 from predictor.core.text import printable
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.history.history import open_history
+from predictor.services.project.conflicts import Choice, Conflict, always
 from predictor.services.project.file import read_project
-from predictor.services.project.imports import Choice, Conflict, Plan, always
+from predictor.services.project.imports import Plan
 
 
 def export(options: argparse.Namespace, console: Console) -> int:

@@ -185,23 +185,14 @@ _RatedTargets = tuple[list[int], _Rates, dict[int, str]]
 
 def _rated(targets: Sequence[Target]) -> _RatedTargets:
     """Return the places of the targets that have rates, these rates, and the others' problems."""
-    known, problems = _capabilities(targets)
-    rates = _Rates.of([capability for _, capability in known])
-    return [index for index, _ in known], rates, problems
-
-
-def _capabilities(
-    targets: Sequence[Target],
-) -> tuple[list[tuple[int, Capability]], dict[int, str]]:
-    """Return the capabilities of the targets that have any, and the others' problems."""
-    known: list[tuple[int, Capability]] = []
+    capabilities: dict[int, Capability] = {}
     problems: dict[int, str] = {}
     for index, target in enumerate(targets):
         try:
-            known.append((index, capability(target)))
+            capabilities[index] = capability(target)
         except InputError as error:
             problems[index] = f"{error.reason}; {error.action}"
-    return known, problems
+    return list(capabilities), _Rates.of(list(capabilities.values())), problems
 
 
 def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Floats]:

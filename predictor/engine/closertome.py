@@ -19,8 +19,7 @@ from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Basis, Target, TargetId
 from predictor.cost.capability import check_supported
-from predictor.cost.engine import Explanation, PredictionTable, TargetMeasurements
-from predictor.cost.film import FilmBiases
+from predictor.cost.engine import Explanation, FilmBiases, PredictionTable, TargetMeasurements
 from predictor.cost.roofline import RooflineEngine
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import graph_doubts

@@ -45,22 +45,10 @@ def graph_doubts(
         return [loops] * shares.shape[1]
     names = sorted({t for t, is_rare in zip(types, rare.tolist(), strict=True) if is_rare})
     listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
-    part = shares[rare].sum(axis=0)
-    return [
-        "; ".join(
-            filter(
-                None,
-                (
-                    f"{percent(share)} of the time is in operators that hardly any training network"
-                    f" has ({listed})"
-                    if share > _MUCH
-                    else "",
-                    loops,
-                ),
-            )
-        )
-        for share in part.tolist()
-    ]
+    where = f"of the time is in operators that hardly any training network has ({listed})"
+    parts = shares[rare].sum(axis=0).tolist()
+    doubts = [f"{percent(share)} {where}" if share > _MUCH else "" for share in parts]
+    return ["; ".join(filter(None, (doubt, loops))) for doubt in doubts]
 
 
 def device_doubt(target: Target, experience: Experience) -> str:

@@ -16,8 +16,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Basis, Precision, Target, TargetId
 from predictor.core.runtimes import runtime_of
 from predictor.cost.capability import check_supported
-from predictor.cost.engine import OperatorTimes, TargetMeasurements
-from predictor.cost.film import FilmBiases
+from predictor.cost.engine import FilmBiases, OperatorTimes, TargetMeasurements
 from predictor.engine.checkpoint import EngineCard
 from predictor.engine.doubts import device_doubt
 from predictor.engine.timed_work import TimedGraph

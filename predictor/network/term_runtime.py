@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.cost.columns import Columns
-from predictor.cost.film import FilmBiases
+from predictor.cost.engine import FilmBiases
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 from predictor.network.reference_rates import ReferenceRates

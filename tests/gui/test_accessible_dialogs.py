@@ -24,7 +24,7 @@ from ctm_gui.wizard.dialogs import HostKeyDialog
 from ctm_gui.wizard.window import RESULT, TARGET, ProbingWizard
 from predictor.core.units import LatencyUnit
 from predictor.services.history.past_predictions import StoredPrediction
-from predictor.services.project.imports import Choice, Conflict, Subject
+from predictor.services.project.conflicts import Choice, Conflict, Subject
 from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
 from tests.unit.services.history.past import predictions_of, small_model
 

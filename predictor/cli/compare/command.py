@@ -56,7 +56,13 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     with closing(PredictionStore(options.store)) as store:
         models, code = read_models(readings, console)
         if len(models) < 2:
-            return code or _too_few(models)
+            if code:
+                return code
+            raise InputError(
+                models[0].path if models else "ctm compare",
+                "one model has nothing to be compared with",
+                "name two or more",
+            )
         known = store.signatures(targets)
         predictions = predict(models, targets, options.engine, store.measured(models), known)
         labels = [each.label for each in labelled(models)]
@@ -72,14 +78,6 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             console.result(_text(options, models, variants, changes))
         stored = store.exit_code(console, "the predictions were not stored")
         return stored or code or _budget_code(variants, options.budget_ms)
-
-
-def _too_few(models: Sequence[Model]) -> int:
-    raise InputError(
-        models[0].path if models else "ctm compare",
-        "one model has nothing to be compared with",
-        "name two or more",
-    )
 
 
 def _baseline(asked: str | None, models: Sequence[Model], labels: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from predictor.cost.film import FilmBiases
+from predictor.cost.engine import FilmBiases
 from predictor.network.film_tuning.onnx_in_torch import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 

@@ -20,7 +20,7 @@ from predictor.devices.schema import DeviceFile, device_to_object
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import UserDevices, unused_id
 from predictor.services.project import conflicts
-from predictor.services.project.conflicts import Choice, Chooser, Conflict, Subject, always
+from predictor.services.project.conflicts import Choice, Chooser, Conflict
 from predictor.services.project.records import PARTS, Project
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
@@ -30,18 +30,6 @@ from predictor.store.database import Database
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
-
-__all__ = [
-    "Changes",
-    "Choice",
-    "Chooser",
-    "Conflict",
-    "Counts",
-    "Plan",
-    "Subject",
-    "always",
-    "plan",
-]
 
 _Record = TypeVar("_Record", StoredMeasurement, StoredSignature, StoredPrediction)
 
@@ -100,10 +88,8 @@ class Plan:
     changes: Changes
 
 
-def plan(
-    database: Database, project: Project, catalogue: Catalogue, choose: Chooser | None = None
-) -> Plan:
-    """Return the plan of importing a project; the store is as it was.
+class Planner:
+    """Goes through a project once and collects what the answers to the conflicts change.
 
     Args:
         database: the store.
@@ -111,11 +97,6 @@ def plan(
         catalogue: the devices that ship.
         choose: answers conflicts, None where one is not answered.
     """
-    return _Planner(database, project, catalogue, choose).plan()
-
-
-class _Planner:
-    """Goes through a project once and collects what the answers to the conflicts change."""
 
     def __init__(
         self, database: Database, project: Project, catalogue: Catalogue, choose: Chooser | None
@@ -131,7 +112,7 @@ class _Planner:
         self._signatures = {s.signature.id: s for s in signature_records.stored(database)}
 
     def plan(self) -> Plan:
-        """Return the plan."""
+        """Return the plan of importing the project; the store is as it was."""
         self._plan_devices()
         self._plan_models()
         for measured in self._project.measurements:

@@ -11,7 +11,7 @@ from predictor.core.report import Block, Cell, Facts, Heading, Paragraph, Sectio
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, shown
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import Field, figures, table_of, text, whole, words
+from predictor.services.report.words import Field, figures, table_of, whole, words
 
 _CLUSTERS: tuple[Field[Cluster], ...] = (
     words("cores_of", "Cores of one kind", lambda cluster: shown(cluster.name)),
@@ -54,13 +54,13 @@ def _sheet(device: Device) -> Iterator[Block]:
 
 
 def _facts(device: Device) -> Iterator[tuple[str, Cell]]:
-    yield "Id", text(shown(device.id))
+    yield "Id", Cell(shown(device.id))
     if device.system:
-        yield "System", text(shown(device.system))
+        yield "System", Cell(shown(device.system))
     runs = "; ".join(configuration_text(c) for c in device.configurations)
-    yield "Runs", text(runs)
+    yield "Runs", Cell(runs)
     if device.notes:
-        yield "Notes", text(shown(device.notes))
+        yield "Notes", Cell(shown(device.notes))
 
 
 def _numbered_sources(device: Device) -> dict[str, str]:

@@ -25,7 +25,6 @@ from predictor.services.report.words import (
     share,
     size,
     table_of,
-    text,
     words,
 )
 
@@ -71,20 +70,20 @@ def _sheet(reported: ReportedModel) -> Iterator[Block]:
 
 def _facts(model: Model) -> Iterator[tuple[str, Cell]]:
     sums = totals(model)
-    yield "File", text(shown(os.path.basename(model.path.replace("\\", "/"))))  # noqa: PTH119
+    yield "File", Cell(shown(os.path.basename(model.path.replace("\\", "/"))))  # noqa: PTH119
     modified = datetime.fromtimestamp(model.modified_ns / 1e9, UTC).date().isoformat()
     dated = f"{format_bytes(model.size_bytes)} without external weights, of {modified}"
     yield "Size and date", Cell(dated, float(model.size_bytes))
-    yield "Fingerprint", text(model.graph.fingerprint)
+    yield "Fingerprint", Cell(model.graph.fingerprint)
     yield "Parameters", counted(sums["params"])
     yield "MACs", counted(sums["macs"])
     yield "Operators", count(sums["operators"])
     yield "Bytes moved", size(sums["bytes_moved"])
     yield "Weights", size(sums["weight_bytes"])
     yield "Largest live activations", size(sums["peak_activation_bytes"])
-    yield "Opsets", text(_opsets(model))
+    yield "Opsets", Cell(_opsets(model))
     if model.producer:
-        yield "Made by", text(shown(model.producer))
+        yield "Made by", Cell(shown(model.producer))
     for dimension in model.dynamic:
         origin = dimension.reason if dimension.value == dimension.default else "as set"
         value = Cell(f"{dimension.value} ({origin})", float(dimension.value))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
 from predictor.core.records import Basis
@@ -31,6 +30,12 @@ from predictor.services.report.words import (
 _ATTENDING_SHOWN = 18
 _METRICS_SHOWN = 14
 _BOUNDS = ("compute", "memory", "launch")
+_READ_BY_OPERATORS = (
+    "What each operator reads of the device: an operator's row sums to 100 % over all facts"
+)
+_READ_BY_FACTS = (
+    "What each fact reads of the model: a fact's column sums to 100 % over all operators"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,22 +172,12 @@ def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
         "operator's own state. Attention tells what the network looked at; it does not prove what "
         "takes the time."
     )
-    heard = attention.operator_to_metric[np.ix_(operators, metrics)]
-    yield HeatMap(
-        "What each operator reads of the device: an operator's row sums to 100 % over all facts",
-        "Operator",
-        names,
-        labels,
-        _shares(heard),
-    )
-    read = attention.metric_to_operator.T[np.ix_(operators, metrics)]
-    yield HeatMap(
-        "What each fact reads of the model: a fact's column sums to 100 % over all operators",
-        "Operator",
-        names,
-        labels,
-        _shares(read),
-    )
+    for title, weights in (
+        (_READ_BY_OPERATORS, attention.operator_to_metric),
+        (_READ_BY_FACTS, attention.metric_to_operator.T),
+    ):
+        shares = weights[np.ix_(operators, metrics)].tolist()
+        yield HeatMap(title, "Operator", names, labels, tuple(map(tuple, shares)))
 
 
 def _most_attended(attention: AttentionMaps, table: OperatorTable) -> list[int]:
@@ -190,7 +185,3 @@ def _most_attended(attention: AttentionMaps, table: OperatorTable) -> list[int]:
     weight = table.share @ attention.operator_to_metric
     order = np.argsort(-weight, kind="stable")[:_METRICS_SHOWN]
     return [int(metric) for metric in order.tolist()]
-
-
-def _shares(values: NDArray[np.float32]) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(map(float, row)) for row in values.tolist())

@@ -20,7 +20,6 @@ from predictor.services.report.words import (
     figures,
     listed,
     table_of,
-    text,
     whole,
     words,
 )
@@ -99,26 +98,26 @@ def _part(known: KnownSignature, name: str, used: Sequence[Prediction]) -> Itera
     yield Heading(name, configuration_text(signature.configuration))
     if not used:
         yield Paragraph("The numbers in this report do not rest on this signature.")
-    yield Facts((*_facts(known), ("Predictions adapted by", text(_adaptation(known, used)))))
+    yield Facts((*_facts(known), ("Predictions adapted by", Cell(_adaptation(known, used)))))
     if known.measurements:
         yield table_of(_COLUMNS, known.measurements)
 
 
 def _facts(known: KnownSignature) -> Iterator[tuple[str, Cell]]:
     facts = known.stored.facts
-    yield "Signature", text(known.stored.signature.id)
+    yield "Signature", Cell(known.stored.signature.id)
     day = datetime.fromtimestamp(known.stored.created_ns / 1e9, UTC).date().isoformat()
-    yield "Date", text(day)
+    yield "Date", Cell(day)
     protocol = facts.protocol or _only({m.protocol for m in known.measurements})
     if protocol:
-        yield "Protocol", text(shown(protocol))
+        yield "Protocol", Cell(shown(protocol))
     if facts.settings:
-        yield "How", text(_how(facts.settings))
+        yield "How", Cell(_how(facts.settings))
     if facts.selector:
-        yield "Networks chosen by", text(shown(facts.selector))
+        yield "Networks chosen by", Cell(shown(facts.selector))
     for key, title in _HOST_FACTS:
         if facts.host.get(key):
-            yield title, text(shown(str(facts.host[key])))
+            yield title, Cell(shown(str(facts.host[key])))
     if facts.drift is not None:
         yield "Drift of the machine", Cell(percent(facts.drift), facts.drift)
 

@@ -12,11 +12,13 @@ from predictor.core.wording import NOTHING, number, shown, threads_text
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import Field, figures, table_of, text, whole, words
+from predictor.services.report.words import Field, figures, table_of, whole, words
 
 _COLUMNS: tuple[Field[tuple[Target, Configuration, Configuration]], ...] = (
     words("target", "Target", lambda row: shown(row[0].device.name)),
-    words("runtime", "Runtime", lambda row: NOTHING if _is_unknown(row[1]) else row[1].runtime),
+    words(
+        "runtime", "Runtime", lambda row: NOTHING if row[1].runtime == UNKNOWN else row[1].runtime
+    ),
     words("precision", "Precision", lambda row: row[1].precision.value),
     figures("threads", "Threads", lambda row: _threads_cell(row[1].threads)),
     words("usual", "Usual there", lambda row: _usual(*row[1:])),
@@ -38,15 +40,15 @@ def settings_section(request: ReportRequest) -> Section:
 def _asked(request: ReportRequest) -> Iterator[tuple[str, Cell]]:
     asked, budget_ms = request.asked, request.budget_ms
     yield "Budget", Cell("none" if budget_ms is None else f"{number(budget_ms)} ms", budget_ms)
-    yield "Runtime", text(asked.runtime or "the usual one of each device")
+    yield "Runtime", Cell(asked.runtime or "the usual one of each device")
     precision = "the usual one of each device" if asked.precision is None else asked.precision.value
-    yield "Precision", text(precision)
+    yield "Precision", Cell(precision)
     threads = "the usual count of each device" if asked.threads is None else _threads(asked.threads)
-    yield "Threads", text(threads)
+    yield "Threads", Cell(threads)
     if asked.batch is not None:
         yield "Batch", whole(asked.batch)
     else:
-        yield "Batch", text("each model's own")
+        yield "Batch", Cell("each model's own")
 
 
 def _threads(threads: int) -> str:
@@ -60,6 +62,10 @@ def _targets(request: ReportRequest) -> Iterator[tuple[Target, Configuration, Co
         yield target, made.configuration, common.configuration
 
 
+def _runtime(made: Configuration) -> str:
+    return NOTHING if made.runtime == UNKNOWN else made.runtime
+
+
 def _threads_cell(threads: int) -> Cell:
     return Cell(threads_text(threads), float(threads))
 
@@ -67,10 +73,6 @@ def _threads_cell(threads: int) -> Cell:
 def _usual(made: Configuration, usual: Configuration) -> str:
     is_usual = (made.runtime, made.precision) == (usual.runtime, usual.precision)
     return "yes" if is_usual else f"{usual.runtime}, {usual.precision.value}"
-
-
-def _is_unknown(configuration: Configuration) -> bool:
-    return configuration.runtime == UNKNOWN
 
 
 def _assumed(request: ReportRequest) -> Iterator[str]:

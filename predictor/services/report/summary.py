@@ -39,6 +39,12 @@ _BASIS_SENTENCES: dict[Basis, str] = {
     ),
 }
 
+_WARNINGS: tuple[tuple[str, Callable[[Prediction], bool]], ...] = (
+    ("Does not fit in the memory of {}.", lambda p: p.fits_memory is False),
+    ("Beyond what the engine has learned from: {}.", lambda p: bool(p.out_of_distribution)),
+    ("No number: {}; the comparison says why.", lambda p: p.latency_ms is None),
+)
+
 
 def summary_section(request: ReportRequest) -> Section:
     """Return the summary of all models."""
@@ -65,11 +71,10 @@ def _finding(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest
     within = [p for p in numbers if (p.prediction.latency_ms or 0.0) <= request.budget_ms]
     budget = f"{number(request.budget_ms)} ms"
     if len(within) == len(pairs):
-        every = "its target" if len(pairs) == 1 else f"all {targets}"
-        return f"{name} meets the budget of {budget} on {every}."
-    if not within:
-        return f"{name} meets the budget of {budget} on none of {targets}."
-    return f"{name} meets the budget of {budget} on {len(within)} of {targets}."
+        where = "its target" if len(pairs) == 1 else f"all {targets}"
+    else:
+        where = f"{len(within) or 'none'} of {targets}"
+    return f"{name} meets the budget of {budget} on {where}."
 
 
 def _bullets(pairs: Sequence[Pair], request: ReportRequest) -> Iterator[Cell]:
@@ -106,18 +111,10 @@ def _with_latency(pair: Pair, request: ReportRequest) -> str:
 
 
 def _warnings(pairs: Sequence[Pair], request: ReportRequest) -> Iterator[Cell]:
-    def names(condition: Callable[[Prediction], bool]) -> list[str]:
-        return [request.target_name(pair.target) for pair in pairs if condition(pair.prediction)]
-
-    small = names(lambda prediction: prediction.fits_memory is False)
-    if small:
-        yield Cell(f"Does not fit in the memory of {listed(small)}.", tone=Tone.WARN)
-    strange = names(lambda prediction: bool(prediction.out_of_distribution))
-    if strange:
-        yield Cell(f"Beyond what the engine has learned from: {listed(strange)}.", tone=Tone.WARN)
-    missing = names(lambda prediction: prediction.latency_ms is None)
-    if missing:
-        yield Cell(f"No number: {listed(missing)}; the comparison says why.", tone=Tone.WARN)
+    for sentence, applies in _WARNINGS:
+        names = [request.target_name(p.target) for p in pairs if applies(p.prediction)]
+        if names:
+            yield Cell(sentence.format(listed(names)), tone=Tone.WARN)
     flagged = max((len(p.prediction.flagged_operators) for p in pairs), default=0)
     if flagged:
         yield Cell(f"{plural(flagged, 'operator')} could not be counted in full.", tone=Tone.WARN)

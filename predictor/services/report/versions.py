@@ -16,7 +16,7 @@ from predictor.core.wording import shown
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import Asked, ReportedModel, ReportRequest
-from predictor.services.report.words import Field, table_of, text, words
+from predictor.services.report.words import Field, table_of, words
 
 PROGRAM = f"CloserToMe {__version__}"
 _PACKAGES = ("numpy", "onnx", "onnxruntime", "PySide6-Essentials")
@@ -112,13 +112,13 @@ def _set_dimensions(models: Sequence[Model]) -> tuple[tuple[str, int], ...]:
 
 
 def _facts(request: ReportRequest) -> Iterator[tuple[str, Cell]]:
-    yield "Made", text(request.created.isoformat(sep=" ", timespec="seconds"))
-    yield "Program", text(PROGRAM)
+    yield "Made", Cell(request.created.isoformat(sep=" ", timespec="seconds"))
+    yield "Program", Cell(PROGRAM)
     engines = sorted({p.engine for p in request.predictions if p.engine})
-    yield "Engine", text(shown(", ".join(engines)))
-    yield "Python", text(platform.python_version())
-    yield "System", text(f"{platform.system()} {platform.release()} {platform.machine()}")
-    yield "Libraries", text(", ".join(_libraries()))
+    yield "Engine", Cell(shown(", ".join(engines)))
+    yield "Python", Cell(platform.python_version())
+    yield "System", Cell(f"{platform.system()} {platform.release()} {platform.machine()}")
+    yield "Libraries", Cell(", ".join(_libraries()))
 
 
 def _libraries() -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from predictor.core.records import Prediction
-from predictor.core.report import Cell, Column, Row, Table, Tone
+from predictor.core.report import Cell, Column, Row, Table
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import batch_of, latency_text, percent
@@ -39,11 +39,6 @@ def table_of(fields: Sequence[Field[T]], things: Iterable[T], title: str = "") -
     """Return a row a thing."""
     rows = (Row(tuple(field.cell(thing) for field in fields)) for thing in things)
     return Table(tuple(field.column for field in fields), tuple(rows), title)
-
-
-def text(value: str, tone: Tone = Tone.PLAIN) -> Cell:
-    """Return a cell of words."""
-    return Cell(value, tone=tone)
 
 
 def whole(value: int) -> Cell:

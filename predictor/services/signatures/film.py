@@ -17,8 +17,7 @@ from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Target
 from predictor.core.text import plural
-from predictor.cost.engine import TargetMeasurements
-from predictor.cost.film import FilmBiases, FilmTuning
+from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.services.prediction.engines import open_engine
 from predictor.services.signatures.assessment import LeftOut, left_out

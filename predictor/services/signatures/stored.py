@@ -8,8 +8,7 @@ from dataclasses import replace
 from predictor.core.documents import ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
-from predictor.cost.engine import TargetMeasurements
-from predictor.cost.film import FilmTuning
+from predictor.cost.engine import FilmTuning, TargetMeasurements
 from predictor.services.signatures.adaptation import FILM, StoredSignature
 from predictor.services.signatures.own import measurements_of
 from predictor.store import measurements as measurement_records

@@ -9,8 +9,7 @@ import onnxruntime
 import pytest
 import torch
 
-from predictor.cost.engine import PredictionTable, TargetMeasurements
-from predictor.cost.film import FilmBiases, FilmTuning
+from predictor.cost.engine import FilmBiases, FilmTuning, PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.film_tuning.fit import FilmOfTarget, Steps
 from predictor.network.film_tuning.onnx_in_torch import TorchGraph

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.records import Basis
-from predictor.cost.engine import OperatorTimes, TargetMeasurements
-from predictor.cost.film import FilmBiases, FilmTuning
+from predictor.cost.engine import FilmBiases, FilmTuning, OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.film_tuning.onnx_in_torch import TorchGraph

@@ -16,7 +16,7 @@ from ctm_gui.presenters.probing.results import (
 )
 from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
-from predictor.cost.film import FilmBiases, FilmTuning
+from predictor.cost.engine import FilmBiases, FilmTuning
 from predictor.services.probing.sessions import ProbeState, SessionProbe
 from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.assessment import BeforeAfter

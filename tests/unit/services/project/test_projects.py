@@ -25,8 +25,9 @@ from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.history.history import History, open_history
 from predictor.services.history.past_predictions import NewTruth
 from predictor.services.history.store_files import store_info, store_problems
+from predictor.services.project.conflicts import Choice, Chooser, Subject, always
 from predictor.services.project.file import read_project
-from predictor.services.project.imports import Choice, Chooser, Plan, Subject, always
+from predictor.services.project.imports import Plan
 from predictor.services.project.records import Project
 from predictor.store import measurements, signatures
 from tests.unit.services.history.past import predictions_of, small_model

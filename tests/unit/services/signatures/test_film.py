@@ -22,8 +22,7 @@ from predictor.core.records import (
     Target,
 )
 from predictor.core.resources import resources_dir
-from predictor.cost.engine import TargetMeasurements
-from predictor.cost.film import FilmBiases, FilmTuning
+from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
 from predictor.probing.networks.pool import load_pool
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import network_in_use
