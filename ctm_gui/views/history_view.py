@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,26 +10,27 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.models.prediction_models import PastModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.ordering import IndexArray
-from ctm_gui.presenters.past_rows import PastRows
+from ctm_gui.presenters.past_rows import PastRow, PastRows
 from ctm_gui.presenters.past_tables import (
     NOTHING_YET,
     TAGS,
+    ChangeGrid,
     ErrorsGrid,
     PastGrid,
+    change_summary,
     row_details,
     summary,
     warnings,
 )
 from ctm_gui.presenters.projects import OpenedProject, ProjectExchange
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.change_dialog import ChangeDialog
 from ctm_gui.views.conflicts_dialog import ConflictsDialog
 from ctm_gui.views.drop_overlay import refuse_drops
 from ctm_gui.views.past_table import PastFilterBar, PastTable
@@ -52,6 +53,33 @@ from ctm_gui.views.widgets import (
 from predictor.core.units import LatencyUnit
 from predictor.services.history.changes import Change
 from predictor.services.history.past_predictions import StoredPrediction
+
+_SIZE_PX = (1120, 360)
+_LEAST_PX = {"model": 150, "device": 200, "why": 250}
+
+
+class ChangeDialog(QDialog):
+    """Shows what predicting again gave; it goes when it is closed."""
+
+    def __init__(
+        self,
+        entries: tuple[Change, ...],
+        rows: Sequence[PastRow],
+        unit: LatencyUnit,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Then and now")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(*_SIZE_PX)
+        self.heading = label(change_summary(entries), "heading")
+        self.table = GridView(GridModel(ChangeGrid(entries, rows, unit)), "Then and now", _LEAST_PX)
+        self.table.fit_columns()
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.close)
+        foot = hbox(copy_button(self.table), STRETCH, buttons)
+        vbox(self.heading, (self.table, 1), foot, of=self)
+
 
 _TARGET_PX = 230
 

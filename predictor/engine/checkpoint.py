@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, DeviationPrior
 from predictor.core.errors import InputError
-from predictor.core.files import write_text
 from predictor.core.records import TargetId
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import SCALE_FREE_NAMES
@@ -29,8 +28,8 @@ CARD: Final = "engine.json"
 ENCODER: Final = "encoder.onnx"
 HEAD: Final = "head.onnx"
 SIGNATURES: Final = "signatures.npz"
-_KIND: Final = "ctm-engine"
-_VERSION: Final = 1
+KIND: Final = "ctm-engine"
+VERSION: Final = 1
 _AGAIN: Final = "install the program again, or predict with --engine roofline"
 
 
@@ -213,37 +212,6 @@ class LoadedCheckpoint:
     head: Path
 
 
-def write_card(folder: Path, engine: EngineCard) -> None:
-    """Write ``engine.json`` beside the other files, whose checksums it holds.
-
-    Raises:
-        OSError: a file cannot be read or written.
-    """
-    content = {
-        "format": f"{_KIND}/{_VERSION}",
-        **engine.to_json(),
-        "files": {name: _checksum(folder / name) for name in (ENCODER, HEAD, SIGNATURES)},
-    }
-    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
-    write_text(folder / CARD, text)
-
-
-def write_signatures(folder: Path, signatures: ShippedSignatures) -> None:
-    """Write the signatures.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    np.savez_compressed(
-        folder / SIGNATURES,
-        keys=np.array(signatures.keys),
-        mean=signatures.mean,
-        covariance=signatures.covariance,
-        noise=signatures.noise,
-        graphs=signatures.graphs,
-    )
-
-
 def read_checkpoint(folder: Path) -> LoadedCheckpoint:
     """Read a checkpoint, and check that its files are whole.
 
@@ -265,23 +233,24 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
 
 def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
     kind, _, version = str(data["format"]).partition("/")
-    if kind != _KIND or not version.isdecimal():
+    if kind != KIND or not version.isdecimal():
         raise ValueError(f"its format is {data['format']}")
-    if int(version) > _VERSION:
+    if int(version) > VERSION:
         raise InputError(
             str(folder),
-            f"its format has version {version}, and this program reads up to {_VERSION}",
+            f"its format has version {version}, and this program reads up to {VERSION}",
             "update the program, or predict with --engine roofline",
         )
 
 
 def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
     for name in (ENCODER, HEAD, SIGNATURES):
-        if checksums[name] != _checksum(folder / name):
+        if checksums[name] != checksum(folder / name):
             raise ValueError(f"{name} is not the file that belongs to it")
 
 
-def _checksum(path: Path) -> str:
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

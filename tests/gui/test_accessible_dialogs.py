@@ -15,8 +15,8 @@ from ctm_gui.presenters.probing.run import HostKeyQuestion
 from ctm_gui.presenters.report import ReportPresenter
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
-from ctm_gui.views.change_dialog import ChangeDialog
 from ctm_gui.views.conflicts_dialog import ConflictsDialog
+from ctm_gui.views.history_view import ChangeDialog
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.report_dialog import ReportDialog
 from ctm_gui.views.truth_dialog import TruthDialog

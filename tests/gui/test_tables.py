@@ -25,8 +25,8 @@ def make_grid(count: int, columns: int = 3, text: str = "cell") -> Grid:
             Column(
                 f"c{i}",
                 f"Column {i}",
-                i == 2,
                 lambda row: f"{text} {row}",
+                i == 2,
                 lambda: np.arange(count, dtype=np.float64),
                 help="What it is." if i == 0 else "",
             )
@@ -210,7 +210,7 @@ from ctm_gui.theme import LIGHT, apply_theme
 from ctm_gui.views.tables import GridView
 
 app = QApplication([])
-column = Column("n", "N", True, str, lambda: np.zeros(2))
+column = Column("n", "N", str, True, lambda: np.zeros(2))
 view = GridView(GridModel(Grid(2, [column])), "Numbers")
 view.copy_as_csv()
 print(repr(app.clipboard().text()))

@@ -2,19 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
+from onnx import numpy_helper
 from torch import Tensor
 
+from predictor.core.errors import InputError
 from predictor.cost.engine import FilmBiases
-from predictor.network.film_tuning.onnx_in_torch import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
+
+_Attributes = Mapping[str, Any]
+_TYPES: Final = {1: torch.float32, 7: torch.int64, 9: torch.bool}
+
+
+class TorchGraph:
+    """The graph of a file, in torch.
+
+    Args:
+        path: of the file; its operators are those that the export of the network writes.
+
+    Attributes:
+        initializers: its weights by name.
+
+    Raises:
+        InputError: it has another operator.
+    """
+
+    def __init__(self, path: Path) -> None:
+        graph = onnx.load(path).graph
+        self.initializers = {
+            each.name: torch.tensor(numpy_helper.to_array(each)) for each in graph.initializer
+        }
+        self._outputs = [output.name for output in graph.output]
+        self._steps = []
+        for node in graph.node:
+            if node.op_type not in _OPERATORS:
+                raise InputError(
+                    str(path), f"{node.op_type} is not known here", "install the program again"
+                )
+            attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+            self._steps.append((_OPERATORS[node.op_type], attributes, node.input, node.output))
+
+    def run(
+        self, inputs: Mapping[str, Tensor], replaced: Mapping[str, Tensor] | None = None
+    ) -> dict[str, Tensor]:
+        """Return the outputs by name.
+
+        Args:
+            inputs: by name.
+            replaced: weights that stand in the place of the file's, by name.
+        """
+        known = {**self.initializers, **inputs, **(replaced or {})}
+        for operator, attributes, names, outputs in self._steps:
+            made = operator(attributes, *(known[name] for name in names))
+            many = made if isinstance(made, tuple) else (made,)
+            known.update(zip(outputs, many, strict=True))
+        return {name: known[name] for name in self._outputs}
+
+
+def _axes(axes: Tensor) -> list[int]:
+    return [int(axis) for axis in axes.reshape(-1)]
+
+
+def _gemm(attributes: _Attributes, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    right = b.T if attributes.get("transB") else b
+    return float(attributes["alpha"]) * (a @ right) + float(attributes["beta"]) * c
+
+
+def _reduced(
+    reduce: Callable[..., Tensor],
+) -> Callable[[_Attributes, Tensor, Tensor], Tensor]:
+    def run(attributes: _Attributes, x: Tensor, axes: Tensor) -> Tensor:
+        return reduce(x, dim=_axes(axes), keepdim=bool(attributes.get("keepdims", 1)))
+
+    return run
+
+
+def _unsqueeze(_: _Attributes, x: Tensor, axes: Tensor) -> Tensor:
+    rank = x.dim() + axes.numel()
+    for axis in sorted(axis % rank for axis in _axes(axes)):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def _slice(_: _Attributes, x: Tensor, *bounds: Tensor) -> Tensor:
+    starts, ends, axes, steps = (_axes(each) for each in bounds)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        whole = [slice(None)] * x.dim()
+        whole[axis] = slice(start, end, step)
+        x = x[tuple(whole)]
+    return x
+
+
+def _split(attributes: _Attributes, x: Tensor) -> tuple[Tensor, ...]:
+    axis, parts = attributes["axis"], attributes["num_outputs"]
+    return torch.split(x, -(-x.shape[axis] // parts), dim=axis)  # the last may be smaller
+
+
+def _gather(attributes: _Attributes, x: Tensor, places: Tensor) -> Tensor:
+    axis = attributes.get("axis", 0)
+    if places.dim() == 0:
+        return x.select(axis, int(places))
+    return x.index_select(axis, places)
+
+
+_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+    "Add": lambda _, a, b: a + b,
+    "Asinh": lambda _, x: torch.asinh(x),
+    "Cast": lambda attributes, x: x.to(_TYPES[attributes["to"]]),
+    "Concat": lambda attributes, *parts: torch.cat(parts, dim=attributes["axis"]),
+    "Div": lambda _, a, b: a / b,
+    "Exp": lambda _, x: torch.exp(x),
+    "Expand": lambda _, x, shape: x + x.new_zeros(_axes(shape)),
+    "Gather": _gather,
+    "Gemm": _gemm,
+    "MatMul": lambda _, a, b: a @ b,
+    "Mul": lambda _, a, b: a * b,
+    "Not": lambda _, x: ~x,
+    "ReduceMax": _reduced(torch.amax),
+    "ReduceSum": _reduced(torch.sum),
+    "Relu": lambda _, x: torch.relu(x),
+    "Shape": lambda _, x: torch.tensor(x.shape),
+    "Slice": _slice,
+    "Softmax": lambda attributes, x: torch.softmax(x, dim=attributes["axis"]),
+    "Split": _split,
+    "Squeeze": lambda _, x, axes: x.squeeze(tuple(_axes(axes))),
+    "Sub": lambda _, a, b: a - b,
+    "Tanh": lambda _, x: torch.tanh(x),
+    "Transpose": lambda attributes, x: x.permute(*attributes["perm"]),
+    "Unsqueeze": _unsqueeze,
+    "Where": lambda _, chosen, a, b: torch.where(chosen, a, b),
+}
+
 
 _BETAS: Final = (0.9, 0.99)  # the second is short: there are some thirty steps, not thousands
 _SLOPE_RIDGE: Final = 1.0  # of ln(latency): how much the slope's prior value of 1 counts for

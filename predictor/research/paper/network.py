@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from predictor.core.errors import InputError
-from predictor.network.batch import GraphBatch, TargetBatch, check_graphs, check_shape
+from predictor.network.batch import GraphBatch, TargetBatch, check_shape
 from predictor.network.config import NetworkConfig
 from predictor.network.encoder import Encoding, GraphEncoder
 from predictor.network.features import FEATURE_NAMES
@@ -19,6 +19,7 @@ from predictor.network.graph_layers import bounded, segment_sum
 from predictor.network.hodm import Dialogue, FilmHodm
 from predictor.network.repeatable import repeatable
 from predictor.network.scaling import Scaling
+from predictor.research.paper.checks import check_graphs
 from predictor.research.paper.target_encoder import TargetEncoder
 
 

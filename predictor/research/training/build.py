@@ -19,8 +19,6 @@ from predictor.engine.checkpoint import (
     Experience,
     ShippedSignatures,
     Widths,
-    write_card,
-    write_signatures,
 )
 from predictor.graph.operators import OPERATORS
 from predictor.network.target_facts import CHOICES
@@ -30,6 +28,7 @@ from predictor.research.training.calibrate import Expected
 from predictor.research.training.examples import Examples
 from predictor.research.training.expectations import expectations
 from predictor.research.training.export import export_terms
+from predictor.research.training.files import write_card, write_signatures
 from predictor.research.training.inputs import CorpusInputs, Statistics
 from predictor.research.training.loop import Recipe, Trainer
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import sys
+from collections.abc import Mapping
 from importlib.metadata import entry_points
-from queue import Empty
 from typing import Any
 
-from predictor.core.child_process import ChildProcess
-from predictor.core.errors import HostError, error_from_dict
+from predictor.core.child_process import ChildProcess, result_of
+from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import Report
 from predictor.services.report.files import report_document
@@ -23,7 +23,6 @@ WRITER_FLAG = "--report-writer"
 
 _WHAT = "the PDF writer"
 _WRITERS = "closertome.report_writers"  # group of the entry point that is named pdf
-_POLL_S = 0.05
 
 
 def report_pdf(
@@ -44,34 +43,13 @@ def report_pdf(
         HostError: there is no writer, or it fails, for example for lack of a library.
         CancelledError: a stop was asked for.
     """
-    token = cancel or CancelToken()
-    child = ChildProcess(_command(), _WHAT)
-    try:
-        child.send({"id": 1, "report": report_document(report), "page": page})
-        return base64.b64decode(_result(child, token, progress)["pdf"])
-    finally:
-        child.kill()
+    child = ChildProcess(_command(), _WHAT, "install the program again, or write report.md")
+    request = {"id": 1, "report": report_document(report), "page": page}
 
+    def tell(step: Mapping[str, Any]) -> None:
+        progress(Progress(step["done"], step["total"], step["message"]))
 
-def _result(child: ChildProcess, token: CancelToken, progress: ProgressCallback) -> dict[str, Any]:
-    while True:
-        token.check()
-        try:
-            answer = child.answers.get(timeout=_POLL_S)
-        except Empty:
-            continue
-        if answer is None:
-            raise HostError(
-                _WHAT,
-                f"it ended without a result ({child.describe_end()})",
-                "install the program again, or write report.md",
-            )
-        payload: dict[str, Any] = answer["payload"]
-        if answer["kind"] == "result":
-            return payload
-        if answer["kind"] == "error":
-            raise error_from_dict(payload)
-        progress(Progress(payload["done"], payload["total"], payload["message"]))
+    return base64.b64decode(result_of(child, request, cancel, tell)["pdf"])
 
 
 def _command() -> list[str]:

@@ -20,14 +20,62 @@ import numpy as np
 from predictor.core.records import Measurement, Target, TargetId
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.probing.importers.fused_operators import OperatorNames, match_entries
 from predictor.probing.networks.graphs import pool_graph
-from predictor.probing.operator_times import operator_times
+from predictor.probing.operator_times import OperatorTime, operator_times
 from predictor.services.signatures.adaptation import film_of
-from predictor.services.signatures.timed_operators import times_of_operators
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, has_store, open_database
+
+_MOST_MS: Final = 0.01  # that a profiler may add to an entry
+_LEAST_SHARE: Final = 0.2  # of an entry that is not the profiler's
+_FOR_THE_NEXT: Final = "ReorderInput"  # onnxruntime's, before a convolution
+
+
+def times_of_operators(
+    graph: OperatorGraph, entries: Sequence[OperatorTime], latency_ms: float
+) -> OperatorTimes | None:
+    """Return the times of a graph's operators; None where no entry is one of them.
+
+    A profiled run takes longer than others. What it takes more is the profiler's, as much for each
+    entry; then the entries are made to sum to the latency that was measured without it. What the
+    runtime put in, to turn a tensor over for an operator, counts for that operator.
+
+    Args:
+        graph: that was profiled; its operators have the names of the file's nodes.
+        entries: of the profile.
+        latency_ms: measured without the profiler.
+    """
+    time_ms = np.array([entry.time_ms for entry in entries])
+    if not len(time_ms) or time_ms.sum() <= 0:
+        return None
+    added = np.clip((time_ms.sum() - latency_ms) / len(time_ms), 0.0, _MOST_MS)
+    own = np.maximum(time_ms - added, _LEAST_SHARE * time_ms)
+    own *= latency_ms / own.sum()
+    groups = match_entries(entries, _names(graph))
+    known = np.array([place for place, group in enumerate(groups) if group])
+    if not len(known):
+        return None
+    before = np.searchsorted(known, np.arange(len(entries)), "right") - 1
+    after = np.minimum(before + 1, len(known) - 1)
+    first = np.array([entry.op_type == _FOR_THE_NEXT for entry in entries]) | (before < 0)
+    first[known] = False
+    whole = np.zeros(len(known))
+    np.add.at(whole, np.where(first, after, before), own)
+    return OperatorTimes([groups[place] for place in known], whole)
+
+
+def _names(graph: OperatorGraph) -> list[OperatorNames]:
+    inputs: list[list[str]] = [[] for _ in range(len(graph))]
+    for producer, consumer in graph.edges.T.tolist():
+        inputs[consumer].append(graph.names[producer])
+    return [
+        OperatorNames(name, op_type, tuple(read), (name,))
+        for name, op_type, read in zip(graph.names, graph.op_types, inputs, strict=True)
+    ]
+
 
 LEAST_NOISE: Final = 0.01
 """Of ln(latency): medians of one machine differ by as much from one minute to the next."""

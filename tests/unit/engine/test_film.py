@@ -11,8 +11,7 @@ import torch
 
 from predictor.cost.engine import FilmBiases, FilmTuning, PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.network.film_tuning.fit import FilmOfTarget, Steps
-from predictor.network.film_tuning.onnx_in_torch import TorchGraph
+from predictor.network.film_tuning.fit import FilmOfTarget, Steps, TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from tests.unit.cost.graphs import Op, make_graph
 from tests.unit.engine.tiny import TARGETS, tiny_engine

@@ -13,7 +13,7 @@ from predictor.core.records import Basis
 from predictor.cost.engine import FilmBiases, FilmTuning, OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
-from predictor.network.film_tuning.onnx_in_torch import TorchGraph
+from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.services.prediction.predict import taken
 from tests.unit.cost.graphs import VIEW, Op, make_graph

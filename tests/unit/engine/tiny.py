@@ -19,8 +19,6 @@ from predictor.engine.checkpoint import (
     Experience,
     ShippedSignatures,
     Widths,
-    write_card,
-    write_signatures,
 )
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.operators import OPERATORS
@@ -31,6 +29,7 @@ from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, OF_KIND
 from predictor.network.term_network import TermNetwork
 from predictor.research.training.export import export_terms
+from predictor.research.training.files import write_card, write_signatures
 from predictor.research.training.statistics import fit_facts, fit_typical
 from tests.unit.cost.graphs import Op, make_graph, make_target
 from tests.unit.network.samples import randomise

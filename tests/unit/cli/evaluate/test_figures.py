@@ -30,7 +30,9 @@ def test_without_research_a_checkout_is_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delitem(sys.modules, "predictor.cli.evaluate.suite", raising=False)
-    monkeypatch.setitem(sys.modules, module, None)
+    # Submodules too: where other tests have loaded them, they are imported without their package.
+    for name in [module, *(name for name in sys.modules if name.startswith(f"{module}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
 
     assert main(command) == 3
 
