@@ -300,7 +300,7 @@ class TestFiles:
             (b"[1]", "holds a list where a JSON object was expected"),
             (b'{"a": 1}', "is not a device file"),
             (b"[" * 100_000, "nested too deeply"),
-            (b" " * 1_000_001, "larger than 1,000,000 bytes"),
+            (b" " * 1_000_001, "more than the 1,000,000 allowed"),
             (b'{"schema": "ctm-hcv/9"}', "which this version cannot read"),
             (b'{"schema": "ctm-hcv/1", "schema": "x"}', "twice"),
             (b'{"schema": "ctm-hcv/1", "id": NaN}', "holds NaN"),
@@ -320,8 +320,8 @@ class TestFiles:
 
     def test_a_folder_and_a_missing_file_are_told(self, bench: Bench, tmp_path: Path) -> None:
         bench.library.import_files([str(tmp_path), str(tmp_path / "missing.json")])
-        assert "is no file" in bench.errors[0]
-        assert "cannot be read (No such file or directory)" in bench.errors[1]
+        assert "is a folder, not a file" in bench.errors[0]
+        assert "there is no such file" in bench.errors[1]
 
 
 def test_the_form_of_each_shipped_device_gives_that_device() -> None:
