@@ -65,6 +65,10 @@ class StillPlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.getPlotItem().layout.setContentsMargins(*margins_px)
         self.getViewBox().setMouseEnabled(x=False, y=False)
+        # pyqtgraph's own "Export…" needs a click that it never gets here; ours is "Save plot…".
+        for action in self.scene().contextMenu:
+            action.deleteLater()
+        self.scene().contextMenu = []
 
 
 class _Canvas(StillPlot):
