@@ -51,7 +51,7 @@ def test_a_child_that_dies_is_told_in_a_sentence(
     writer = EntryPoint("pdf", "ctm_gui.no_such_module", "closertome.report_writers")
     monkeypatch.setattr(pdf, "entry_points", lambda **_: [writer])
 
-    with pytest.raises(HostError, match="the PDF writer: exit code 1: .*no_such_module"):
+    with pytest.raises(HostError, match=r"the PDF writer: exit code 1: .*no_such_module"):
         report_pdf(report)
 
 
