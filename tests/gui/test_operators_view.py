@@ -263,7 +263,7 @@ def test_a_plot_that_cannot_be_saved_is_told_and_a_changed_mind_is_not(view, tmp
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: nowhere)
     QTest.mouseClick(view.save_button, Qt.MouseButton.LeftButton)
     assert len(told) == 1
-    assert "No such file or directory; choose a folder" in told[0]
+    assert "could not be written (No such file or directory)" in told[0]
 
 
 def test_hovering_shows_whole_names_as_plain_text(view):
