@@ -1,1 +1,1 @@
-"""What the window and the command line may call."""
+"""Services for the window and the command line."""

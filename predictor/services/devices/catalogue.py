@@ -1,4 +1,4 @@
-"""The devices that a user can choose, and how a few typed letters become one of them."""
+"""The devices that a user can choose, and the search for one by a few typed letters."""
 
 from __future__ import annotations
 
@@ -79,11 +79,13 @@ class Catalogue:
             return self.by_id[text]
         if text.casefold() in {THIS_ID, THIS_MACHINE_ID}:
             return self._this_machine()
+        # Only a path with a separator: a file that is called rpi5 by chance hides no device.
         if text.casefold().endswith(".json") or (os.sep in text and is_there(text)):
             return read_device(text).device
         try:
             own = tuple(self._own())
         except CtmError as unreadable:
+            # A shipped device is found also where the store is damaged or locked.
             try:
                 return self._find_by_part(text)
             except InputError as not_found:
@@ -140,11 +142,13 @@ class Catalogue:
     def _nearest(self, wanted: str) -> list[str]:
         """Return the ids of the devices whose id or name is most like ``wanted``, best first."""
         scores: list[tuple[float, str]] = []
+        # The second sequence is the one that is cached; autojunk is meant for long texts.
         matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
         for device, keys in zip(self.devices, self._keys, strict=True):
             best = 0.0
             for key in keys:
                 matcher.set_seq1(key)
+                # An upper bound of ratio(), which is quadratic in the lengths.
                 if matcher.quick_ratio() > best:
                     best = max(best, matcher.ratio())
             scores.append((-best, device.id))

@@ -19,8 +19,8 @@ __all__ = [
 def measure_this_machine(cancel: CancelToken | None = None) -> Device:
     """Describe this machine and add the copy bandwidth and FP32 rate that it sustains.
 
-    Takes about three seconds. A rate that the system states is kept; a measured one says so in
-    its source, with the day.
+    Takes about three seconds. A rate that the system states is kept; the source of a measured
+    one is the measurement, with the day.
 
     Raises:
         HostError: when the measurement fails.
@@ -36,6 +36,7 @@ def describe_this_machine() -> Device:
 
 def is_measured(device: Device) -> bool:
     """Return whether a device states all that can be measured here."""
+    # The two rates of the roofline that the self-test measures.
     return {"dram_bw_gbps", "fp32_tflops"} <= device.metrics.keys()
 
 

@@ -69,6 +69,7 @@ class UserDevices:
             InputError: a field is wrong; nothing is stored.
             HostError: the store cannot be written.
         """
+        # Through the file format, so that what is stored can always be exported and read again.
         content = device_to_object(entry.device, entry.unknown_metrics)
         checked = device_from_object(content, entry.device.id)
         device_records.put(self._database, checked.device, checked.unknown_metrics, replacing)
@@ -82,7 +83,7 @@ class UserDevices:
         return True
 
     def delete(self, device_id: str) -> None:
-        """Forget a device; what was predicted and measured on it stays.
+        """Forget a device; predictions and measurements on it stay.
 
         Raises:
             HostError: the store cannot be written.
@@ -94,7 +95,7 @@ def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
     """Return the user's devices of the store at ``path``; a store is not made for them.
 
     Args:
-        path: the store's file; None for what CTM_STORE names, else the one in the user's folder.
+        path: the store's file; None for that of CTM_STORE, else the one in the user's folder.
 
     Raises:
         InputError: the file is not a store, or a newer program's.
@@ -107,7 +108,7 @@ def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
 
 
 def user_devices_of(path: str | Path | None) -> Callable[[], Sequence[Device]]:
-    """Return what reads the user's devices once they are asked for; see ``stored_devices``."""
+    """Return a reader of the user's devices, called on first use; see ``stored_devices``."""
     return lambda: stored_devices(Path(path) if path else None)
 
 
@@ -119,7 +120,7 @@ def import_device(path: str | os.PathLike[str], taken: Container[str]) -> Device
         taken: ids of the devices that are there already.
 
     Raises:
-        InputError: what is wrong with the file, in one sentence.
+        InputError: the file is damaged or a field of it is wrong.
     """
     entry = read_device(path)
     return replace(entry, device=replace(entry.device, id=unused_id(entry.device.id, taken)))
@@ -142,6 +143,7 @@ def copy_of(entry: DeviceFile, taken: Container[str]) -> DeviceFile:
         entry,
         device=replace(
             device,
+            # Cut so that "-copy" and a number still fit into the longest id.
             id=unused_id(f"{device.id[: MAX_ID - 10].rstrip('-_.')}-copy", taken),
             name=f"{device.name[:100]} (copy)",
         ),
@@ -150,6 +152,7 @@ def copy_of(entry: DeviceFile, taken: Container[str]) -> DeviceFile:
 
 def slug(name: str) -> str:
     """Return an id made of the letters and digits of a name: "Müller's Board" is mullers-board."""
+    # NFKD parts "ü" into "u" and its dots, which the encoding to ASCII drops.
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
     return "-".join(words)[:MAX_ID].strip("-") or "device"
@@ -159,6 +162,7 @@ def unused_id(wanted: str, taken: Container[str]) -> str:
     """Return ``wanted``, or with the first number behind it that no device has: ``board-2``."""
     if wanted not in taken:
         return wanted
+    # Where board-2 is taken, the next is board-3, not board-2-2.
     stem = _REPEAT.sub("", wanted)
     number = 2
     while (candidate := f"{stem[: MAX_ID - 8].rstrip('-_.')}-{number}") in taken:

@@ -1,4 +1,4 @@
-"""Changes: stored predictions against what the present engine predicts for the same targets."""
+"""Changes: stored predictions against those of the present engine for the same targets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Change:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Differences in what the two were made with, in words."""
+        """Differences in engine, signature, adaptation and basis of the two, in words."""
         if self.today is None:
             return ()
         then, now = self.stored.prediction, self.today
@@ -68,7 +68,7 @@ def predict_again(
     engine: str = "",
     signatures: OwnSignatures = NOTHING_MEASURED,
 ) -> tuple[Change, ...]:
-    """Predict what was predicted before, with the present engine, devices and signatures.
+    """Repeat stored predictions with the present engine, devices and signatures.
 
     Args:
         stored: the predictions of the past.
@@ -81,6 +81,7 @@ def predict_again(
         One entry for each of ``stored``, in its order.
     """
     problems = {s.id: _problem(s, graphs, devices) for s in stored}
+    # By model, so that each graph goes through the engine once for all its targets.
     by_model: dict[str, list[StoredPrediction]] = {}
     for each in stored:
         if not problems[each.id]:
@@ -98,6 +99,7 @@ def predict_again(
         again = predict([model], targets, engine, signatures=signatures.of(targets))
         for each, new in zip(group, again, strict=True):
             before = each.prediction
+            # Name and configuration as stored: the graph alone has neither the file nor the batch.
             today[each.id] = replace(new, model=before.model, configuration=before.configuration)
     return tuple(_change(s, today.get(s.id), problems[s.id]) for s in stored)
 

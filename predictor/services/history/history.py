@@ -88,6 +88,7 @@ class History:
             for prediction in predictions:
                 about = [m for m in models if _fingerprint(m) == prediction.fingerprint]
                 try:
+                    # A savepoint: only the rows of a refused prediction are undone.
                     with self._database.step():
                         ids += _add(db, about, [prediction])
                 except REFUSALS as error:
@@ -111,6 +112,7 @@ class History:
         Raises:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
+        # By the hash of the settings: a report of stored predictions must not store them twice.
         ids = report_records.prediction_ids(
             self._database, [(p, settings_hash(p)) for p in predictions]
         )
@@ -148,7 +150,7 @@ def open_history(path: Path | None = None) -> History:
     """Open the store for this thread, making or migrating it first where that is needed.
 
     Args:
-        path: the file; None for what CTM_STORE names, else the one in the user's data folder.
+        path: the file; None for that of CTM_STORE, else the one in the user's data folder.
 
     Raises:
         InputError: the file is not a store, or a newer program's.

@@ -1,4 +1,4 @@
-"""Stored predictions: read with what was measured of them, tagged, noted, deleted, answered."""
+"""Stored predictions: read with their measurements, tagged, noted, deleted, answered."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PastContent:
 
     Attributes:
         predictions: the newest first, as many as were asked for.
-        count: how many the store has.
+        count: number of predictions in the store.
         measurements: of graphs that have a prediction, the oldest first.
         pairs: each measurement with the predictions that it is held against.
     """
@@ -65,9 +65,9 @@ class NewTruth:
 
     Attributes:
         value: digits with a point.
-        unit: what they count; a rate is turned into the time of one run over the batch.
+        unit: of the value; a rate is turned into the time of one run over the batch.
         statistic: of the runs behind the value.
-        note: the user's words on how it was measured.
+        note: the user's words on the measurement.
     """
 
     value: str
@@ -122,7 +122,7 @@ class PastPredictions:
             records.restore(db, ids)
 
     def purge(self) -> None:
-        """Remove for good what was deleted over 30 days ago."""
+        """Remove for good the predictions that were deleted over 30 days ago."""
         records.purge(self._database, time.time_ns() - KEPT_DELETED_NS)
 
     def add_truth(
@@ -178,7 +178,7 @@ def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:
 
     Args:
         value: digits with a decimal point.
-        unit: what they count.
+        unit: of the value.
         batch: samples of a run, for a rate.
 
     Raises:
@@ -186,12 +186,14 @@ def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:
     """
     text = value.strip()
     subject = f"the latency {shortened(text, 30)}" if text else "the latency"
+    # Before float(): 1,234 is a thousand to some and one and a bit to others.
     if "," in text:
         raise InputError(subject, "it has a comma", "write decimals with a point, as 23.4")
     try:
         number = float(text)
     except ValueError as error:
         raise InputError(subject, "it is no number", "write digits, as 23.4") from error
+    # Not "<= 0": NaN compares false with everything and must be refused too.
     if not number > 0:
         raise InputError(subject, "it is not over 0", "write what was measured")
     per_unit = unit.from_ms(1.0)

@@ -83,6 +83,7 @@ def back_up(target: Path, path: Path | None = None, *, replacing: bool = False) 
     if not has_store(location):
         raise InputError(str(location), "there is no store yet", "name its file with --store")
     _check_target(target, location, replacing=replacing)
+    # Refuses the store of another program before anything is copied.
     open_read_only(location).close()
     with explained(location):
         write_copy(location, target, partial(_accept_copy, location))
@@ -93,7 +94,7 @@ def restore(source: Path, path: Path | None = None) -> Restored:
     """Put a backup in the store's place; the store that is there is kept beside it.
 
     Killed at any time, the store is the old one or the new one. Windows and commands that have it
-    open go on with what is in it then.
+    open go on with its new content.
 
     Args:
         source: a backup, or any store of this program; it is only read.
@@ -111,6 +112,7 @@ def restore(source: Path, path: Path | None = None) -> Restored:
     if _same(source, location):
         raise InputError(str(source), "it is the store itself", "name a backup of it")
     _prepare(location)
+    # In the same folder, so that it can take the place of a missing or broken store by a rename.
     staged = location.with_name(f"{location.name}.{os.getpid()}.restoring")
     try:
         _stage(source, staged)
@@ -187,9 +189,11 @@ def _blaming(source: Path) -> Iterator[None]:
 
 
 def _keep(location: Path) -> Path | None:
+    # SQLite leaves an empty file where a store was opened and never written.
     if not location.exists() or not location.stat().st_size:
         return None
     time = datetime.now().astimezone()
+    # Microseconds, so that two restores within a second keep both.
     kept = location.with_name(f"{location.name}.before-restore-{time:%Y%m%d-%H%M%S-%f}.backup")
     keep_aside(location, kept)
     return kept

@@ -2,8 +2,8 @@
 
 A measurement is held against one prediction of each engine and basis for the same graph on the
 same target: the one that it was recorded for, else the last one made before it, else the first
-one after. What was made from the measurement itself tells nothing and is left out: a prediction
-whose signature holds it, and one made later that says what was measured.
+one after. Predictions made from the measurement itself prove nothing and are left out: those
+whose signature holds it, and later ones that state the measured latency.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Surprise:
     """More measurements outside the 80 % interval than chance allows.
 
     Attributes:
-        outside: how many of the last ones lie outside.
-        count: how many the last ones are.
+        outside: number of the last ones that lie outside.
+        count: number of the last ones.
         probability: of as many or more, were the intervals right.
     """
 
@@ -103,9 +103,9 @@ class TargetErrors:
         count: of measurements.
         median_error: median of the errors' sizes, 0.1 is 10 %.
         bias: median of the errors, over 0 where predictions are too slow.
-        with_interval: how many of the predictions have an 80 % interval.
-        inside80: how many of those measurements lie in it.
-        inside95: how many lie in the 95 % interval.
+        with_interval: number of predictions that have an 80 % interval.
+        inside80: number of those measurements that lie in it.
+        inside95: number of those that lie in the 95 % interval.
         surprise: the sign that the intervals are too narrow; None where there is none.
     """
 
@@ -133,7 +133,7 @@ def pairs(
     measurements: Iterable[StoredMeasurement],
     members: Mapping[str, Container[str]] | None = None,
 ) -> list[Pair]:
-    """Hold each measurement against predictions; see the module for which.
+    """Hold each measurement against predictions, chosen by the module's rule.
 
     Args:
         predictions: in any order.
@@ -175,6 +175,7 @@ def errors_by_target(measured: Sequence[Pair]) -> list[TargetErrors]:
     for pair in measured:
         prediction = pair.predicted.prediction
         c = prediction.configuration
+        # Batch 0: the graph has it, and errors at all batches are of one target.
         configuration = Configuration(c.runtime, c.precision, c.threads, 0)
         assert prediction.basis is not None  # noqa: S101 - as above
         key = (prediction.device_id, configuration, prediction.engine, prediction.basis)
@@ -184,7 +185,7 @@ def errors_by_target(measured: Sequence[Pair]) -> list[TargetErrors]:
 
 
 def surprise(recent: Sequence[Pair]) -> Surprise | None:
-    """Return whether the last measurements leave the 80 % interval more often than by chance.
+    """Return the surprise where the last measurements leave the 80 % interval beyond chance.
 
     Intervals that are right are left by each measurement with probability 0.2, so their number
     among n is binomial.
@@ -192,6 +193,7 @@ def surprise(recent: Sequence[Pair]) -> Surprise | None:
     Args:
         recent: pairs of one target, the oldest first; those without an interval do not count.
     """
+    # Filtered before the last are taken, so that pairs without an interval take no place.
     inside = [pair.inside80 for pair in recent if pair.inside80 is not None][-RECENT:]
     outside = inside.count(False)
     probability = binomial_tail(outside, len(inside), _OUTSIDE_80)
@@ -200,6 +202,7 @@ def surprise(recent: Sequence[Pair]) -> Surprise | None:
 
 def binomial_tail(least: int, count: int, probability: float) -> float:
     """Return the probability of ``least`` or more of ``count``, each with ``probability``."""
+    # At most RECENT terms: no need for scipy, which is no dependency.
     return math.fsum(
         math.comb(count, k) * probability**k * (1 - probability) ** (count - k)
         for k in range(least, count + 1)
@@ -213,6 +216,7 @@ def _chosen(
 ) -> StoredPrediction | None:
     """Return the one of an engine's predictions that a measurement is held against."""
     identity = measured.measurement.id
+    # Not by a signature that holds this very measurement: such a prediction was given the answer.
     free = [
         stored
         for stored in candidates
@@ -220,6 +224,7 @@ def _chosen(
     ]
     linked = [stored for stored in free if stored.id == measured.prediction_id]
     before = [stored for stored in free if stored.created_ns <= measured.created_ns]
+    # Later ones that show a measured latency may show this one.
     after = [stored for stored in free if stored.prediction.basis is not Basis.MEASURED]
     return next(iter([*linked, *reversed(before), *after]), None)
 

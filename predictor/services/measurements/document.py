@@ -24,7 +24,7 @@ Entry = dict[str, object]
 
 
 def document(table: MeasuredTable, plan: Plan, outcome: Outcome) -> Entry:
-    """Return rows and summary; what is not known is None."""
+    """Return rows and summary; unknown values are None."""
     with_probes = bool((outcome.probes > 0).any())
     return {
         "schema": SCHEMA,
@@ -112,4 +112,5 @@ def _numbers(outcome: Outcome, index: int) -> Mapping[str, float | None]:
     answers = ("predicted_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
     values = {name: float(getattr(outcome.answers, name)[index]) for name in answers}
     values |= {name: float(getattr(outcome, name)[index]) for name in ("bound_ms", "reference_ms")}
+    # JSON has no NaN.
     return {name: None if math.isnan(value) else value for name, value in values.items()}

@@ -27,8 +27,8 @@ class Plan:
 
     Attributes:
         probes: k of each target; None for all rows of the role probe, or for none without roles.
-        selector: what chooses them, one of :data:`SELECTORS`.
-        seeds: how often they are chosen where the choice is random.
+        selector: their choice, one of :data:`SELECTORS`.
+        seeds: number of choices where the choice is random.
     """
 
     probes: int | None = None
@@ -46,7 +46,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """The rows of a target that may be probes, how many will be, and those that are predicted.
+    """The rows of a target that may be probes, the number of probes, and the predicted rows.
 
     Attributes:
         may_probe: numbers of rows.
@@ -65,15 +65,16 @@ class Candidates:
         Args:
             rows: of the table.
             numbers: those of the target.
-            probes: k, or None for what the table says.
+            probes: k, or None for the table's own roles.
 
         Raises:
             InputError: there are too few rows for k, or none is left to be predicted; the reason
-                says how many there are.
+                states their numbers.
         """
         roles = [rows[number].role for number in numbers.tolist()]
         if roles[0] is None:
             candidates = cls(numbers, numbers, probes or 0)
+            # Without roles every row may be drawn; those that are not are predicted.
             left = len(numbers) - candidates.count
         else:
             is_probe = np.array([role is Role.PROBE for role in roles])
@@ -143,6 +144,7 @@ class Drawer:
             case "dopt":
                 return Pool(features=graph_features([_network(graph) for graph in graphs]))
             case _:
+                # The random selector reads no features, only how many rows there are.
                 return Pool(features=np.ones((len(rows), 1)))
 
 
@@ -152,4 +154,5 @@ def _network(graph: OperatorGraph) -> PoolNetwork:
 
 def _mixed(seed: int, target: int) -> int:
     """Return a seed of its own for each target."""
+    # seed + target would give neighbouring targets the draws of neighbouring seeds.
     return int(np.random.SeedSequence([seed, target]).generate_state(1)[0])

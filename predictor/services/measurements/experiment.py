@@ -1,4 +1,4 @@
-"""Predict what a table measured: probes go to the engine, the other rows are compared with it."""
+"""Prediction of a measured table: probes go to the engine, the other rows are compared with it."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ class Analytic:
     def known_ms(self, graphs: Sequence[OperatorGraph]) -> Floats:
         """Return the estimates on the known targets that have one, float64 [N, T]."""
         table = np.stack([self._known_ms.get((g,), partial(self._estimates, g)) for g in graphs])
+        # DBSel compares whole columns: a target without some estimate cannot take part.
         return table[:, np.isfinite(table).all(axis=0)]
 
     def _estimates(self, graph: OperatorGraph) -> Floats:
@@ -79,18 +80,21 @@ def check_units(table: MeasuredTable, analytic: Analytic) -> None:
     """Refuse latencies that cannot be in ms.
 
     Raises:
-        InputError: some are far under what is possible, or far from the others of their target;
+        InputError: some are far under their bound, or far from the others of their target;
             each line is named.
     """
     problems = Problems(table.path)
     latency_ms = table.latency_ms
+    # Comparisons with NaN are false: rows without a bound pass.
     for row in np.flatnonzero(latency_ms * UNDER_BOUND < analytic.bound_ms).tolist():
         problems.add(
             table.rows[row].line,
             f"latency_ms is {significant(latency_ms[row])}, and no run can take less than "
             f"{significant(analytic.bound_ms[row])} ms",
         )
+    # A line under its bound is also far from the others: one sentence on it is enough.
     noted = {line for line, _ in problems.lines}
+    # Logarithm: 10 times too long and 10 times too short are equally far.
     ratio = np.log(latency_ms / analytic.estimate_ms)
     for measured in table.targets:
         mine = ratio[measured.rows]
@@ -114,11 +118,11 @@ class Outcome:
 
     Attributes:
         engine: name and version.
-        seeds: how often probes were drawn.
+        seeds: number of draws of probes.
         row: int64 [N], number of the row.
         target: int64 [N], number of the target.
         seed: int64 [N].
-        probes: int64 [N], how many the target had.
+        probes: int64 [N], number of probes of the target.
         answers: of the engine.
         bound_ms: float64 [N].
         reference_ms: float64 [N], the roofline times the median ratio of the probes to it; the
@@ -152,8 +156,8 @@ def run_experiment(
     Args:
         table: the rows.
         plan: of the probes.
-        engine: what predicts.
-        progress: told before each call of the engine.
+        engine: that predicts.
+        progress: called before each call of the engine.
 
     Raises:
         InputError: no target has rows enough, or latencies are in another unit.
@@ -202,11 +206,12 @@ def _candidates(table: MeasuredTable, plan: Plan) -> tuple[dict[int, Candidates]
 
 
 def _is_random(candidates: dict[int, Candidates], plan: Plan) -> bool:
+    # D-optimal design reads features alone: it chooses the same whatever the seed.
     return plan.selector != "dopt" and any(c.has_choice for c in candidates.values())
 
 
 def _groups(table: MeasuredTable, numbers: Sequence[int]) -> list[list[int]]:
-    """Part the targets so that no two of a group have one id: an engine tells them by it."""
+    """Part the targets so that no two of a group have one id: an engine's table is keyed by it."""
     groups: list[list[int]] = []
     ids: list[set[TargetId]] = []
     for number in numbers:
@@ -231,6 +236,7 @@ def _predicted(
         if draw.probes.size
     }
     row = np.concatenate([draw.tests for draw in draws.values()])
+    # Target of each test row, [rows]: cells of the [graphs, targets] table are picked by both.
     column = np.repeat(np.arange(len(draws)), [draw.tests.size for draw in draws.values()])
     graphs, place = _distinct([table.graphs[number] for number in row.tolist()])
     prediction = engine.predict(graphs, targets, measured)
@@ -256,7 +262,7 @@ def _predicted(
 
 
 def _measurements(table: MeasuredTable, probes: Rows) -> TargetMeasurements:
-    """Return probes as an engine takes them; a table tells no spread of their samples."""
+    """Return probes as an engine takes them; a table has no spread of their samples."""
     return TargetMeasurements(
         signature_id="",
         graphs=[table.graphs[row] for row in probes.tolist()],
@@ -268,6 +274,7 @@ def _measurements(table: MeasuredTable, probes: Rows) -> TargetMeasurements:
 def _distinct(graphs: Sequence[OperatorGraph]) -> tuple[list[OperatorGraph], Rows]:
     """Return each object once, and the place of each of ``graphs`` among them."""
     places: dict[int, int] = {}
+    # By identity: equal graphs of a table are one object, and comparing them would take long.
     place = np.array([places.setdefault(id(graph), len(places)) for graph in graphs], np.int64)
     first = {id(graph): graph for graph in graphs}
     return [first[key] for key in places], place

@@ -79,7 +79,7 @@ def open_measured_table(
         graphs: folder with a file ``<model>.onnx`` for each model.
         devices: folder with a file ``<target>.json`` for each target that is no catalogue id.
         catalogue: the shipped devices.
-        progress: told before each graph is read.
+        progress: called before each graph is read.
         cancel: asks to stop.
 
     Raises:
@@ -148,6 +148,7 @@ def _devices(
 
 def _device(name: str, devices: Path, catalogue: Catalogue) -> Device:
     """Return the device of a target's name, of the name before its suffix where it has none."""
+    # The full name first: a target may have a device file of its own.
     for part in dict.fromkeys((name, name.partition(SUFFIX)[0])):
         path = devices / f"{part}.json"
         if is_file(path):
@@ -204,6 +205,7 @@ class GraphsAtBatch:
             InputError: a graph is damaged or cannot have the batch; the line is named.
         """
         wanted = list(dict.fromkeys((row.model, row.batch) for row in rows))
+        # Reversed, so that the first line of each pair is the one that stays.
         lines = {(row.model, row.batch): row.line for row in reversed(rows)}
         graphs: dict[tuple[str, int | None], OperatorGraph] = {}
         for done, (model, batch) in enumerate(wanted):
@@ -224,7 +226,9 @@ class GraphsAtBatch:
         try:
             return self._ingested(model, batch, cancel)[0]
         except InputError:
+            # The file pins the batch, for example in a Reshape: counts are scaled from its own.
             graph, own = self._ingested(model, None, cancel)
+            # Counts can be scaled only by whole images.
             if batch % own:
                 raise
             return at_batch(graph, batch // own)

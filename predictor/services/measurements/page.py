@@ -17,7 +17,7 @@ def page(document: Mapping[str, Any], origin: str) -> str:
 
     Args:
         document: see :mod:`predictor.services.measurements.document`.
-        origin: what wrote it, where and when.
+        origin: program, place and time of the page.
     """
     parts = [
         f"# {printable(document['engine'])} on measured latencies",

@@ -42,8 +42,8 @@ class MeasuredRow:
         target: name of the target.
         model: name of the graph file without ``.onnx``.
         latency_ms: of one run over the batch, above 0.
-        runtime: None for what is usual on the device.
-        precision: None for what is usual on the device.
+        runtime: None for the usual one of the device.
+        precision: None for the usual one of the device.
         threads: 0 means all cores.
         batch: None for the model's own.
         role: None where the table has no roles.
@@ -73,7 +73,7 @@ class Problems:
     lines: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, line: int, reason: str) -> None:
-        """Note what is wrong with a line."""
+        """Note the problem of a line."""
         self.lines.append((line, reason))
 
     def check(self, action: str = ACTION) -> None:
@@ -100,9 +100,11 @@ def read_table(path: Path) -> list[MeasuredRow]:
             row, or a row is wrong or stands twice; each such line is named.
     """
     problems = Problems(path)
+    # newline="": the reader itself must see line ends inside quoted cells.
     reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
     try:
         header = _header(path, next(reader, []))
+        # line_num, as a quoted cell may run over several lines of the file.
         lines = [(reader.line_num, cells) for cells in reader if cells]
     except csv.Error as error:
         raise InputError(str(path), f"it is no CSV table ({error})", ACTION) from error
@@ -141,7 +143,7 @@ def _header(path: Path, cells: list[str]) -> list[str]:
 def _rows(
     header: Sequence[str], lines: Sequence[tuple[int, list[str]]], problems: Problems
 ) -> Iterator[MeasuredRow]:
-    """Yield the rows that are right, and note what is wrong with the others."""
+    """Yield the rows that are right, and note the problems of the others."""
     for line, cells in lines:
         if len(cells) != len(header):
             problems.add(line, f"it has {len(cells)} cells, the header has {len(header)}")
@@ -172,6 +174,7 @@ def _name(cells: dict[str, str], column: str) -> str:
     name = cells[column]
     if not name:
         raise ValueError(f"{column} is empty")
+    # Names become paths below the folders that the user gave.
     if name in {".", ".."} or any(character in name for character in "/\\\0"):
         raise ValueError(f"{column} is {name!r}, which is no name of a file")
     return name
@@ -214,13 +217,14 @@ def _count(cells: dict[str, str], column: str, least: int) -> int | None:
     text = cells.get(column, "")
     if not text:
         return None
+    # isdigit() alone accepts digits of other scripts and superscripts, on which int() fails.
     if not (text.isascii() and text.isdigit() and least <= int(text) < 2**31):
         raise ValueError(f"{column} is {text!r}, not a whole number from {least}")
     return int(text)
 
 
 def _check_roles(header: Sequence[str], rows: Sequence[MeasuredRow], problems: Problems) -> None:
-    """A table says the role of all its rows or of none."""
+    """Note rows without a role in a table where others have one."""
     if "role" not in header or all(row.role is None for row in rows):
         return
     for row in rows:

@@ -19,7 +19,7 @@ MAX_ENTRIES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class FoundFiles:
-    """Model files in the order of their names, and what was wrong with the rest."""
+    """Model files in the order of their names, and the errors of the rest."""
 
     paths: tuple[str, ...]
     problems: tuple[CtmError, ...]
@@ -48,6 +48,7 @@ def find_model_files(
     for path in paths:
         if is_folder(path):
             named += _in_folder(path, MAX_MODELS - len(named), token, problems)
+        # A file may have a bracket in its name: what is there is no pattern.
         elif glob.has_magic(path) and not is_there(path):
             named += _matching(path, problems)
         elif any_name or path.lower().endswith(MODEL_SUFFIX) or not is_there(path):
@@ -57,6 +58,7 @@ def find_model_files(
             problems.append(
                 InputError(path, "it is not an .onnx file", "export the model to ONNX first")
             )
+    # By the absolute path: a file named directly and found in its folder is one model.
     once: dict[str, str] = {}
     for path in named:
         once.setdefault(absolute(path), path)
@@ -116,6 +118,7 @@ def _walk(folder: str, token: CancelToken, problems: list[CtmError]) -> Iterator
             )
             return
         folders = [entry.path for entry in entries if entry.is_dir()]
+        # A stack: reversed, so that folders come in the order of their names.
         pending.extend(reversed(folders))
         for entry in entries:
             if entry.name.lower().endswith(MODEL_SUFFIX) and not entry.is_dir():

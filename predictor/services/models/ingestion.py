@@ -57,7 +57,7 @@ class IngestionWorker:
     cancelled.
 
     Args:
-        limits: what one file may take.
+        limits: of time and memory for one file.
         command: command line of the child; that of ``predictor.graph.worker`` if None.
     """
 
@@ -128,6 +128,7 @@ class IngestionWorker:
             CancelledError: the request was cancelled.
         """
         given = os.fspath(path)
+        # The child keeps the folder it was started in, which may be another by now.
         absolute = _absolute(given)
         request = {
             "path": absolute,
@@ -140,6 +141,7 @@ class IngestionWorker:
             try:
                 answer = self._answer(child, given, request, cancel)
             except BaseException:
+                # The child may still be reading: its answer would come to the next request.
                 self._replace(child)
                 raise
         if answer["kind"] == "error":
@@ -148,6 +150,7 @@ class IngestionWorker:
 
     @contextmanager
     def _own_turn(self, cancel: CancelToken | None) -> Iterator[None]:
+        # Not an endless wait: a request must be cancellable while another has the child.
         while not self._turn.acquire(timeout=_POLL_S):
             self._check_cancelled(cancel)
         try:
@@ -192,6 +195,7 @@ class IngestionWorker:
             self._check_cancelled(cancel)
             self._check_limits(child, path, time.monotonic() - started)
             try:
+                # Polled: one wait cannot watch queue, token, clock and memory together.
                 answer = child.answers.get(timeout=_POLL_S)
             except Empty:
                 continue
@@ -208,6 +212,7 @@ class IngestionWorker:
                 f"reading it took more than the {self._limits.seconds:g} s that it may take",
                 "check that the file is sound, or give a smaller model",
             )
+        # Resident memory too: only Linux enforces the limit of the address space.
         if elapsed_s > _WATCH_AFTER_S and child.resident_bytes() > self._limits.memory_bytes:
             raise out_of_memory(path, self._limits.memory_bytes)
 
@@ -247,6 +252,7 @@ def _absolute(path: str) -> str:
 def _death(child: ChildProcess, path: str, limits: IngestionLimits) -> CtmError:
     """Return the error of a child that ended without an answer."""
     end = child.describe_end()
+    # It never began, so no file is to blame.
     if not child.ready:
         return HostError(
             "the reader of model files", f"it cannot start ({end})", "install the program again"

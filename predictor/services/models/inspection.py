@@ -69,12 +69,12 @@ def device_summary(device: Device, *, has_signature: bool) -> dict[str, object]:
 
 
 def device_document(device: Device) -> dict[str, object]:
-    """Return a device as its file holds it: what is printed can be saved and used as one."""
+    """Return a device as its file holds it; the printed document is a valid device file."""
     return device_to_object(device)
 
 
 def check_device_file(path: str) -> tuple[Device, tuple[str, ...]]:
-    """Read a device file and return its device and what is odd about it, a sentence each.
+    """Read a device file and return its device and its warnings, a sentence each.
 
     Raises:
         InputError: naming the file, the field, its value and its range.

@@ -1,1 +1,1 @@
-"""Predictions of models on targets, and what explains and compares them."""
+"""Predictions of models on targets, their explanations and comparisons."""

@@ -52,6 +52,7 @@ def _notes(share: float | None) -> tuple[str, ...]:
 def quantised_share(model: Model) -> float | None:
     """Return the part of the multiplications that are integer ones; None without any."""
     graph = model.graph
+    # By MACs, not by operators: a few convolutions do nearly all the work.
     total = int(graph.macs.sum())
     if not total:
         return None

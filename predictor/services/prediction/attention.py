@@ -1,4 +1,4 @@
-"""Peaks of attention: what operators and hardware metrics attended to most."""
+"""Peaks of attention of operators and of hardware metrics."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class AttentionPeak:
     """Peaks of L rows of a map of attention.
 
     Attributes:
-        at: intp [L], index of what it attended to most, the first of equals.
-        share: float64 [L], the part of its attention that went there, 0 to 1.
-        even: bool [L], whether all got the same.
+        at: intp [L], index of the largest share, the first of equals.
+        share: float64 [L], the largest share, 0 to 1.
+        even: bool [L], whether all shares of the row are equal.
     """
 
     at: NDArray[np.intp]
@@ -58,6 +58,7 @@ def operators_peak(attention: AttentionMaps | None) -> AttentionPeak | None:
 def attention_peak(shares: NDArray[np.floating]) -> AttentionPeak:
     """Return the peak of each row of ``shares`` [L, K], K > 0."""
     at = shares.argmax(axis=1)
+    # [L, 1] index into [L, K], then [L].
     share = np.take_along_axis(shares, at[:, None], axis=1)[:, 0].astype(np.float64)
     return AttentionPeak(at, share, np.isclose(shares.min(axis=1), share, rtol=_SAME, atol=0.0))
 

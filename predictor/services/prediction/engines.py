@@ -41,6 +41,7 @@ def open_engine(name: str = "") -> Engine:
 
 def ships_signature(device: Device) -> bool:
     """Return whether measurements of a device in one of its configurations came with the engine."""
+    # Signatures ship inside the checkpoint, so none without it.
     if usual_engine_problem():
         return False
     return any(

@@ -1,4 +1,4 @@
-"""The fastest model on a target that meets a budget, and the sentence that says so."""
+"""The fastest model on a target that meets a budget, also as a sentence."""
 
 from __future__ import annotations
 

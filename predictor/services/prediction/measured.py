@@ -1,4 +1,4 @@
-"""Predictions of what was measured: the measured latency, and the engine's own beside it.
+"""Predictions of measured graphs: the measured latency, and the engine's own beside it.
 
 A prediction is of a measured graph where fingerprint, device, runtime, precision and threads are
 those of a measurement; the batch is part of the fingerprint. The user's own measurements come
@@ -39,7 +39,7 @@ class _MeasuredLatency:
 def with_measured(
     predictions: Sequence[Prediction], own: Iterable[Measurement] = ()
 ) -> tuple[Prediction, ...]:
-    """Return predictions with what was measured in place of what is predicted.
+    """Return predictions with measured latencies in place of the predicted ones.
 
     Args:
         predictions: of an engine, configurations resolved.
@@ -50,6 +50,7 @@ def with_measured(
         measured one, ``predicted_ms`` the engine's, and the intervals are those of another run
         like the measured ones.
     """
+    # The oldest come first, so a later one of the same key replaces them.
     newest = {(m.fingerprint, TargetId.of(m)): m for m in own}
     return tuple(_replaced(prediction, newest) for prediction in predictions)
 
@@ -66,6 +67,7 @@ def _replaced(prediction: Prediction, own: dict[tuple[str, TargetId], Measuremen
 
 def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:
     def at(z: float) -> float:
+        # Latencies are taken as log-normal, so the interval is symmetric in the logarithm.
         return measured.latency_ms * math.exp(z * measured.deviation)
 
     return replace(
@@ -84,6 +86,7 @@ def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:
 
 
 def _engines_own(prediction: Prediction) -> float | None:
+    # An engine may itself answer with a measurement; its own estimate stands beside that then.
     is_measured = prediction.basis is Basis.MEASURED
     return prediction.predicted_ms if is_measured else prediction.latency_ms
 

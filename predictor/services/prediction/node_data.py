@@ -45,6 +45,7 @@ def node_data(names: Iterable[str], values: Iterable[float]) -> dict[str, object
     """Return a document of one value a node; those of nodes of one name are added up."""
     sums: defaultdict[str, float] = defaultdict(float)
     for name, value in zip(names, values, strict=True):
+        # Nothing keeps the names of nodes unique, and the file has one value an id.
         sums[name] += value
     results = {name: {"value": float(f"{value:.6g}")} for name, value in sums.items()}
     return {"results": results, "gradient": list(_GRADIENT)}

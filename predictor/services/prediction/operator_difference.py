@@ -46,8 +46,8 @@ class OperatorDifference:
         after: operators of the second model.
         first: index into ``before``, -1 where the operator was added, intp [R].
         second: index into ``after``, -1 where it was removed, intp [R].
-        change: what became of it, R of them.
-        what: what changed in words, else empty, R of them.
+        change: fate of the operator, R of them.
+        what: the changed facts in words, else empty, R of them.
     """
 
     before: OperatorFacts
@@ -81,7 +81,7 @@ class TimesMoved:
     Attributes:
         before_ms: in the first model, float64 [R]; sums to its latency.
         after_ms: in the second model, float64 [R]; sums to its latency.
-        change: what became of each operator.
+        change: fate of each operator.
     """
 
     before_ms: Floats
@@ -100,10 +100,11 @@ class TimesMoved:
 
 
 def operator_difference(first: Model, second: Model) -> OperatorDifference:
-    """Match the operators of two models and say what changed."""
+    """Match the operators of two models and name the changes."""
     pairs = match_operators(first.graph, second.graph)
     rows = list(_rows(pairs, len(first.graph), len(second.graph)))
     changes = [_change(first.graph, second.graph, i, j) for i, j in rows]
+    # reshape: an empty list of pairs would be one-dimensional.
     indices = np.array(rows, dtype=np.intp).reshape(-1, 2)
     return OperatorDifference(
         before=operator_facts(first),
@@ -125,8 +126,8 @@ def times_moved_on(
 ) -> TimesMoved | None:
     """Return the times of two models' operators on a target; None where one has no number.
 
-    The times of a model sum to the latency of its prediction: where that was measured, what the
-    engine says of the operators is stretched to it.
+    The times of a model sum to the latency of its prediction: where that was measured, the
+    engine's times of the operators are scaled to it.
     """
     times = []
     for model, prediction in zip(models, predictions, strict=True):
@@ -175,8 +176,10 @@ def _facts_changed(first: OperatorGraph, second: OperatorGraph, i: int, j: int) 
     if _precision(first, i) != _precision(second, j):
         yield "precision"
     if first.attributes[i] != second.attributes[j]:
+        # The attributes hold the window; "kernel" says more where it is among the changes.
         same_window = (first.window[i] == second.window[j]).all()
         yield "attributes" if same_window else "kernel"
+    # More work for the same output and attributes: another input, such as more channels.
     elif first.macs[i] != second.macs[j] and first.output_shape(i) == second.output_shape(j):
         yield "inputs"
 
@@ -187,5 +190,6 @@ def _precision(graph: OperatorGraph, index: int) -> tuple[str, bool]:
 
 def _taken(times_ms: Floats, indices: Indices) -> Floats:
     """Return the times at ``indices``, 0 where an index is -1."""
+    # Index -1 is the last entry, which is the 0 put there.
     padded = np.append(times_ms, 0.0)
     return padded[indices]

@@ -63,7 +63,7 @@ class OperatorFacts:
         macs: int64 [N], multiply-accumulates.
         bytes_moved: int64 [N], bytes read and written, as wide as in the file.
         weight_bytes: int64 [N], the part of them that is constants.
-        flags: what is special about each in words, else empty.
+        flags: peculiarities of each in words, else empty.
         edges: int32 [2, E], producer and consumer.
     """
 
@@ -88,7 +88,7 @@ class OperatorTable(OperatorFacts):
         memory_ms: time of the traffic at the target's bandwidth.
         launch_ms: overhead of starting the operator.
         bound_type: "compute", "memory", "launch", or "—" where no time is spent.
-        attention: what HODM attended to; None for engines without it.
+        attention: HODM's maps; None for engines without it.
     """
 
     latency_ms: NDArray[np.float64]
@@ -106,10 +106,10 @@ def resolve_targets(
     precision: Precision | None = None,
     threads: int | None = None,
 ) -> tuple[Target, ...]:
-    """Return one target a device: its first configuration that has what is asked for.
+    """Return one target a device: its first configuration that agrees with the request.
 
-    Where none has, its usual one is changed to it: the prediction then says why it is not
-    supported. None stands for what is usual on the device.
+    Where none does, its usual one is changed to it: the problem of the prediction then is that it
+    is not supported. None stands for the usual value of the device.
     """
     return tuple(
         Target(device, _configuration(device, runtime, precision, threads)) for device in devices
@@ -142,14 +142,14 @@ def predict(
     own: Iterable[Measurement] = (),
     signatures: KnownTargets | None = None,
 ) -> tuple[Prediction, ...]:
-    """Predict every model on every target; what was measured stands before what is predicted.
+    """Predict every model on every target; measured latencies stand before predicted ones.
 
     Args:
         models: the models.
         targets: the targets.
         engine: its name, empty for the usual one.
         own: the user's measurements, the oldest first; see :mod:`.measured`.
-        signatures: what was measured on targets, by target.
+        signatures: measurements of targets, by target.
 
     Returns:
         One prediction a pair, all targets of the first model first. A pair without a number has
@@ -170,7 +170,7 @@ def predict(
 
 
 def without(known: KnownTargets, fingerprint: str) -> KnownTargets:
-    """Return what was measured but for one graph: what is to be predicted must not be in it."""
+    """Return the measurements but for one graph, which is to be predicted from the rest."""
     return {key: _without(measured, fingerprint) for key, measured in known.items()}
 
 
@@ -178,12 +178,13 @@ def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasuremen
     keep = [i for i, graph in enumerate(measured.graphs) if graph.fingerprint != fingerprint]
     if len(keep) == len(measured.graphs):
         return measured
+    # FiLM fitted without this graph, where one was: the other has seen its latency.
     film = measured.film and measured.film.unseen(fingerprint)
     return replace(taken(measured, keep), film=film)
 
 
 def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
-    """Return some of a target's measurements, without what was fine-tuned to all of them."""
+    """Return some of a target's measurements, without the FiLM that was tuned to all of them."""
     return TargetMeasurements(
         measured.signature_id,
         tuple(measured.graphs[i] for i in keep),
@@ -219,11 +220,12 @@ def explain(
         model: the model.
         target: the target.
         engine: its name, empty for the usual one.
-        signatures: what was measured on targets, by target.
+        signatures: measurements of targets, by target.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
+    # As ``predict`` does, so that the parts are those of its prediction.
     known = without(signatures or {}, model.graph.fingerprint)
     explanation = open_engine(engine).explain(model.graph, target, known.get(target.id))
     total = explanation.latency_ms.sum()
@@ -298,6 +300,7 @@ def _row(
 
 
 def _column(values: NDArray[np.float64]) -> list[float | None]:
+    # NaN marks "no number" in arrays; records and JSON have None.
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 

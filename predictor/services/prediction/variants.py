@@ -3,7 +3,7 @@
 Two models on one target err alike: the target is faster or slower than the engine thinks for both.
 So the difference of their latencies is known better than either of them. With latencies that are
 log-normal, ln L = ln P50 + s z, the errors z of two models on one target have a correlation r that
-an engine may tell (``Prediction.shared_error``). The ratio of the two latencies is then log-normal
+an engine may give (``Prediction.shared_error``). The ratio of the two latencies is then log-normal
 too, with the variance s1^2 + s2^2 - 2 r s1 s2. Their difference in milliseconds has no closed form:
 its quantiles are those of a fixed set of points that fills the plane of the two errors evenly.
 """
@@ -63,7 +63,7 @@ class Differences:
 
     @property
     def is_clear(self) -> NDArray[np.bool_]:
-        """Whether the interval tells which of the two is faster, bool [N]; False without one."""
+        """Whether the interval of the ratio excludes 1, bool [N]; False without one."""
         return (self.low80_ratio > 1.0) | (self.high80_ratio < 1.0)
 
 
@@ -144,9 +144,9 @@ def differences(
     Args:
         baselines: N predictions, each on the target of its counterpart.
         others: N predictions.
-        correlation: of the errors of two models on one target, 0 to 1; None for what the engine
-            says, and ``ERROR_CORRELATION`` where it does not. Equal graphs run alike, and what was
-            measured shares no error with what was predicted.
+        correlation: of the errors of two models on one target, 0 to 1; None for the
+            engine's own, else ``ERROR_CORRELATION``. Equal graphs run alike, and a measured
+            latency shares no error with a predicted one.
 
     Returns:
         Differences with an interval where both predictions have one.
@@ -157,6 +157,7 @@ def differences(
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = second.p50_ms / first.p50_ms
+        # Var[ln(L2 / L1)], see the module; rounding may take it below 0 where r is 1.
         variance = first.spread**2 + second.spread**2 - 2 * shared * first.spread * second.spread
         reach = Z80 * np.sqrt(np.maximum(variance, 0.0))
         ratio = np.where(np.isfinite(ratio), ratio, np.nan)
@@ -192,6 +193,7 @@ def _log_normals(predictions: Sequence[Prediction]) -> _LogNormals:
 def _shared(first: Prediction, second: Prediction, correlation: float | None) -> float:
     """Return the correlation of the errors of a pair."""
     same_graph = first.fingerprint == second.fingerprint
+    # Before all else: one graph in one configuration differs from itself by nothing.
     if same_graph and first.configuration == second.configuration:
         return 1.0
     if Basis.MEASURED in {first.basis, second.basis}:
@@ -199,6 +201,7 @@ def _shared(first: Prediction, second: Prediction, correlation: float | None) ->
     if correlation is not None:
         return correlation
     sizes = {len(first.shared_error), len(second.shared_error)}
+    # None, or of two engines, whose errors have no common coordinates.
     if sizes == {0} or len(sizes) > 1:
         return ERROR_CORRELATION
     one, other = (np.frombuffer(p.shared_error, np.float32) for p in (first, second))
@@ -214,10 +217,12 @@ def _difference_interval(
     even, odd = _error_points()
     for start in range(0, known.size, _CELLS_AT_A_TIME):
         cells = known[start : start + _CELLS_AT_A_TIME]
+        # sqrt((1 + r) / 2) and sqrt((1 - r) / 2) give two unit normals the correlation r.
         common = np.sqrt((1 + shared[cells]) / 2)[:, None] * even  # [cells, points]
         apart = np.sqrt((1 - shared[cells]) / 2)[:, None] * odd
         before = first.p50_ms[cells, None] * np.exp(first.spread[cells, None] * (common - apart))
         after = second.p50_ms[cells, None] * np.exp(second.spread[cells, None] * (common + apart))
+        # Only two ranks are needed: a partition takes less time than a sort.
         ordered = np.partition(after - before, (_LOW_POINT, _HIGH_POINT), axis=1)
         low[cells], high[cells] = ordered[:, _LOW_POINT], ordered[:, _HIGH_POINT]
     return low, high

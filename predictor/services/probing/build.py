@@ -24,7 +24,7 @@ def build_plan(
     folder: Path,
     cancel: CancelToken | None = None,
 ) -> MeasuringPlan:
-    """Build networks of a session and return what a runner takes.
+    """Build networks of a session and return the runner's plan.
 
     Args:
         session_id: of the session.
@@ -39,6 +39,7 @@ def build_plan(
     """
     wanted = set(names)
     probes = [probe for probe in plan.probes if probe.name in wanted]
+    # The sentinel is a file of every run: its drift is that of the machine.
     *networks, sentinel = build_files([*probes, plan.sentinel], folder, cancel)
     return MeasuringPlan(session_id, tuple(networks), sentinel, plan.configuration, plan.protocol)
 
@@ -71,4 +72,5 @@ def build_files(
 def _command() -> list[str]:
     if getattr(sys, "frozen", False):
         return [sys.executable, BUILDER_FLAG]
+    # -P: a module in the current folder cannot stand in for one of ours.
     return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.probing.networks.build"]

@@ -40,7 +40,7 @@ DRIFT_LIMIT = Settings().drift
 
 @dataclass(frozen=True, slots=True)
 class ProbesChosen:
-    """Networks of a session were chosen by what was measured; they are measured next.
+    """Networks chosen by the measurements of the session so far; they are measured next.
 
     Attributes:
         names: of the networks.

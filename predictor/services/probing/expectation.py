@@ -33,7 +33,7 @@ class ExpectedInterval:
 
     Attributes:
         now: before anything of the plan is measured.
-        after: once it is; what is expected, whatever the latencies will be.
+        after: once it is, in expectation over the latencies.
     """
 
     now: float
@@ -45,7 +45,7 @@ def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
 
     Args:
         interval: now and afterwards.
-        models: how many models of the user it is about; 0 for networks of the pool.
+        models: number of the user's models that it is about; 0 for networks of the pool.
     """
     of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
     return (
@@ -64,7 +64,7 @@ def beliefs_of(
     Args:
         target: that is probed.
         asked: graphs that are to be predicted; none for as many of each kind in the pool.
-        measured: what was measured in the session so far; None where nobody stops by intervals.
+        measured: measurements of the session so far; None where nobody stops by intervals.
     """
     engine = open_engine()
     if not isinstance(engine, CloserToMeEngine):
@@ -97,8 +97,10 @@ def expected_interval(
         None where the engine gives no intervals for the target.
     """
     engine, probes = open_engine(), _graphs(fingerprints)
+    # Not the planned ones themselves: measured networks would make the interval look narrower.
     meant = list(asked) or _typical(set(fingerprints))
     before = engine.predict([*meant, *probes], [target], {})
+    # Models and probes in one call, so that their beliefs share the errors of the target.
     belief = Belief.of(before)
     if belief is None or not probes:
         return None
@@ -122,6 +124,7 @@ def _drawn(
         OperatorTimes([(int(place),) for place in np.flatnonzero(each)], each[each > 0] * ms)
         for each, ms in zip(shares, latency_ms, strict=True)
     ]
+    # The least noise of a real measurement, so that the drawn ones promise no more than that.
     noise = np.full(len(latency_ms), LEAST_NOISE)
     return TargetMeasurements("", tuple(graphs), latency_ms, noise, operators=tuple(operators))
 
@@ -155,5 +158,6 @@ def _typical(planned: set[str]) -> list[OperatorGraph]:
         (network for network in load_pool() if network.fingerprint not in planned),
         key=lambda network: network.macs,
     )
+    # Ranks, not values: the MACs of the pool span orders of magnitude.
     step = max(1, len(left) // _TYPICAL)
     return _graphs([network.fingerprint for network in left[::step][:_TYPICAL]])

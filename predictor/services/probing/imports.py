@@ -56,7 +56,7 @@ def candidates(models: Sequence[Model] = ()) -> tuple[str, ...]:
 
 
 def matches(file: ImportedFile, models: Sequence[Model] = ()) -> tuple[NameMatch, ...]:
-    """Match the names of a file with networks; ``take_over`` takes what the user confirms."""
+    """Match the names of a file with networks; ``take_over`` takes the user's confirmed ones."""
     return match_names((latency.network for latency in file.latencies), candidates(models))
 
 
@@ -68,14 +68,14 @@ def take_over(
     confirmed: Mapping[str, str | None] | None = None,
     store: Path | None = None,
 ) -> ImportedMeasurements:
-    """Store what a file tells of one target, and let its signature hold it too.
+    """Store the measurements of a file on one target, and extend its signature by them.
 
     Args:
         file: as read.
         device_id: id of the device.
         configuration: of the target; runtime "unknown", threads 0 and batch 0 leave it to the file.
         models: that its names may mean, beside the reference networks of the pool.
-        confirmed: what the user says that a name means; None leaves the name out.
+        confirmed: the user's network for a name; None leaves the name out.
         store: the store's file; None for the usual one.
 
     Raises:
@@ -94,6 +94,7 @@ def take_over(
         raise InputError(file.name, "every network in it was left out", "choose at least one")
     database = open_database(store)
     with closing(database):
+        # Graphs first: a measurement is of use only where its graph can be looked up.
         History(database).record(models, [])
         signatures = _store(database, taken)
     return ImportedMeasurements(tuple(taken), signatures, file.notes)
@@ -101,6 +102,7 @@ def take_over(
 
 def _candidates(models: Sequence[Model]) -> dict[str, str]:
     """Return the fingerprint of each name that a latency can belong to."""
+    # The user's models are entered last: they win where a reference network has their name.
     fingerprints = {network.name: network.fingerprint for network in load_pool()}
     for model in models:
         fingerprints[stem(Path(model.path).name)] = model.graph.fingerprint
@@ -109,6 +111,7 @@ def _candidates(models: Sequence[Model]) -> dict[str, str]:
 
 def _store(database: Database, taken: Sequence[Measurement]) -> tuple[str, ...]:
     """Store measurements; each target's active signature is followed by one that has them too."""
+    # A signature is of one configuration, and a file may hold several.
     by_configuration: dict[Configuration, list[Measurement]] = {}
     for measurement in taken:
         measurement_records.add(database, measurement)
@@ -125,6 +128,7 @@ def _extend(database: Database, measurements: Sequence[Measurement]) -> str:
         and (signature.device_id, signature.configuration) == (first.device_id, first.configuration)
         for name in signature.measurement_ids
     ]
+    # Signatures are never changed, as stored predictions name them: a longer one takes over.
     ids = (*before, *(measurement.id for measurement in measurements))
     signature = Signature(uuid.uuid4().hex, first.device_id, first.configuration, ids, active=True)
     signature_records.add(database, signature)

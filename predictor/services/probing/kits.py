@@ -27,6 +27,7 @@ def make_kit(sessions: ProbeSessions, plan: ProbePlan, path: Path) -> ProbeSessi
     Raises:
         HostError: the kit cannot be written.
     """
+    # The kit is written first: where that fails, no session waits for its results.
     names = [probe.network.name for probe in plan.probes]
     with tempfile.TemporaryDirectory(prefix="ctm-kit-") as folder:
         built = build_plan(plan.id, SessionPlan.of(plan), names, Path(folder))
@@ -35,7 +36,7 @@ def make_kit(sessions: ProbeSessions, plan: ProbePlan, path: Path) -> ProbeSessi
 
 
 def import_results(sessions: ProbeSessions, path: Path) -> ProbeSession:
-    """Take over what a kit has measured, and return its session.
+    """Take over the measurements of a kit, and return its session.
 
     Raises:
         InputError: the file is no results of a kit, was changed, is of a kit that this store did
@@ -43,6 +44,7 @@ def import_results(sessions: ProbeSessions, path: Path) -> ProbeSession:
     """
     results = read_results(path)
     session = _session_of_kit(sessions.every(), results, str(path))
+    # Results of an earlier stage of the same kit may be stored already.
     waiting = {p.name for p in session.probes if p.state is not ProbeState.MEASURED}
     origin = {"source": "kit", "host": dict(results.host)}
     sessions.note(session.id, host=dict(results.host), drift=results.drift)
@@ -68,6 +70,7 @@ def _session_of_kit(
             f"it is of kit {results.plan_id}, which this store did not make",
             "give the --store that made the kit",
         )
+    # The id alone does not do: a plan edited on the board would measure something else under it.
     if session.plan.kit["plan_sha256"] != results.plan_sha256:
         raise InputError(
             source, "the plan in the kit was changed after it was made", "make a new kit"
@@ -75,6 +78,7 @@ def _session_of_kit(
     if session.state is not SessionState.RUNNING:
         raise InputError(source, "its results were taken over before", "see `ctm probe show`")
     planned = {probe.name: probe.fingerprint for probe in session.probes}
+    # By fingerprint, so that a file swapped under the name of a network is seen.
     strange = [n.name for n in results.measured if planned.get(n.name) != n.fingerprint]
     strange += [failed.name for failed in results.failed if failed.name not in planned]
     if strange or asdict(results.settings) != session.plan.settings:

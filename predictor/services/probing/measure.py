@@ -1,4 +1,4 @@
-"""Measures sessions: what waits, then what is chosen by it, then what was inconclusive."""
+"""Measurement of sessions: waiting networks, those chosen by them, then inconclusive ones."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def measure(
     source: str = "local",
     asked: Sequence[OperatorGraph] = (),
 ) -> Iterator[SessionEvent]:
-    """Measure what a session is still waiting for, and yield events as they come.
+    """Measure the waiting networks of a session, and yield events as they come.
 
-    What an event tells of a network is on the disk when the event is yielded. A session that was
+    The result in an event is on the disk when the event is yielded. A session that was
     killed, paused or cancelled goes on with the network that it had begun. A live session chooses
-    further networks once the first are measured. What was inconclusive is measured again as long
+    further networks once the first are measured. Inconclusive networks are measured again as long
     as there is time left in the budget. When nothing is waiting any more and nothing is to come,
     the session ends and its measurements become the active signature.
 
@@ -57,8 +57,8 @@ def measure(
         session_id: of the session.
         runner: of the machine that is measured.
         cancel: ends the run within a second; the session can go on later.
-        source: what the runner is, for the provenance: local or ssh.
-        asked: what is to be predicted, for the adaptive selector; none for networks of the pool.
+        source: kind of the runner, for the provenance: local or ssh.
+        asked: graphs to be predicted, for the adaptive selector; none for networks of the pool.
 
     Raises:
         InputError: there is no such session, it has ended, or the plan is wrong.
@@ -76,12 +76,14 @@ def measure(
                 if not isinstance(event, Drift):
                     yield event
                     continue
+                # Drift over the session, so of the medians of the sentinel in all rounds.
                 together = (*medians_ms, *event.medians_ms)
                 drift = Drift(together, difference(together)) if medians_ms else event
                 sessions.note(session.id, drift=drift.drift)
                 yield drift
             medians_ms = drift.medians_ms if drift else ()
             chosen = _choose_more(sessions, sessions.get(session.id), asked)
+            # New networks come first: they tell more than another try at an inconclusive one.
             again = () if chosen else repeats.due()
             if again:
                 records.repeat(sessions.database, session.id, again)
@@ -90,6 +92,7 @@ def measure(
             yield ProbesChosen(chosen or again, again=bool(again))
             session = sessions.get(session.id)
     finally:
+        # Also when cancelled: the files can be built again from the codes in the plan.
         sessions.remove_folder(session.id)
     sessions.finish(session.id)
 
@@ -110,13 +113,14 @@ def _measure_waiting(
     for event in runner.run(plan, cancel):
         if isinstance(event, RunStarted):
             host = event.host
+        # Stored before it is yielded, so that a caller that stops here loses nothing.
         if _is_awaited(event, names):
             _record(sessions, session, event, {"source": source, "host": dict(host)})
             yield event
 
 
 def _is_awaited(event: ProbeEvent, names: Sequence[str]) -> bool:
-    """Return whether an event may be told: a board that was left alone tells of older networks."""
+    """Return whether an event is of this run: a board that was left alone has older ones."""
     if isinstance(event, NetworkDone):
         return event.name in names
     return not isinstance(event, NetworkFailed) or event.sentinel or event.name in names
@@ -126,6 +130,7 @@ def _record(
     sessions: ProbeSessions, session: ProbeSession, event: ProbeEvent, origin: Mapping[str, Any]
 ) -> None:
     if isinstance(event, NetworkDone):
+        # Verdict and median are read again from the samples: a board is not trusted with them.
         network = checked_network(event.document, session.plan.protocol, "the runner")
         sessions.record(session, network, origin)
     elif isinstance(event, NetworkFailed) and not event.sentinel:
@@ -137,7 +142,7 @@ def _record(
 def _choose_more(
     sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph]
 ) -> tuple[str, ...]:
-    """Add what a live session measures next; return its names, none once it is enough."""
+    """Add the next networks of a live session; return their names, none once it is enough."""
     if not session.plan.to_come:
         return ()
     chosen = _next_probes(sessions, session, asked)
@@ -179,7 +184,7 @@ class Repeats:
     """Networks that one run of a session measures again, as they were inconclusive.
 
     Args:
-        budget_s: how long the run may take; 0 repeats nothing.
+        budget_s: time for the run; 0 repeats nothing.
         clock: in seconds.
     """
 
@@ -192,7 +197,7 @@ class Repeats:
         self._repeats: dict[str, int] = {}
 
     def take(self, event: ProbeEvent) -> None:
-        """Take note of what an event tells of a network."""
+        """Take note of the result of a network."""
         if isinstance(event, NetworkDone):
             self._measured += 1
             self._inconclusive[event.name] = event.document.get("median_ms") is None
@@ -206,6 +211,7 @@ class Repeats:
         ]
         spent_s = self._clock() - self._start_s
         left_s = self._budget_s - spent_s
+        # From the pace of this run: estimates of the plan may be far off on a new target.
         each_s = _LONGER * spent_s / max(1, self._measured)
         affordable = int(left_s / each_s) if 0 < each_s <= left_s else 0
         for name in names[:affordable]:

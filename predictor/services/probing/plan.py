@@ -41,6 +41,7 @@ def probe_target(device: Device, threads: int) -> Target:
         device: that is probed.
         threads: 0 for one a core.
     """
+    # As a count: "all cores" and that number are one target, whose measurements belong together.
     resolved = device.threads_in_use(threads) or threads
     return Target(device, Configuration(MEASURED, threads=resolved, batch=1))
 
@@ -48,17 +49,18 @@ def probe_target(device: Device, threads: int) -> Target:
 def plan_probes(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
     """Choose reference networks for a target; nothing is measured or stored.
 
-    The catalogue's devices stand in for training devices: DBSel gets what is predicted for them.
+    The catalogue's devices stand in for training devices: DBSel gets the predictions for them.
 
     Args:
-        request: what is asked for.
-        asked: what is to be predicted, for the selectors that choose by operators; none for
+        request: target, selector, number of probes and budget.
+        asked: graphs to be predicted, for the selectors that choose by operators; none for
             networks as in the pool.
 
     Raises:
         InputError: the number of probes, the selector or the time budget does not fit.
     """
     beliefs = beliefs_of(request.target, asked) if request.selector in BY_OPERATORS else None
+    # Read only for DBSel: the other selectors need no table of the catalogue.
     known_ms = load_known().latency_ms if request.selector == DBSEL else None
     return make_plan(request, load_pool(), known_ms, beliefs)
 
@@ -74,7 +76,7 @@ class Coverage:
 
     Attributes:
         names: of the networks.
-        chosen: bool [N], which ones the plan measures.
+        chosen: bool [N], whether the plan measures it.
         expected_ms: on the plan's target; NaN where there is no estimate.
         low_ms: the 10th percentile over the catalogue's devices.
         middle_ms: their median.
@@ -92,6 +94,7 @@ class Coverage:
 def coverage(plan: ProbePlan) -> Coverage:
     """Place a plan's networks among all that could be chosen."""
     pool = load_pool()
+    # [networks, devices] to [networks] each.
     low_ms, middle_ms, high_ms = np.quantile(load_known().latency_ms, (0.1, 0.5, 0.9), axis=1)
     chosen = {probe.network.name for probe in plan.probes}
     return Coverage(

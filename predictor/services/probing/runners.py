@@ -40,7 +40,7 @@ def board_runner(
         store: the store's file, beside which accepted host keys are kept.
         keys: files of private keys; empty for the agent and the usual files.
         accept: asked about a host key that is not known; None accepts none.
-        progress: told how the copying goes.
+        progress: of the copying.
         python: program that runs Python 3 there, with numpy and onnxruntime.
 
     Raises:
@@ -49,6 +49,7 @@ def board_runner(
     """
     if importlib.util.find_spec("asyncssh") is None:
         raise HostError("SSH", "asyncssh is not installed", "run pip install asyncssh")
+    # Imported here: asyncssh may not be installed, and only boards need it.
     from predictor.probing.ssh.host_keys import KnownHosts, refuse_unknown  # noqa: PLC0415
     from predictor.probing.ssh.runner import SshRunner  # noqa: PLC0415
     from predictor.probing.ssh.target import SshTarget  # noqa: PLC0415

@@ -22,7 +22,7 @@ class PlannedNetwork:
     Attributes:
         name: unique in the session.
         space: search space of its code.
-        code: what its file is built from.
+        code: of the network in its search space; its file is built from it.
         fingerprint: of its operator graph.
         expected_ms: its estimate; None where there is none.
         reason: for choosing it, in words.
@@ -51,6 +51,7 @@ class PlannedNetwork:
     @classmethod
     def parse(cls, entry: Mapping[str, Any]) -> PlannedNetwork:
         """Read an entry of a stored plan."""
+        # JSON has a list where the record has a tuple.
         return cls(**{**entry, "code": tuple(entry["code"])})
 
 
@@ -59,8 +60,8 @@ class LiveChoice:
     """Facts by which the networks that are still to come are chosen.
 
     Attributes:
-        probes: how many networks are measured altogether, at most.
-        budget_s: how long the session may take.
+        probes: number of networks measured altogether, at most.
+        budget_s: time for the session.
         within: interval at which it ends, as a share; None for never.
         device: of the target, as in a device file.
     """
@@ -76,13 +77,13 @@ class SessionPlan:
     """A plan as it is stored; the fields are in the order of the document.
 
     Attributes:
-        selector: name of what chooses the networks.
-        seed: of what is random.
-        expected_s: how long measuring is expected to take.
-        budget_s: how long it may take; 0 in plans of earlier versions.
+        selector: name of the method that chooses the networks.
+        seed: of the random choices.
+        expected_s: estimated time of measuring.
+        budget_s: time for measuring; 0 in plans of earlier versions.
         live: None where all networks were chosen before anything is measured.
         settings: of the protocol, by name; plans of earlier versions lack ``LATER_SETTINGS``.
-        configuration: how networks are run.
+        configuration: of the runs of networks.
         probes: the networks that were chosen so far.
         sentinel: measured between them.
         kit: ``plan_sha256`` of the plan in a kit; None for a session without one.
@@ -104,6 +105,7 @@ class SessionPlan:
         """Return the stored form of a plan that was made now."""
         live = None
         if plan.to_come:
+            # The device as planned for: the user may edit or delete it before the session goes on.
             device = device_to_object(plan.target.device, {})
             live = LiveChoice(len(plan.probes) + plan.to_come, plan.budget_s, plan.within, device)
         return cls(

@@ -32,13 +32,14 @@ class ProbeSession(StoredSession):
 
     @cached_property
     def plan(self) -> SessionPlan:
-        """All that its networks are made of and measured by.
+        """The stored plan of its networks and their measuring.
 
         Raises:
-            InputError: what is stored is no plan.
+            InputError: the stored text is no plan.
         """
         try:
             return SessionPlan.parse(self.plan_text)
+        # A stored plan is of any earlier version, or damaged: every way in which parsing fails.
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(
                 f"session {self.id}", "its stored plan cannot be read", "start another one"
@@ -92,6 +93,7 @@ class ProbeSessions:
         Raises:
             InputError: there is none, or more than one.
         """
+        # The first digits of an id do, as with git; ``records.get`` raises where none begins so.
         matching = [s for s in records.every(self.database) if s.id.startswith(session_id)]
         if len(matching) > 1:
             raise InputError(
@@ -135,7 +137,7 @@ class ProbeSessions:
         records.repeat(self.database, session.id, names)
 
     def give_up(self, session_id: str) -> None:
-        """End a session without measuring the rest; what was measured becomes the signature.
+        """End a session without measuring the rest; its measurements become the signature.
 
         Raises:
             InputError: there is no such session, or it has ended.
@@ -156,19 +158,21 @@ class ProbeSessions:
     def record(
         self, session: ProbeSession, network: CheckedNetwork, origin: Mapping[str, Any]
     ) -> None:
-        """Store what was measured of a network.
+        """Store the result of a network.
 
         Args:
             session: that it is of.
-            network: as the runner tells it.
-            origin: where it was measured, for the provenance.
+            network: the checked result of the runner.
+            origin: runner and machine, for the provenance.
         """
         if network.median_ms is None:
+            # No measurement, as there is no median, but its samples are kept to be looked at.
             state, words = ProbeState.INCONCLUSIVE, network.words
             outcome = ProbeOutcome({**origin, **network.facts(with_samples=True)})
             records.record(self.database, session.id, network.name, state, outcome, words)
             return
         plan = session.plan.facts()
+        # The boundary tells these latencies from others that include the preparation of inputs.
         provenance = {
             "tool": f"closertome {__version__}",
             "boundary": "session.run, inputs prepared before",
@@ -198,6 +202,7 @@ class ProbeSessions:
         session = self.get(session_id)
         ids = tuple(p.measurement_id for p in session.probes if p.measurement_id is not None)
         if not ids:
+            # A signature needs at least one measurement.
             ended = SessionState.FAILED if state is SessionState.FINISHED else state
             records.finish(self.database, session_id, ended)
             return
@@ -208,7 +213,8 @@ class ProbeSessions:
         records.finish(self.database, session_id, state, signature, facts)
 
     def folder(self, session_id: str) -> Path:
-        """Return where a session's networks are built; a run that was killed leaves them there."""
+        """Return the folder of a session's networks; a run that was killed leaves them there."""
+        # Beside the store, by the session's id: a later run removes what a killed one left.
         path = self.database.path
         return path.with_name(f"{path.name}.probes") / session_id
 

@@ -53,7 +53,7 @@ def check_any_text(
     required: bool = False,
     errors: Literal["strict", "surrogateescape"] = "strict",
 ) -> str:
-    """Check a text of at most ``limit`` characters; which they are does not matter.
+    """Check a text of at most ``limit`` characters of any kind.
 
     Half of a surrogate pair is no character. Python has some for the bytes of a file's name that
     are no UTF-8, which ``surrogateescape`` lets pass.
@@ -65,6 +65,7 @@ def check_any_text(
     if required and not value:
         raise place.wrong("is empty")
     try:
+        # SQLite stores UTF-8, in which half of a pair has no bytes.
         value.encode(errors=errors)
     except UnicodeEncodeError as error:
         half = escaped(value[error.start])
@@ -89,6 +90,7 @@ def check_each(
 
 def check_whole(value: object, place: Place) -> int:
     """Check a whole number that is not negative and that SQLite can hold."""
+    # bool is a subclass of int: true would pass for 1.
     if isinstance(value, bool) or not isinstance(value, int):
         raise place.wrong(f"is {kind_of(value)} where a whole number was expected")
     if not 0 <= value <= _MAX_INT64:
@@ -112,7 +114,7 @@ def check_latency(value: object, place: Place, *, over_zero: bool) -> float:
 
 
 def check_basis(value: object, place: Place) -> Basis:
-    """Check what a latency rests on."""
+    """Check the basis of a latency."""
     if value not in list(Basis):
         raise place.wrong("is none that this version knows", f"use one of {', '.join(Basis)}")
     return Basis(str(value))

@@ -76,6 +76,7 @@ def always(choice: Choice) -> Chooser:
 
 def of_device(mine: Device, theirs: Device, *, shipped: bool) -> Conflict:
     """Return the conflict of two descriptions under one id; a shipped one is never replaced."""
+    # The catalogue is of the program, not of the store, so theirs cannot take a place in it.
     choices = (Choice.KEEP, Choice.BOTH) if shipped else tuple(Choice)
     name = f"{theirs.name} ({theirs.id})"
     return Conflict(
@@ -165,5 +166,6 @@ def _prediction(stored: StoredPrediction) -> str:
 def _day(time_ns: int) -> str:
     try:
         return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d}"
+    # The time is as a stranger wrote it; fromtimestamp has these three ways to refuse one.
     except (OverflowError, ValueError, OSError):
         return "a day out of range"

@@ -1,8 +1,8 @@
 """A project as one file: a ZIP archive of JSON lines with a manifest that vouches for each part.
 
 The manifest names format, version and program, and of each part the number of lines, the bytes
-and the SHA-256. A file that is not exactly what its manifest says is refused before anything of
-it is used.
+and the SHA-256. A file that differs from its manifest is refused before anything of it is
+used.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def write_project(
     """Write a project; the file is there whole or not at all.
 
     Args:
-        project: what to write.
+        project: the project.
         path: the file; one that is there is replaced.
-        report: gets how far the writing is.
+        report: gets the progress of the writing.
         token: asks it to stop.
 
     Raises:
@@ -72,7 +72,7 @@ def read_project(
 
     Args:
         path: the file.
-        report: gets how far the reading is.
+        report: gets the progress of the reading.
         token: asks it to stop.
 
     Raises:
@@ -104,10 +104,12 @@ def _write_part(
 ) -> dict[str, object]:
     digest, size = hashlib.sha256(), 0
     objects = part.objects(project)
+    # The size is not known beforehand, and without zip64 writing over 2 GiB fails.
     with archive.open(_member(part), "w", force_zip64=True) as stream:
         for item in objects:
             if token is not None:
                 token.check()
+            # NaN and Infinity are no JSON: other readers would refuse the whole file.
             line = json.dumps(item, allow_nan=False).encode() + b"\n"
             digest.update(line)
             size += len(line)
@@ -142,6 +144,7 @@ def _refusing(path: Path) -> Iterator[None]:
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
     expected = {_MANIFEST, *map(_member, PARTS)}
     names = [info.filename for info in archive.infolist()]
+    # The count too: a ZIP may hold one name twice, and readers differ in which they take.
     if set(names) != expected or len(names) != len(expected):
         raise InputError(str(path), f"it is no {_WHAT} (its parts are others)", _AGAIN)
     for info in archive.infolist():
@@ -180,7 +183,7 @@ def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Mapping[st
 def _lines(
     archive: zipfile.ZipFile, part: Part, stated: Mapping[str, object], path: Path
 ) -> Generator[bytes]:
-    """Yield the lines of a part; it is exactly as the manifest says, or the last step raises."""
+    """Yield the lines of a part; the last step raises where it differs from the manifest."""
     digest, size, count = hashlib.sha256(), 0, 0
     with archive.open(_member(part)) as stream:
         for line in _bounded(stream, path, part):
@@ -192,6 +195,7 @@ def _lines(
 
 
 def _bounded(stream: IO[bytes], path: Path, part: Part) -> Iterator[bytes]:
+    # Bounded: a line without an end would be read into memory whole.
     while line := stream.readline(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
             reason = f"a line of {_member(part)} has more than {MAX_LINE_BYTES:,} bytes"

@@ -1,9 +1,9 @@
-"""Planning to take a project over: what is new, the same, back again, or in conflict.
+"""Planning to take a project over: new records, the same, those back again, and conflicts.
 
-Nothing of the store is overwritten unless the user says so for that conflict. Measurements,
+Nothing of the store is overwritten unless the user chooses so for that conflict. Measurements,
 signatures and predictions are records: mine stays whatever is chosen, and theirs, where it is
-another under the same id, is kept beside it under an id of its own. What was deleted here and is
-in the project comes back.
+another under the same id, is kept beside it under an id of its own. Records that were deleted here
+and are in the project come back.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Plan:
 
 
 class Planner:
-    """Goes through a project once and collects what the answers to the conflicts change.
+    """One pass over a project that collects the changes which follow from the answers.
 
     Args:
         database: the store.
@@ -168,6 +168,7 @@ class Planner:
 
     def _plan_devices(self) -> None:
         mine = {entry.device.id: entry for entry in UserDevices(self._database).every()}
+        # All three: an id made for theirs must be new here, in the catalogue and in the project.
         taken = {*mine, *self._catalogue.by_id, *(d.device.id for d in self._project.devices)}
         for theirs in self._project.devices:
             identity = theirs.device.id
@@ -273,6 +274,7 @@ class Planner:
         if answer is Choice.TAKE:
             self._changes.marks[mine.id] = other
         elif answer is Choice.BOTH:
+            # Both, without repeats, within the limits that a typed note has.
             tags = tuple(dict.fromkeys((*mine.tags, *theirs.tags)))[:MAX_TAGS]
             notes = dict.fromkeys(text for text in (mine.note, theirs.note) if text)
             self._changes.marks[mine.id] = tags, " / ".join(notes)[:MAX_NOTE]
@@ -281,6 +283,7 @@ class Planner:
         signature = stored.signature
         identity = self._ids.get(signature.id, signature.id)
         target = (self._device(signature.device_id), signature.configuration)
+        # Only one is in use on a target: to take theirs means to put mine out of use.
         mine = next((s for s in self._signatures.values() if _active_target(s) == target), None)
         if mine is not None and mine.signature.id == identity:
             return
@@ -301,6 +304,7 @@ class Planner:
 
     def _another_id(self, identity: str, record: _Record) -> str:
         """Return the id under which a record is kept beside mine: the same each time."""
+        # From its content, so that a second import finds it again instead of adding another.
         text = f"{identity} {_comparable(record)!r}".encode("utf-8", "surrogatepass")
         self._ids[identity] = hashlib.sha256(text).hexdigest()[:32]
         return self._ids[identity]
@@ -317,6 +321,7 @@ def _comparable(record: StoredMeasurement | StoredSignature | StoredPrediction) 
         case StoredMeasurement():
             return record.measurement, record.created_ns
         case StoredSignature():
+            # Being in use is a conflict of its own kind, asked about once all are there.
             return replace(record.signature, active=False), record.created_ns, record.facts
         case StoredPrediction():
             return record.prediction, record.created_ns, record.settings_hash, record.settings
@@ -329,6 +334,7 @@ def _twin(theirs: DeviceFile, mine: Mapping[str, DeviceFile]) -> str | None:
         return {**device_to_object(device), "id": "", "name": ""}
 
     description = facts(theirs.device)
+    # Kept beside mine it was called "... (theirs)", see ``_settle_device``.
     stem = theirs.device.name[:100]
     return next(
         (

@@ -42,6 +42,7 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
     chosen = {tag.casefold() for tag in tags}
     candidates = [
         p
+        # The newest come first from the store; a project is written from the oldest on.
         for p in reversed(prediction_records.recent(database, -1))
         if not chosen or chosen & {tag.casefold() for tag in p.tags}
     ]
@@ -95,6 +96,7 @@ def _measurements(
             if (withdrawn := measurement_records.by_id(db, name)) is not None:
                 every[name] = withdrawn
     return tuple(
+        # A reference to a prediction that stays behind would be refused by the reader.
         replace(stored, prediction_id=stored.prediction_id if stored.prediction_id in ids else None)
         for name, stored in every.items()
         if everything or name in used or stored.measurement.fingerprint in predicted
@@ -135,9 +137,9 @@ class Projects:
 
         Args:
             path: the file.
-            tags: only predictions that have one of these, and what they rest on; none for all.
+            tags: only predictions that have one of these, and their basis; none for all.
             replacing: whether a file that is there may be replaced.
-            report: gets how far it is.
+            report: gets the progress.
             token: asks it to stop.
 
         Returns:

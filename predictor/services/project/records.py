@@ -81,7 +81,7 @@ class Part:
 
 
 def check_references(project: Project, subject: str) -> None:
-    """Check that every id is there once, and that what records refer to is in the project.
+    """Check that every id is there once, and that every reference leads to a record here.
 
     Raises:
         InputError: naming the first that is not.
@@ -128,6 +128,7 @@ def _check_active(project: Project, place: Place) -> None:
 
 
 def _finite(value: float | None) -> float | None:
+    # JSON has no NaN or Infinity.
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -208,6 +209,7 @@ def _values(
     table: Sequence[Field], content: Mapping[str, object], place: Place
 ) -> dict[str, dict[str, Any]]:
     """Return the checked fields of an object by the part of the record that they belong to."""
+    # Files of earlier versions lack these fields, which are all flags.
     content = {**{f.key: False for f in table if f.later}, **content}
     check_names(content, (f.key for f in table), place)
     values: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -231,10 +233,12 @@ def _model(content: Mapping[str, object], place: Place) -> tuple[str, bytes]:
     fingerprint = check_digits(content["fingerprint"], place.at("fingerprint"), _SHA256_DIGITS)
     at = place.at("graph")
     try:
+        # validate: without it characters outside the alphabet are skipped silently.
         data = base64.b64decode(check_any_text(content["graph"], at, MAX_GRAPH), validate=True)
         graph = checked_graph(data)
     except (binascii.Error, ValueError) as error:
         raise at.wrong(f"is no operator graph ({error})", _AGAIN) from error
+    # Else a stranger could put another graph under the fingerprint of a known model.
     if graph.fingerprint != fingerprint:
         raise at.wrong("is of another model", _AGAIN)
     return fingerprint, data
@@ -261,6 +265,7 @@ def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction
     values = _values(fields.STORED_PREDICTION, content, place)
     prediction = Prediction(**values["prediction"])
     _check_numbers(prediction, place)
+    # A project has no paths: those of the sender's machine lead nowhere here.
     return StoredPrediction(path="", prediction=prediction, **values[""])
 
 

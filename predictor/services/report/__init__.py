@@ -1,1 +1,1 @@
-"""Reports: what was predicted, why, how sure and from what, for people who were not there."""
+"""Reports: predictions, explanations, uncertainty and sources, for people who were not there."""

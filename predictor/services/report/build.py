@@ -52,10 +52,10 @@ def build_report(
     """Make a report; a section with nothing to say is left out.
 
     Args:
-        request: what it is about.
+        request: models, targets and predictions.
         sections: those that are wanted.
         cancel: asks to stop.
-        report: told of each pair that is explained.
+        report: called for each pair that is explained.
 
     Raises:
         InputError: a pair that has a number cannot be explained.
@@ -63,6 +63,7 @@ def build_report(
     """
     token = cancel or CancelToken()
     explained: Sequence[Explained] = ()
+    # Explaining takes most of the time: only where a section needs it.
     if any(section in _EXPLAINED for section in sections):
         explained = explained_pairs(request, token, report)
     made = tuple(_sections(request, sections, explained, token))

@@ -63,6 +63,7 @@ def comparison_section(request: ReportRequest) -> Section:
 def _table(pairs: Sequence[Pair], request: ReportRequest) -> Table:
     """Return a row a pair in the registry's columns; those with nothing to say are left out."""
     context = TableContext(Place.REPORT, request.unit, request.budget_ms)
+    # Over all models, so that the tables of one report have the same columns.
     every = [_row_of(pair) for pair in request.pairs()]
     columns = [c for c in columns_of(Place.REPORT) if c.is_needed(every, context)]
     return Table(
@@ -88,6 +89,7 @@ def _chart(request: ReportRequest) -> BarChart:
     unit = request.unit
     pairs = list(request.pairs())
     per_model = len(request.targets)
+    # Pairs are ordered by model: every T-th one is of the same target.
     by_target = [pairs[place::per_model] for place in range(per_model)]
     by_target.sort(key=_fastest)
     bars = tuple(
@@ -106,7 +108,7 @@ def _chart(request: ReportRequest) -> BarChart:
 
 
 def _note(bars: Sequence[Bar]) -> str:
-    """Return in words how to read the chart."""
+    """Return the legend of the chart in words."""
     parts = (
         (_P50, True),
         (_WHISKERS, any(bar.low80 is not None for bar in bars)),
@@ -145,7 +147,7 @@ def _bar(pair: Pair, series: int, request: ReportRequest) -> Bar:
 
 
 def _budget(pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[Bar]) -> float | None:
-    """Return where the budget's line stands; None where one line cannot stand for all bars.
+    """Return the place of the budget's line; None where one line cannot stand for all bars.
 
     Nor is there one far beyond the longest bar, where it would squeeze them all.
     """

@@ -78,6 +78,7 @@ def _read(declared: Any, value: Any) -> Any:
         return _read(_KINDS[value["kind"]], value)
     if get_origin(declared) is tuple:
         of = get_args(declared)
+        # tuple[X, ...] has one type for all entries, tuple[X, Y] one for each.
         return tuple(map(_read, of[:1] * len(value) if of[-1] is Ellipsis else of, value))
     if isinstance(declared, type) and dataclasses.is_dataclass(declared):
         hints = _hints(declared)
@@ -93,7 +94,7 @@ def _hints(record: Any) -> dict[str, Any]:
 
 
 def report_markdown(report: Report) -> str:
-    """Return the text; charts are tables of what they show elsewhere, so they are left out."""
+    """Return the text; charts are left out, as tables elsewhere have their figures."""
     return "\n\n".join(_parts(report)) + "\n"
 
 

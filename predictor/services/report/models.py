@@ -1,4 +1,4 @@
-"""The model sheets: what was predicted."""
+"""The model sheets: files, tensors and operators by type."""
 
 from __future__ import annotations
 
@@ -113,14 +113,17 @@ def _tensor(tensor: TensorInfo) -> tuple[str, ...]:
 def _types(model: Model) -> Iterator[_Sums]:
     """Yield operator types with the most MACs first, then those that move the most bytes."""
     graph = model.graph
+    # object: a string array pads every type to the longest.
     types, index = np.unique(np.array(graph.op_types, dtype=object), return_inverse=True)
     sums = np.stack(
         [np.bincount(index, minlength=types.size)]
         + [
+            # bincount sums weights as float64, exact up to 2**53.
             np.bincount(index, column, types.size).astype(np.int64)
             for column in (graph.macs, graph.bytes_moved)
         ]
     )
+    # The last key of lexsort is the first to be compared.
     order = np.lexsort((-sums[0], -sums[2], -sums[1]))
     every = sums.sum(axis=1).tolist()
     for place in order[:_TYPES_LISTED].tolist():

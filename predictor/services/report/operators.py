@@ -1,4 +1,4 @@
-"""The operators that take the time, pair by pair; and what the network attended to."""
+"""The operators that take the time, pair by pair; and the network's attention."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ def pair_heading(pair: Pair, request: ReportRequest) -> Heading:
 
 def slowest(table: OperatorTable, most: int) -> list[int]:
     """Return the operators that take time, the slowest first, at most so many."""
+    # Stable, so that equal times keep the order of the graph in every run.
     order = np.argsort(-table.latency_ms, kind="stable")
     return [int(index) for index in order[:most].tolist() if table.latency_ms[index] > 0]
 
@@ -98,7 +99,7 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
 
 
 def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
-    """Return a sentence on the time of the listed operators, and on what holds the whole."""
+    """Return a sentence on the time of the listed operators, and on the bounds of the whole."""
     every = plural(len(table.names), "operator")
     if not chosen:
         return f"None of {every} takes time."
@@ -176,6 +177,7 @@ def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
         (_READ_BY_OPERATORS, attention.operator_to_metric),
         (_READ_BY_FACTS, attention.metric_to_operator.T),
     ):
+        # [operators, metrics]; the second map is [metrics, operators], so it comes transposed.
         shares = weights[np.ix_(operators, metrics)].tolist()
         yield HeatMap(title, "Operator", names, labels, tuple(map(tuple, shares)))
 

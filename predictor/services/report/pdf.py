@@ -37,7 +37,7 @@ def report_pdf(
         report: the report.
         page: ``a4`` or ``letter``.
         cancel: asks to stop.
-        progress: told of each block and page.
+        progress: called for each block and page.
 
     Raises:
         HostError: there is no writer, or it fails, for example for lack of a library.
@@ -49,12 +49,14 @@ def report_pdf(
     def tell(step: Mapping[str, Any]) -> None:
         progress(Progress(step["done"], step["total"], step["message"]))
 
+    # The protocol is lines of JSON, which has no bytes.
     return base64.b64decode(result_of(child, request, cancel, tell)["pdf"])
 
 
 def _command() -> list[str]:
     if getattr(sys, "frozen", False):
         return [sys.executable, WRITER_FLAG]
+    # Looked up, not imported: the import rules keep this package free of the window.
     for writer in entry_points(group=_WRITERS, name="pdf"):
         return [sys.executable, "-P", "-X", "utf8", "-m", writer.module]
     raise HostError(

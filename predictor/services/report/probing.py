@@ -69,7 +69,7 @@ def known_signatures(
 
 
 def probing_section(request: ReportRequest) -> Section:
-    """Return a part a signature, and say which targets have none."""
+    """Return a part a signature, and the names of the targets that have none."""
     names = {target.device.id: target.device.name for target in request.targets}
     blocks: list[Block] = []
     for known in request.signatures:
@@ -79,6 +79,7 @@ def probing_section(request: ReportRequest) -> Section:
             used = [each for each in request.predictions if each.signature == identity]
             blocks += _part(known, shown(name), used)
     probed = {known.stored.signature.device_id for known in request.signatures}
+    # Probed without a signature of the store: the measurements came with the engine.
     shipped = {
         prediction.device_id
         for prediction in request.predictions

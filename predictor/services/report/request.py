@@ -1,4 +1,4 @@
-"""The material of a report: predictions and all that explains them."""
+"""The material of a report: predictions, their explanations and measurements."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ class ReportRequest:
         models: at least one.
         targets: at least one.
         predictions: one a pair, all targets of the first model first.
-        explain: says where the time of one model goes on one target.
+        explain: returns the operator table of one model on one target.
         created: now, with its zone.
         budget_ms: the latency that the user allows, None without one.
         unit: of the latencies in tables and charts; a budget is always in ms.
         asked: the what-ifs.
         signatures: those of the targets' devices in the store.
         commands: command lines that make this report again.
-        title: the user's own, empty for one that says what it is about.
-        operators: how many of each pair's slowest operators are listed.
+        title: the user's own, empty for one made of models and targets.
+        operators: number of each pair's slowest operators that are listed.
     """
 
     models: tuple[ReportedModel, ...]
@@ -107,6 +107,7 @@ class ReportRequest:
 
     def pairs(self) -> Iterator[Pair]:
         """Yield every pair, all targets of the first model first."""
+        # They are in this very order, so no look-up is needed.
         predictions = iter(self.predictions)
         for model in self.models:
             for target in self.targets:

@@ -58,6 +58,7 @@ def _threads(threads: int) -> str:
 def _targets(request: ReportRequest) -> Iterator[tuple[Target, Configuration, Configuration]]:
     """Yield each target, its configuration as predicted, and the usual one of its device."""
     usual = resolve_targets([target.device for target in request.targets])
+    # The first model is enough, as a target is the same for all: zip ends with the targets.
     for target, common, made in zip(request.targets, usual, request.predictions, strict=False):
         yield target, made.configuration, common.configuration
 

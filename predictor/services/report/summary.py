@@ -1,4 +1,4 @@
-"""The summary: who meets the budget, who is the fastest, and how sure all that is."""
+"""The summary: targets that meet the budget, the fastest, and the basis and intervals."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def summary_section(request: ReportRequest) -> Section:
 
 
 def _finding(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest) -> str:
-    """Return in one sentence on how many targets a model meets the budget."""
+    """Return the number of targets on which a model meets the budget, in one sentence."""
     name, targets = brief(model.label), plural(len(pairs), "target")
     numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
     if not numbers:
@@ -82,6 +82,7 @@ def _bullets(pairs: Sequence[Pair], request: ReportRequest) -> Iterator[Cell]:
     if request.budget_ms is not None:
         yield from _by_verdict(numbers, request, request.budget_ms)
     elif numbers:
+        # ``pairs_of`` has the fastest first.
         yield Cell(f"Fastest: {_with_latency(numbers[0], request)}.")
         if len(numbers) > 1:
             yield Cell(f"Slowest: {_with_latency(numbers[-1], request)}.")
@@ -100,7 +101,7 @@ def _by_verdict(
 
 
 def _with_latency(pair: Pair, request: ReportRequest) -> str:
-    """Name a target with its latency and, where there is an interval, how likely it meets."""
+    """Name a target with its latency and, where there is an interval, its odds of meeting."""
     words = [latency_words(pair.prediction, request.unit)]
     if request.budget_ms is not None:
         if is_over(pair.prediction, request.budget_ms):
@@ -139,7 +140,7 @@ def _sureness(request: ReportRequest) -> Iterator[Cell]:
 
 
 def _spread(pair: Pair) -> float:
-    """Return how many times the low end the high end of the 80 % interval is; 0 without one."""
+    """Return the high end of the 80 % interval over its low end; 0 without one."""
     low, high = pair.prediction.low80_ms, pair.prediction.high80_ms
     if not low or high is None:
         return 0.0

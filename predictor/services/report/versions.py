@@ -81,7 +81,7 @@ def command_lines(
 ) -> tuple[str, ...]:
     """Return lines that make the report again: one for all targets that one set of options fits.
 
-    Targets whose configuration is neither the usual one nor what was asked for of all have a line
+    Targets whose configuration is neither the usual one nor the one asked for of all share a line
     with those of the same configuration.
     """
     usual = resolve_targets(

@@ -42,7 +42,7 @@ def film_of(facts: ProbingFacts) -> FilmTuning | None:
 def adaptation_of(stored: StoredSignature) -> str:
     """Return the adaptation of predictions to a signature; see ``adaptation_by``.
 
-    What was fine-tuned for another network has no part in them.
+    FiLM that was fine-tuned for another network has no part in it.
     """
     film = film_of(stored.facts)
     fine_tuned = film is not None and film.network == network_in_use()

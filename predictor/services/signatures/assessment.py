@@ -20,7 +20,7 @@ class LeftOut:
     """A measured network, predicted from all the others of its signature.
 
     Attributes:
-        measurement_id: of what was measured.
+        measurement_id: of the network.
         measured_ms: its latency.
         predicted_ms: from the others.
         low95_ms, high95_ms: interval of the prediction; None for engines that give none.
@@ -60,8 +60,8 @@ def left_out(
         cancel: looked at before each network.
 
     Returns:
-        One entry for each measurement that has a prediction; none for a single one, of which
-        nothing else tells.
+        One entry for each measurement that has a prediction; none for a single one, which
+        has no others.
 
     Raises:
         CancelledError: it was cancelled.
@@ -76,6 +76,7 @@ def left_out(
         # A prediction leaves out what was measured of its own graph.
         predictions += predict([model], [target], signatures={target.id: measured})
     return tuple(
+        # Where a measured latency is shown, the engine's own is the one to judge.
         LeftOut(m.id, m.value_ms, p.predicted_ms or p.latency_ms, p.low95_ms, p.high95_ms)
         for m, p in zip(measurements, predictions, strict=True)
         if p.latency_ms is not None

@@ -75,12 +75,13 @@ def adaptations(
         target: of the signature.
         measured: measurements of the signature as engines take them.
         measurements: the same records, those of which the graph is known.
-        progress: told after each fit.
+        progress: called after each fit.
         cancel: ends the child within a tenth of a second.
 
     Raises:
         InputError, HostError, CancelledError: as of :func:`fine_tune`.
     """
+    # Without earlier fine-tuning, which would count as the network as it ships.
     plain = replace(measured, film=None)
     film = fine_tune(target, plain, progress, cancel)
     tuned = replace(plain, film=film)
@@ -90,6 +91,7 @@ def adaptations(
 
 def can_fine_tune() -> bool:
     """Whether torch is installed, which nothing else of the program needs; it is not loaded."""
+    # A frozen program has no ``-m`` to start the child with.
     frozen = getattr(sys, "frozen", False)
     return not frozen and importlib.util.find_spec("torch") is not None
 
@@ -98,7 +100,7 @@ def obstacle(networks: int) -> InputError | None:
     """Return the obstacle to fine-tuning FiLM; None where there is none.
 
     Args:
-        networks: how many were measured.
+        networks: number of measured networks.
     """
     if not can_fine_tune():
         install = "install CloserToMe by pip with its train extra, closertome[train]"
@@ -115,12 +117,12 @@ def fine_tune(
     progress: ProgressCallback = no_progress,
     cancel: CancelToken | None = None,
 ) -> FilmTuning:
-    """Fit FiLM to what was measured on a target, and to all but one of it in turn.
+    """Fit FiLM to the measurements of a target, and to all but one of them in turn.
 
     Args:
-        target: what was measured.
+        target: of the measurements.
         measured: at least three graphs.
-        progress: told after each fit.
+        progress: called after each fit.
         cancel: ends the child within a tenth of a second.
 
     Raises:
@@ -137,6 +139,7 @@ def fine_tune(
             for place, each in enumerate(engine.head_inputs(measured.graphs, target))
             for name, array in each.items()
         }
+        # By file: as JSON the arrays would be many times as large.
         np.savez(inputs, **arrays)
         request = {
             "head": str(engine.head),
@@ -144,6 +147,7 @@ def fine_tune(
             "inputs": str(inputs),
         }
         fitted = _fitted(request, progress, cancel)
+    # The fit to all comes first, then one without each graph, for predictions of that graph.
     whole, *apart = [FilmBiases.from_json(each) for each in fitted]
     return FilmTuning(engine.network, whole, dict(zip(graphs, apart, strict=True)))
 

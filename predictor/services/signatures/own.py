@@ -1,7 +1,7 @@
 """The user's measurements of targets, as engines take them.
 
-A target is known by its active signature and by what was measured there outside of signatures and
-probe sessions: the user's own models, the newest measurement of each graph. Signatures that are not
+A target has its active signature and the measurements there outside of signatures and probe
+sessions: the user's own models, the newest measurement of each graph. Signatures that are not
 active, say of an older driver, and measurements that were excluded from one have no part in it.
 """
 
@@ -39,9 +39,9 @@ def times_of_operators(
 ) -> OperatorTimes | None:
     """Return the times of a graph's operators; None where no entry is one of them.
 
-    A profiled run takes longer than others. What it takes more is the profiler's, as much for each
-    entry; then the entries are made to sum to the latency that was measured without it. What the
-    runtime put in, to turn a tensor over for an operator, counts for that operator.
+    A profiled run takes longer than others. The excess is the profiler's, equal for each entry;
+    then the entries are made to sum to the latency that was measured without it. Layout changes
+    that the runtime put in for an operator count for that operator.
 
     Args:
         graph: that was profiled; its operators have the names of the file's nodes.
@@ -51,6 +51,7 @@ def times_of_operators(
     time_ms = np.array([entry.time_ms for entry in entries])
     if not len(time_ms) or time_ms.sum() <= 0:
         return None
+    # At most 10 us and four fifths of an entry: decision record 0014.
     added = np.clip((time_ms.sum() - latency_ms) / len(time_ms), 0.0, _MOST_MS)
     own = np.maximum(time_ms - added, _LEAST_SHARE * time_ms)
     own *= latency_ms / own.sum()
@@ -58,11 +59,14 @@ def times_of_operators(
     known = np.array([place for place, group in enumerate(groups) if group])
     if not len(known):
         return None
+    # Index into ``known`` of the last matched entry at or before each entry; -1 for none.
     before = np.searchsorted(known, np.arange(len(entries)), "right") - 1
     after = np.minimum(before + 1, len(known) - 1)
+    # A reorder before a convolution belongs to the next operator; all others to the one before.
     first = np.array([entry.op_type == _FOR_THE_NEXT for entry in entries]) | (before < 0)
     first[known] = False
     whole = np.zeros(len(known))
+    # Not ``whole[...] +=``, which counts repeated indices once.
     np.add.at(whole, np.where(first, after, before), own)
     return OperatorTimes([groups[place] for place in known], whole)
 
@@ -109,7 +113,7 @@ NOTHING_MEASURED: Final = OwnSignatures()
 
 
 def read_own_signatures(database: Database) -> OwnSignatures:
-    """Read what the user measured on all targets.
+    """Read the user's measurements of all targets.
 
     Raises:
         HostError: the store cannot be read.
@@ -137,7 +141,7 @@ def stored_signatures(path: Path | None = None) -> OwnSignatures:
     """Read the user's measurements from the store at ``path``; a store is not made for it.
 
     Args:
-        path: the store's file; None for what CTM_STORE names, else the one in the user's folder.
+        path: the store's file; None for that of CTM_STORE, else the one in the user's folder.
 
     Raises:
         InputError: the file is not a store, or a newer program's.
@@ -150,7 +154,7 @@ def stored_signatures(path: Path | None = None) -> OwnSignatures:
 
 
 def noise_of(measurement: Measurement) -> float:
-    """Return the standard deviation of ln(value) as far as the samples tell it."""
+    """Return the standard deviation of ln(value) as far as the samples show it."""
     samples = np.array(measurement.samples_ns, np.float64)
     if samples.size < 2 or samples.min() <= 0:
         return UNTOLD_NOISE
@@ -198,6 +202,7 @@ def _measurements(
 
 
 def _graph(database: Database, fingerprint: str) -> OperatorGraph | None:
+    # Graphs of the pool ship with the program and are not stored with every signature.
     graph = pool_graph(fingerprint)
     if graph is not None:
         return graph

@@ -52,7 +52,7 @@ class Signatures:
         records.activate(self._database, signature_id)
 
     def delete(self, signature_id: str) -> bool:
-        """Delete a signature; returns what ``restore`` needs to undo it.
+        """Delete a signature; returns whether it was active, for ``restore``.
 
         Raises:
             InputError: there is none of this id.
@@ -91,9 +91,9 @@ class Signatures:
         return self._put(entry, rest, facts)
 
     def include(self, signature_id: str, measurement_id: str) -> str:
-        """Take in again what was left out: a new signature with it takes the place of this one.
+        """Take an excluded measurement in again: a new signature with it replaces this one.
 
-        The new signature keeps that it was left out once, and why.
+        The new signature keeps the reason for which it was left out once.
 
         Args:
             signature_id: of the signature, which stays stored.
@@ -151,7 +151,7 @@ class Signatures:
         """Delete a signature that took another one's place, which the other one has again.
 
         Returns:
-            What ``restore`` needs to undo it.
+            Whether it was active, for ``restore``.
 
         Raises:
             InputError: one of the two is not there; nothing is changed then.
@@ -169,8 +169,9 @@ class Signatures:
     def _put(self, before: StoredSignature, ids: tuple[str, ...], facts: ProbingFacts) -> str:
         """Store a signature in the place of one; returns its id.
 
-        What was fine-tuned to other measurements is not its own, so ``facts`` come without it.
+        FiLM fine-tuned to other measurements is not its own, so ``facts`` come without it.
         """
+        # A new record, never an edit: stored predictions name the signature that they used.
         made = replace(before.signature, id=uuid.uuid4().hex, measurement_ids=ids)
         records.add(self._database, made, facts, before.session_id)
         return made.id
