@@ -1,1 +1,1 @@
-"""Devices: their file form, the shipped catalogue, and what this machine is."""
+"""Devices: their file form, the shipped catalogue, and the detection of this machine."""

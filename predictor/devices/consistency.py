@@ -29,7 +29,7 @@ class Finding(NamedTuple):
 
     Attributes:
         fields: the fields that it is about: metrics by name, or ``clusters``.
-        sentence: what is odd, with names and values.
+        sentence: the contradiction, with names and values.
     """
 
     fields: tuple[str, ...]
@@ -59,6 +59,7 @@ def derived_fp32_tflops(device: Device) -> float | None:
     Clusters count each with its own clock; else the boost clock, or the clock without one.
     """
     if device.clusters:
+        # MHz x lanes x 2 operations of a fused multiply-add: 2e-6 makes it TFLOP/s.
         rates = [
             cluster.cores * cluster.clock_mhz * cluster.fp32_au_per_core
             for cluster in device.clusters
@@ -133,6 +134,7 @@ def _cluster_warnings(device: Device) -> Iterator[Finding]:
         )
     fastest = max(cluster.clock_mhz for cluster in device.clusters)
     boost = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
+    # Room for rounding of stated clocks.
     if boost is not None and fastest > boost * 1.001:
         yield Finding(
             (CLUSTERS,),

@@ -1,4 +1,4 @@
-"""This machine as a device, from what its system states: facts only, nothing is measured here.
+"""This machine as a device, from facts that its system states; nothing is measured here.
 
 Bandwidth and sustained rates are not facts that a system states; ``self_test`` measures them.
 """
@@ -44,7 +44,7 @@ class _Facts:
 
 
 def detect_this_machine(root: Path = Path("/")) -> Device:
-    """Return this machine as the device ``this``; what its system does not state is absent.
+    """Return this machine as the device ``this``; facts that its system hides are absent.
 
     Args:
         root: root of the file system that is read, for a recorded machine.
@@ -76,7 +76,7 @@ def detect_this_machine(root: Path = Path("/")) -> Device:
 
 
 def _linux_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> tuple[Cluster, ...]:
-    """Note what /proc and /sys state, and return the clusters where cores differ."""
+    """Note the facts in /proc and /sys, and return the clusters where cores differ."""
     allowed = system_files.cores_within_quota(len(cores), system_files.cpu_quota(root))
     source = "/sys, physical cores that this process may use"
     if allowed < len(cores):
@@ -94,6 +94,7 @@ def _linux_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> tuple[Clu
         if lanes is None:
             facts.notes.append("FMA units per core are not known for this processor model.")
     _cache_facts(facts, root, cores)
+    # Under a quota it is open which cores the process gets.
     return clusters if len(clusters) > 1 and allowed == len(cores) else ()
 
 
@@ -119,6 +120,7 @@ def _cache_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> None:
     if 2 in caches:
         facts.add("l2_kb", caches[2].kb_total, "/sys, L2 caches together")
     if 3 in caches:
+        # Level 4 where there is one.
         facts.add("llc_kb", caches[max(caches)].kb_total, "/sys, last-level caches together")
 
 

@@ -45,7 +45,7 @@ class Place(NamedTuple):
         return Place(self.subject, f"{self.field} {index + 1}")
 
     def wrong(self, reason: str, action: str = _CORRECT) -> InputError:
-        """Return the error that says what is wrong with this field."""
+        """Return the error about this field, ``reason`` behind its name."""
         return InputError(self.subject, f"{self.field} {reason}", action)
 
 
@@ -86,6 +86,7 @@ def check_notes(value: object, place: Place) -> str:
 def check_id(value: object, place: Place) -> str:
     """Check a device's id: lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
     text = check_text(value, place, MAX_ID)
+    # "$" also matches before a trailing newline.
     if not _ID.match(text) or text.endswith("\n"):
         raise place.wrong(
             f'is "{text}", which is not a slug',
@@ -102,6 +103,7 @@ def check_number(value: object, place: Place) -> float:
     try:
         number = float(value)
     except OverflowError:
+        # A whole number of JSON with more than 308 digits.
         number = math.inf
     if not math.isfinite(number):
         raise place.wrong("is not a finite number")
@@ -117,10 +119,10 @@ def check_metric(name: str, value: object, place: Place) -> float:
         place: of the object that holds the metric.
 
     Raises:
-        InputError: naming the metric, the value, the range with its unit, and what to do.
+        InputError: naming the metric, the value, the range with its unit, and a remedy.
     """
     metric = METRIC_BY_NAME[name]
-    # The usual case first: thousands of metrics are checked at each start.
+    # The usual case first: thousands of metrics are checked at each start. True is an int, 1.
     if isinstance(value, _NUMBERS) and value is not True and metric.low <= value <= metric.high:
         return float(value)
     place = place.at(name)

@@ -31,6 +31,7 @@ from predictor.devices.schema import MAX_CLUSTERS, MAX_CONFIGURATIONS, DeviceFil
 T = TypeVar("T")
 
 CONFIGURATIONS = "configurations"
+# float() alone would take nan, inf, 1_000 and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
@@ -54,9 +55,9 @@ class FormFields:
         values: text of each metric that has one, also of one that is not available now.
         available: names of the metrics that are known; the others are absent, not zero.
         sources: where each metric comes from, by metric name.
-        configurations: what the device can run, the usual one first.
+        configurations: runtimes and precisions of the device, the usual one first.
         clusters: kinds of cores, the fastest first.
-        unknown_metrics: what a file of another version told; kept and not shown.
+        unknown_metrics: metrics of a file of another version; kept and not shown.
     """
 
     id: str
@@ -192,7 +193,7 @@ def _number(text: str, place: Place) -> float:
 
 
 def _sources(checker: _Checker, fields: FormFields) -> dict[str, str]:
-    """Return the sources of what has a value, each checked; an empty one is none."""
+    """Return the sources of metrics with a value, each checked; an empty one is none."""
     result: dict[str, str] = {}
     for name, text in fields.sources.items():
         if not text.strip() or not (name in fields.available or name in fields.unknown_metrics):

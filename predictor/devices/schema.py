@@ -134,7 +134,7 @@ class DeviceFile:
 
     Attributes:
         device: the device, with known metrics only.
-        warnings: what is odd about it, one sentence each; they do not stop its use.
+        warnings: its oddities, one sentence each; they do not stop its use.
         unknown_metrics: metrics of the file that this version does not know, by name.
     """
 

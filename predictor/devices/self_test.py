@@ -64,7 +64,7 @@ def run_self_test(
     """Measure copy bandwidth and FP32 matrix products in a child process, about two seconds.
 
     Args:
-        seconds_each: how long each of the two is repeated.
+        seconds_each: time for which each of the two is repeated.
         cancel: ends the child within a tenth of a second.
 
     Raises:
@@ -135,9 +135,11 @@ def measure_copy_bandwidth(seconds: float = SECONDS_EACH) -> float:
 
     One thread copies, as numpy does; many cores together may reach more.
     """
+    # MiB to float32 elements: 2**20 / 4.
     source = np.ones(COPY_MIB << 18, dtype=np.float32)
     target = np.empty_like(source)
     best = _fastest(lambda: np.copyto(target, source), seconds)
+    # Every byte is read once and written once.
     return 2 * source.nbytes / best / 1e9
 
 
@@ -175,7 +177,7 @@ def _fastest(work: Callable[[], object], seconds: float) -> float:
     """Repeat ``work`` for so long and at least three times; return its shortest time in seconds.
 
     The time is the processor's, so that other programs count as little as can be; the clock's where
-    the system tells the other one too coarsely.
+    the resolution of the other one is too coarse.
     """
     fine = time.get_clock_info("process_time").resolution < _FINE_S
     clock = time.process_time if fine else time.perf_counter
@@ -198,7 +200,7 @@ def _command(seconds_each: float) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, each rate for so many seconds as the argument says, and print them as JSON."""
+    """Measure each rate for the seconds in the argument, and print both as JSON."""
     each = float(arguments[0])
     rates = {"copy_gbps": measure_copy_bandwidth(each), "gemm_tflops": measure_gemm(each)}
     sys.stdout.write(json.dumps(rates) + "\n")

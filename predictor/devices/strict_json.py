@@ -40,7 +40,7 @@ def parse_object(
 
     Args:
         data: the bytes of the file, UTF-8 with or without a byte order mark.
-        subject: what to call it in an error, usually its path.
+        subject: its name in an error, usually its path.
         what: the kind of file that was expected.
         limit: most bytes that it may have.
 
@@ -105,6 +105,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _finite(text: str) -> float:
     value = float(text)
+    # float() makes infinity of 1e999 without an error.
     if math.isinf(value):
         raise _RefusedError(f"holds the number {shortened(text, 20)}, which is too large")
     return value

@@ -3,7 +3,7 @@
 Every function takes the root of the file system, so that a recorded machine can be read too.
 A fact that the system does not state is None or missing: containers and virtual machines hide some.
 
-FP32 FMA lanes of a core, lanes x units, are told only where its design is known for certain: a core
+FP32 FMA lanes of a core, lanes x units, are given only where its design is certain: a core
 with two 256-bit FMA units has 16. Models that are sold with one or two units (Skylake-X, Cascade
 Lake) are in no table.
 
@@ -66,6 +66,7 @@ def fma_lanes(fields: Mapping[str, str]) -> int | None:
         return None
     family, model = _integer(fields.get("cpu family", "")), _integer(fields.get("model", ""))
     if fields.get("vendor_id") == "GenuineIntel" and family == 6:
+        # The table goes from the widest set to avx2, which is in the flags by now.
         widest = next(name for name in _INTEL_MODELS if name in flags)
         return _INTEL_MODELS[widest].get(model)
     if fields.get("vendor_id") == "AuthenticAMD":
@@ -108,6 +109,7 @@ class Clocks:
 def usable_cpus(root: Path = Path("/")) -> tuple[int, ...]:
     """Return the processors that this process may run on, by number."""
     if root == Path("/") and hasattr(os, "sched_getaffinity"):
+        # The affinity is that of this process; a recorded machine has none.
         return tuple(sorted(os.sched_getaffinity(0)))
     return _cpu_list(_text(root / "sys/devices/system/cpu/online"))
 
@@ -118,6 +120,7 @@ def first_of_each_core(root: Path, cpus: Iterable[int]) -> tuple[int, ...]:
     result: list[int] = []
     for cpu in cpus:
         topology = _cpu_dir(root, cpu) / "topology"
+        # thread_siblings_list is the older name.
         siblings = _cpu_list(
             _text(topology / "core_cpus_list") or _text(topology / "thread_siblings_list")
         ) or (cpu,)
@@ -141,6 +144,7 @@ def caches(root: Path, cpus: Iterable[int]) -> dict[int, Cache]:
             if _text(folder / "type") == "Instruction" or not level.isdecimal():
                 continue
             if size.endswith("K") and size[:-1].isdecimal():
+                # Cores that share a cache list the same processors: one entry a cache.
                 shared = _text(folder / "shared_cpu_list") or str(cpu)
                 instances.setdefault(int(level), {})[shared] = float(size[:-1])
     return {
@@ -167,6 +171,7 @@ def processor_fields(root: Path, cpu: int) -> dict[str, str]:
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
     """Return the number of processors whose time the control group allows; None without a limit."""
+    # Limits hold at every level, so the smallest counts; "max" (v2) and -1 (v1) are none.
     limits: list[float] = []
     for folder in _control_groups(root):
         words = _text(folder / "cpu.max").split()

@@ -52,6 +52,7 @@ class TrafficCounter:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._carried = _carried_types(network)
+        # Optional outputs that nobody reads, like a mask, are never written by a runtime.
         self._used = {name for node in network.nodes for name in node.inputs}
         self._used.update(network.outputs)
         self._used.update(o for node in network.nodes for b in node.bodies for o in b.outputs)
@@ -89,6 +90,7 @@ class TrafficCounter:
             elements = self._network.type_of(name).elements
             if node.op in _PARTIAL_READERS and name == node.inputs[0]:
                 elements = min(elements, self._out(node).elements)
+            # Stored bits: weights behind a DequantizeLinear cross memory as integers.
             total += (elements * self._network.constants[name].bits + 7) // 8
         return total
 
@@ -96,6 +98,7 @@ class TrafficCounter:
         """A loop copies what each trip hands out into one tensor."""
         if node.op == "If":
             return Traffic(0, 0, 0)
+        # A Loop's first two inputs are trip count and condition, the others are carried.
         states = len(node.inputs) - 2
         if node.op == "Scan":
             states = len(node.inputs) - node.attributes.integer("num_scan_inputs")
@@ -174,6 +177,7 @@ def peak_activation_bytes(network: Network, counter: TrafficCounter) -> int:
             if name and name not in storage and name in last_use:
                 live += counter.carried_type(name).bytes
                 held.add(name)
+        # Before freeing: while an operator runs, its inputs and outputs are in memory together.
         peak = max(peak, live)
         for name in freed.get(position, ()):
             if name in held:
@@ -188,11 +192,13 @@ def _last_uses(network: Network, storage: dict[str, str]) -> dict[str, int]:
             if name and name not in network.constants:
                 last_use[storage.get(name, name)] = position
     for name in network.outputs:
+        # Past the last node: the caller still reads the outputs.
         last_use[storage.get(name, name)] = len(network.nodes)
     return last_use
 
 
 _WINOGRAD = int(OperatorFlag.WINOGRAD)
+# NumPy wraps int64 sums without an error, so the limit stands below 2**63.
 _MOST_COUNT = 2**62
 _UNKNOWN = DTYPE_CODE["unknown"]
 _DTYPE_OF_OUTPUT = frozenset({"Cast", "CastLike", "ConstantOfShape", "DequantizeLinear", "Gather"})
@@ -213,6 +219,7 @@ def assemble(network: Network) -> OperatorGraph:
     dtypes = [_computing_dtype(counter, node) for node in nodes]
     shapes = [network.type_of(node.outputs[0]).dims if node.outputs else () for node in nodes]
     parameters = count_parameters(network)
+    # [N, 3]: read, weights, written; reshape keeps three columns for an empty graph.
     moved = np.array(traffic, np.int64).reshape(-1, 3) * repeats[:, None]
     return OperatorGraph(
         op_code=np.array([OPERATOR_CODE[node.op] for node in nodes], np.int16),
@@ -260,7 +267,7 @@ def _check_countable(nodes: list[Node], works: list[Work], traffic: list[Traffic
 
 
 def _computing_dtype(counter: TrafficCounter, node: Node) -> int:
-    """Return the type of the first data input, or of the output where that tells more."""
+    """Return the type of the first data input, or of the output where that is more specific."""
     names = node.inputs[:1] if node.op not in _DTYPE_OF_OUTPUT else []
     for name in (*names, *node.outputs[:1]):
         dtype = counter.carried_type(name).dtype
@@ -273,6 +280,7 @@ def _edges(nodes: list[Node]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]
     producer = {
         name: position for position, node in enumerate(nodes) for name in node.outputs if name
     }
+    # A dict as an ordered set: no duplicates, and the same order in every run.
     pairs: dict[tuple[int, int], None] = {}
     for position, node in enumerate(nodes):
         for name in node.inputs:
@@ -282,4 +290,5 @@ def _edges(nodes: list[Node]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]
             for name in body.outputs:
                 if name in producer:
                     pairs[producer[name], position] = None
+    # [E, 2] to [2, E], contiguous; reshape also where there is no edge.
     return np.ascontiguousarray(np.array(list(pairs), np.int32).reshape(-1, 2).T)

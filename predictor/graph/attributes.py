@@ -12,7 +12,8 @@ import onnx
 Value: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 
 _A = onnx.AttributeProto
-# Tensors, graphs and types: no part of the canonical form.
+# Some exporters write these defaults out, others leave them out: the text, and with it the
+# fingerprint, must not differ by that.
 _SILENT_AT_DEFAULT: dict[str, Value] = {
     "group": 1,
     "auto_pad": "NOTSET",
@@ -70,9 +71,11 @@ def parse_attributes(protos: Sequence[onnx.AttributeProto]) -> Attributes:
     """Parse the attributes of one node; equal sets share one object."""
     if not protos:
         return NO_ATTRIBUTES
+    # Protos have no hash, which lru_cache needs; their bytes have one.
     return _parse(tuple(p.SerializeToString() for p in protos if p.type not in _OPAQUE))
 
 
+# Tensors, graphs and types: no part of the canonical form.
 _OPAQUE = frozenset(
     {
         *(_A.TENSOR, _A.TENSORS, _A.SPARSE_TENSOR, _A.SPARSE_TENSORS),
@@ -89,6 +92,7 @@ def _parse(serialized: tuple[bytes, ...]) -> Attributes:
 
 
 def _text(data: bytes) -> str:
+    # ONNX strings are bytes that need not be UTF-8; JSON takes text only.
     return data.decode("utf-8", "backslashreplace")
 
 

@@ -1,4 +1,4 @@
-"""Dynamic dimensions: which a model's inputs leave open, and what each is bound to."""
+"""Dynamic dimensions: the open dimensions of a model's inputs, and the value of each."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from predictor.core.text import shortened
 
 IMAGE_SIZE = 224
 SEQUENCE_LENGTH = 128
+# Grey, RGB and RGBA.
 _CHANNELS = frozenset({1, 3, 4})
 
 # Names that an exporter made up: s0, s77, unk__12, dynamic_axes_3.
 _ANONYMOUS = re.compile(r"^(s|d|u|unk|dim|dynamic_axes|o|v|\?)_*\d*$", re.IGNORECASE)
 # Whole words of a dimension's name, as exporters write them.
+# A "preview" is no past.
 _PAST = re.compile(r"past|cache|history|prev(?!iew)")
 _BATCH = re.compile(r"^(n|b|bs|bsz|n_batch)$|batch")
 _SEQUENCE = re.compile(r"seq|len|token|time|frame|audio|samples|text|context|^(t|s|l)$")
 _CHANNEL = re.compile(r"^(c|ch|chan|channel|channels)$|channel")
 _SIDE = re.compile(r"^(h|w)$|height|width|^(img|image)_?(size|h|w)$|spatial|rows|cols")
-# The first that fits a name decides.
+# The first that fits a name decides: "past_sequence_length" is a past, not a sequence.
 _NAMED: tuple[tuple[re.Pattern[str], int, str], ...] = (
     (re.compile("total"), SEQUENCE_LENGTH, "named like a whole length, past included"),
     (_PAST, 0, "named like a past: nothing is cached at the start"),
@@ -39,9 +41,11 @@ _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
+    # Sizes are whole: exporters mean a whole quotient by "/" too.
     ast.Div: operator.floordiv,
     ast.Mod: operator.mod,
 }
+# Names are untrusted: deep nesting makes ast.parse raise MemoryError or RecursionError.
 _LONGEST_EXPRESSION = 200
 
 
@@ -229,6 +233,7 @@ class InputBinding:
         _positive("batch", batch, zero_is_fine=False)
         named = {d for dims in self.declared.values() for d in dims if isinstance(d, str)}
         named = {d for d in named if ":" not in d and is_batch_name(d)}
+        # A vector may be a parameter; it counts only where the model has vectors alone.
         leading = [dims[0] for dims in self.declared.values() if len(dims) > 1] or [
             dims[0] for dims in self.declared.values() if dims
         ]
@@ -261,11 +266,13 @@ class InputBinding:
                     continue
                 default, reason = default_value(dim, axis, dims, self._integer[name])
                 value = self._given.get(dim, default)
+                # Only a past, whose default is 0, may be empty.
                 if value == 0 != default:
                     raise InputError(
                         f"dimension {shortened(dim, 120)}", "it must be above 0", "give 1 or more"
                     )
                 bound[dim] = DynamicDimension(dim, value, default, reason)
+        # After the plain names, whose values the expressions need.
         for text in dict.fromkeys(expressions):
             bound[text] = self._bind_expression(text, bound)
         return tuple(bound.values())
@@ -292,6 +299,7 @@ class InputBinding:
             del proto.dim[:]
             for size in shape:
                 proto.dim.add().dim_value = size
+        # Shapes stated for other sizes would contradict the bound inputs in onnx's inference.
         del graph.value_info[:]
         for info in graph.output:
             if info.type.HasField("tensor_type"):
@@ -299,6 +307,7 @@ class InputBinding:
 
 
 def _model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    # IR versions before 4 list initializers among the inputs too.
     initialized = {t.name for t in graph.initializer} | {
         s.values.name for s in graph.sparse_initializer
     }

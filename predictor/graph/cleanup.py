@@ -39,6 +39,7 @@ def fold_constants(network: Network) -> None:
 
 
 def _is_foldable(network: Network, node: Node) -> bool:
+    # Shapes are bound by now, so these are constants even of computed values.
     if node.op in {"Shape", "Size"}:
         return node.inputs[0] not in network.data_dependent
     if node.op in CONTROL or node.op in RANDOM or node.op == "Unknown" or _in_loop(node):
@@ -64,7 +65,7 @@ def _in_loop(node: Node) -> bool:
 
 
 def _folded(network: Network, node: Node, output: str) -> Constant:
-    """Return the constant that a node makes: of which stored tensors, in how many bits.
+    """Return the constant that a node makes, with its stored tensors and bits an element.
 
     ConstantOfShape with a stored shape counts as stored itself: files without weights carry each
     weight so.
@@ -99,7 +100,7 @@ _INTEGER_WORDS = """
     QLinearMatMul
 """
 _INTEGER = frozenset(_INTEGER_WORDS.split())
-# Give the right result without rounding to integers in between.
+# Their integer kernels give integers; a product may give floats (MatMulIntegerToFloat).
 _NEEDS_QUANTISED_OUTPUT = frozenset({"Conv", "ConvTranspose"})
 # Runtimes have integer kernels for these, or they only move data.
 _INTEGER_CAPABLE_WORDS = """
@@ -128,6 +129,7 @@ def mark_epilogues(network: Network) -> None:
     for node in network.nodes:
         if node.op not in _CONTRACTIONS or node.outputs[0] in outputs:
             continue
+        # A reader with other repeats stands in another loop body and cannot be an epilogue.
         readers = [r for r in consumers.get(node.outputs[0], []) if r.repeats == node.repeats]
         for fused in _epilogue(network, node.outputs[0], readers, consumers, outputs):
             fuse(fused, node)
@@ -168,7 +170,7 @@ def _steered(network: Network, node: Node) -> bool:
 
 
 def mark_quantised(network: Network) -> None:
-    """Flag integer operators, give them their integer values, and fuse what converts for them."""
+    """Flag integer operators, give them their integer values, and fuse their conversions."""
     for node in network.nodes:
         if node.op in _INTEGER or node.op.startswith("QLinear"):
             node.flags |= int(OperatorFlag.QUANTISED)
@@ -189,6 +191,7 @@ class _Pattern:
         hosts = [node for node in self._network.nodes if self._is_host(node)]
         for node in hosts:
             self._fuse_output(node)
+            # A view between the two conversions multiplies nothing.
             if node.op not in VIEWS:
                 node.flags |= int(OperatorFlag.QUANTISED)
         chosen = set(map(id, hosts))
@@ -241,7 +244,7 @@ class _Pattern:
 
 
 def clean_up(network: Network) -> None:
-    """Drop what does nothing, drop what nobody needs, fold batch normalisation."""
+    """Drop no-ops and dead nodes, fold batch normalisation."""
     _drop_no_ops(network)
     drop_dead_nodes(network)
     _fold_batch_normalization(network)
@@ -276,6 +279,7 @@ def drop_dead_nodes(network: Network) -> None:
     """Drop every node whose outputs reach no output of the model."""
     needed = set(network.outputs)
     kept: list[Node] = []
+    # Backwards: all readers of a node are decided before the node itself.
     for node in reversed(network.nodes):
         if any(name in needed for name in node.outputs if name):
             kept.append(node)
@@ -299,6 +303,7 @@ def _drop_no_ops(network: Network) -> None:
 def _is_no_op(network: Network, node: Node, used: set[str]) -> bool:
     if node.op == "Identity":
         return True
+    # In inference Dropout passes its input on; only a mask that is read needs it.
     if node.op == "Dropout":
         return len(node.outputs) < 2 or node.outputs[1] not in used
     if node.op in {"Cast", "CastLike"}:
@@ -332,6 +337,7 @@ def _fold_batch_normalization(network: Network) -> None:
             kept.append(node)
             continue
         _absorb(convolution, node)
+        # A second BatchNormalization right behind the first folds too.
         producer[node.outputs[0]] = convolution
     network.nodes = kept
 

@@ -27,6 +27,7 @@ def standard_attention(network: Network, node: Node) -> Work:
         return NO_WORK
     heads = query[1] if len(query) == 4 else node.attributes.integer("q_num_heads", 1)
     kv_heads = key[1] if len(key) == 4 else node.attributes.integer("kv_num_heads", 1)
+    # past_key, [B, N, P, D].
     past = network.dims_of(node, 4)
     keys = key[-2] + (past[2] if len(past) == 4 else 0)
     head_size = query[-1] if len(query) == 4 else query[-1] // heads
@@ -43,6 +44,7 @@ def multi_head_attention(network: Network, node: Node) -> Work:
     if len(query) != 3 or len(out) != 3:
         return NO_WORK
     heads = max(node.attributes.integer("num_heads", 1), 1)
+    # key is [B, T, N * D] or [B, N, T, D], past_key [B, N, P, D].
     key, past = network.dims_of(node, 1), network.dims_of(node, 6)
     keys = query[1]
     if len(key) >= 3:
@@ -58,6 +60,7 @@ def group_query_attention(network: Network, node: Node) -> Work:
     if len(query) != 3 or len(out) != 3:
         return NO_WORK
     heads = max(node.attributes.integer("num_heads", 1), 1)
+    # past_key, [B, KV heads, P, D]: keys are shared, yet every query head multiplies them.
     past = network.dims_of(node, 3)
     keys = query[1] + (past[2] if len(past) == 4 else 0)
     return product_work(query[0] * heads, query[1], keys, 2 * (out[2] // heads))
@@ -75,6 +78,7 @@ def fused_attention(network: Network, node: Node) -> Work:
     batch, length, width = data
     hidden = out[2]
     heads = max(node.attributes.integer("num_heads", 1), 1)
+    # past holds keys and values together: [2, B, N, P, D].
     past = network.dims_of(node, 4 if node.op == "Attention" else 8)
     keys = length + (past[-2] if len(past) == 5 else 0)
     # Of the projected columns, the values take `hidden`, queries and keys half of the rest each.
@@ -84,6 +88,7 @@ def fused_attention(network: Network, node: Node) -> Work:
     return product_work(1, batch * length, columns, per_row // columns)
 
 
+# One character in place of three, so that a term is read letter by letter.
 _ELLIPSIS_SYMBOL = "."
 
 
@@ -99,6 +104,7 @@ def einsum_work(network: Network, node: Node) -> Work:
     sizes: dict[str, int] = {}
     for labels, dims in zip(labelled, operands, strict=True):
         for label, size in zip(labels, dims, strict=False):
+            # Broadcasting: a dim of 1 stretches to that of the other operand.
             sizes[label] = max(size, sizes.get(label, 1))
     dotted = {label for label in sizes if label.startswith(_ELLIPSIS_SYMBOL)}
     wanted = _wanted(labelled, arrow, output, dotted)
@@ -122,6 +128,7 @@ def _label(term: str, dims: tuple[int, ...]) -> list[str]:
 def _wanted(labelled: list[list[str]], arrow: str, output: str, dotted: set[str]) -> set[str]:
     if arrow:
         return set(output.replace(_ELLIPSIS_SYMBOL, "")) | dotted
+    # Implicit form: labels that occur once are the output, as in numpy.einsum.
     every = [label for labels in labelled for label in labels]
     return {label for label in every if every.count(label) == 1} | dotted
 
@@ -150,6 +157,7 @@ def _chain(terms: list[set[str]], wanted: set[str], sizes: dict[str, int]) -> Wo
 
 
 _MOST_MACS = 2**60
+# Window and stride are int32 in the operator graph.
 _LARGEST_WINDOW = 2**31
 Counter: TypeAlias = Callable[[Network, Node], Work]
 
@@ -174,6 +182,7 @@ def _pair(values: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _is_winograd(window: _Window) -> bool:
+    # Fast algorithms reuse overlapping windows, which a 1 x 1 kernel does not have.
     plain = all(s == 1 for s in (*window.stride, *window.dilation))
     return plain and any(k > 1 for k in window.kernel)
 
@@ -181,6 +190,7 @@ def _is_winograd(window: _Window) -> bool:
 def _groups(node: Node) -> int:
     groups = node.attributes.integer("group", 1)
     if groups < 1:
+        # One of MISFIT: work_of names the node.
         raise ValueError(groups)
     return groups
 
@@ -247,6 +257,7 @@ def _matmul(
     rows, inner = (a[-1], a[-2]) if trans_a else (a[-2], a[-1])
     columns = b[-2] if trans_b else b[-1]
     batch = _broadcast_count(a[:-2], b[:-2])
+    # One right matrix serves the whole batch, so the batch joins the rows.
     if math.prod(b[:-2]) == 1 and not trans_a:
         return product_work(1, batch * rows, columns, inner)
     return product_work(batch, rows, columns, inner)
@@ -271,7 +282,7 @@ def _recurrent(gates: int) -> Counter:
         if len(data) < 3 or len(weights) < 3 or len(recurrence) < 3:
             return NO_WORK
         hidden = node.attributes.integer("hidden_size") or recurrence[2]
-        # One row a step and sample: input and state join along K.
+        # One row a step and sample: input and state join along K. weights[0] counts directions.
         steps = data[0] * data[1]
         return product_work(weights[0], steps, gates * hidden, data[2] + hidden)
 
@@ -287,6 +298,7 @@ def _fft(network: Network, node: Node) -> Work:
         axis = node.attributes.integer("axis", -2)
         length = max(data[axis], out[axis])
     else:
+        # A one-sided transform keeps length // 2 + 1 bins.
         length = 2 * (out[-2] - 1) if node.attributes.integer("onesided", 1) else out[-2]
     points = math.prod(out[:-1]) // max(out[-2], 1) * length
     return Work(int(2 * points * math.log2(max(length, 1))))
@@ -333,7 +345,7 @@ def work_of(network: Network, node: Node) -> Work:
     """Return the arithmetic of one run of a node.
 
     Raises:
-        InputError: the node's inputs are not what its operator is defined for.
+        InputError: the node's inputs do not fit its operator.
     """
     counter = COUNTERS.get(node.op)
     if counter is None:

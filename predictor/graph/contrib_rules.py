@@ -48,7 +48,8 @@ def _convolution_at(weights_at: int, zero_point_at: int | None = None) -> Rule:
     @of_known(0, weights_at)
     def rule(network: Network, node: Node, data: TensorType, weights: TensorType) -> Outputs | None:
         if not is_channels_last(node):
-            return None
+            return None  # onnx infers channels first by itself
+        # The output's zero point has the type of the output.
         result = data if zero_point_at is None else network.input_type(node, zero_point_at)
         kernel = node.attributes.integers("kernel_shape") or weights.dims[2:]
         spatial = _windows(node, data.dims[1:-1], kernel)
@@ -76,6 +77,7 @@ def _windows(node: Node, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> lis
     strides = attributes.integers("strides") or (1,) * axes
     padding = attributes.string("auto_pad", "NOTSET")
     if padding.startswith("SAME"):
+        # SAME pads until every step starts a window: kernel and dilation do not matter.
         return [-(-size // stride) for size, stride in zip(sizes, strides, strict=True)]
     pads = (attributes.integers("pads") if padding == "NOTSET" else ()) or (0,) * (2 * axes)
     dilations = attributes.integers("dilations") or (1,) * axes
@@ -168,6 +170,7 @@ def _multi_head_attention(network: Network, node: Node, query: TensorType) -> Ou
         return [TensorType(query.dtype, (batch, length, query.dims[2] * query.dims[4]))]
     heads = max(node.attributes.integer("num_heads", 1), 1)
     key, value = network.input_type(node, 1), network.input_type(node, 2)
+    # key and value are [B, T, N * H] or, from another attention, [B, N, T, H].
     hidden, total = query.dims[2], key.dims[1] if key.known else length
     if value.known:
         hidden = value.dims[2] if len(value.dims) == 3 else value.dims[1] * value.dims[3]
@@ -183,6 +186,7 @@ def _group_query_attention(network: Network, node: Node, query: TensorType) -> O
     batch, length, width = query.dims
     heads = max(node.attributes.integer("num_heads", 1), 1)
     kv_heads = max(node.attributes.integer("kv_num_heads", heads), 1)
+    # Packed: query, key and value heads lie side by side in the first input.
     packed = len(node.inputs) < 2 or not node.inputs[1]
     head_size = width // (heads + 2 * kv_heads) if packed else width // heads
     past = network.input_type(node, 3)
@@ -246,12 +250,14 @@ def _dynamic_lstm(_: Network, node: Node, data: TensorType, weights: TensorType)
     if not hidden:
         return None
     length, batch, _width = data.dims
+    # Y is [S, directions, B, H], Y_h and Y_c are [directions, B, H].
     state = TensorType(data.dtype, (weights.dims[0], batch, hidden))
     every = TensorType(data.dtype, (length, weights.dims[0], batch, hidden))
     return [every, state, state]
 
 
 def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | None:
+    # Output scale and zero point, then tensor, scale and zero point of each piece.
     pieces = [network.type_of(name) for name in node.inputs[2::3]]
     if not pieces or not all(p.known for p in pieces):
         return None
@@ -264,6 +270,7 @@ def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | 
 @of_known(0, 3)
 def _quantised_gemm(_: Network, node: Node, a: TensorType, b: TensorType) -> Outputs:
     flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
+    # Input 7 is y_scale; without it the result stays float32.
     has_output_scale = len(node.inputs) > 7 and bool(node.inputs[7])
     dtype = a.dtype if has_output_scale else _FLOAT32
     return [TensorType(dtype, _matmul_dims(a.dims, b.dims, *flags))]

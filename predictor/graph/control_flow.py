@@ -13,9 +13,9 @@ _MOST_TRIPS = 10**7  # exporters write the largest integer for "until the condit
 
 
 def settle_trips(network: Network, scope: Scope | None, values: ValueTable) -> None:
-    """Set how often a body and those around it run; the values before it must be typed.
+    """Set the trip counts of a body and of those around it; the values before must be typed.
 
-    Where the file does not tell, the body is counted once, with a note.
+    Where the file does not state one, the body is counted once, with a note.
     """
     while scope is not None and not scope.settled:
         scope.settled = True
@@ -36,6 +36,7 @@ def _loop_trips(node: Node, values: ValueTable) -> int | None:
 
 
 def _scan_trips(network: Network, node: Node) -> int | None:
+    # All scanned inputs of a Scan have one length, so one of them is enough.
     scanned = network.type_of(node.inputs[-1])
     axes = node.attributes.integers("scan_input_axes")
     axis = axes[-1] if axes else 0
@@ -55,7 +56,7 @@ def _set_trips(network: Network, scope: Scope, trips: int | None) -> None:
 
 
 def drop_idle_loops(network: Network) -> None:
-    """Drop what runs no time: carried values pass through, what is handed out stays, empty."""
+    """Drop loops of no trip: carried values pass through, stacked outputs stay, empty."""
     alias: dict[str, str] = {}
     for node in network.nodes:
         if node.op in {"Loop", "Scan"} and not node.bodies[0].scope.trips:
@@ -65,6 +66,7 @@ def drop_idle_loops(network: Network) -> None:
     if not alias and all(node.repeats for node in network.nodes):
         return
     network.nodes = [node for node in network.nodes if node.repeats]
+    # Outputs that are left out are all named "".
     alias.pop("", None)
     rename_values(network, alias)
 
@@ -75,7 +77,7 @@ def scan_states(node: Node) -> int:
 
 
 def take_branches(network: Network, values: ValueTable) -> None:
-    """Keep one branch of each If: the one that its condition tells, else the costlier one."""
+    """Keep one branch of each If: the one of a known condition, else the costlier one."""
     alias: dict[str, str] = {}
     choices = [node for node in network.nodes if node.op == "If"]
     for node in choices:  # inner ones stand first
@@ -127,7 +129,7 @@ def _is_taken(scope: Scope | None) -> bool:
 
 
 def mark_body_nodes(network: Network) -> None:
-    """Flag what stands in a body, and what runs an unknown number of times."""
+    """Flag the nodes of a body, and those that run an unknown number of times."""
     for node in network.nodes:
         scope = node.scope
         if scope is not None:

@@ -8,7 +8,7 @@ Recipe ``ctm-fingerprint/1``. Every hash is SHA-256; fields are joined by the by
    its producer with the position of the producer's output.
 3. Downwards: an operator or input hashes its upward hash with the sorted list of (hash of the
    consumer, positions of the inputs that read it), and the positions of its outputs that are
-   outputs of the model. This tells a shared subgraph from two equal copies.
+   outputs of the model. A shared subgraph and two equal copies differ in this.
 4. The fingerprint is the hash of the version tag, the number of distinct constant elements, and
    the sorted downward hashes.
 
@@ -58,6 +58,7 @@ def _type_text(network: Network, name: str) -> str:
     return _text_of(network.type_of(name))
 
 
+# Deep networks repeat the same few types.
 @lru_cache(maxsize=4096)
 def _text_of(known: TensorType) -> str:
     dims = "?" if known.shape is None else ",".join(map(str, known.dims))
@@ -80,6 +81,7 @@ def _downward(network: Network, upward: Mapping[str, str], made: list[str]) -> l
     for name in network.outputs:
         readers.setdefault(name, []).append("output")
     hashes: list[str] = []
+    # Backwards: each reader's hash is final before the node that it reads.
     for node, own in zip(reversed(network.nodes), reversed(made), strict=True):
         result = _hash(own, *_read_by(node.outputs, readers))
         hashes.append(result)

@@ -65,6 +65,7 @@ def graph_types(graph: onnx.GraphProto) -> dict[str, TensorType]:
     """Return the types that a graph states for its values, by name."""
     return {
         info.name: _parsed_type(info.type.SerializeToString())
+        # Inputs last: their bound shapes win over a value_info of the same name.
         for infos in (graph.value_info, graph.output, graph.input)
         for info in infos
     }
@@ -145,6 +146,7 @@ class _Flattener:
         for index, proto in enumerate(protos):
             node = self._node(proto, names, scope, index)
             if node.op in CONTROL:
+                # Before the control node itself, which reads the results of its bodies.
                 self._add_bodies(node, proto, names, scope)
             elif (
                 node.op == "Constant"
@@ -228,6 +230,7 @@ def _bind_scan_inputs(
             names.flat[name] = actual
             continue
         names.flat[name] = flat = names.prefix + name
+        # Without a proto: one trip reads a slice along the first axis, see shape_rules.
         piece = Node("Slice", "Slice", "", flat, [actual], [flat], NO_ATTRIBUTES)
         piece.scope = scope
         network.nodes.append(piece)

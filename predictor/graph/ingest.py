@@ -63,12 +63,14 @@ def build_model(
         InputError: the graph or one of the arguments is wrong.
     """
     proto = onnx.ModelProto()
+    # Binding rewrites the shapes, and those of the file are still read below.
     proto.CopyFrom(read.proto)
     if proto.functions:
         proto = _inlined(proto)
     binding = InputBinding(proto.graph, bindings, batch, shapes)
     binding.apply(proto.graph)
     network = flatten(infer_whole_graph(proto))
+    # The stated types hold for the file's own batch only.
     if binding.old_batch is None:
         network.stored_types = StoredTypes(read.proto.graph)
     validate(network)
@@ -112,6 +114,7 @@ def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _simplify(network: Network, values: ValueTable) -> None:
+    # Control flow first, so that untaken branches are not folded; marks last, on what stays.
     drop_idle_loops(network)
     take_branches(network, values)
     fold_constants(network)

@@ -5,7 +5,7 @@ of a network (``/features/conv/Conv``). Running numbers (``Conv_12``) shift with
 that is added, so they say nothing. The others are matched between these by the longest common
 subsequence in topological order: those with equal type, shape, attributes and work first, then with
 equal type and shape, then with equal type. Names of modules may hold numbers that shift too
-(``/blocks.3/Conv``), so the same is tried without names; what makes more operators equal is taken.
+(``/blocks.3/Conv``), so the same is tried without names; the better match is taken.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ MAX_BITS = 1 << 31
 
 def common_subsequence(first: Sequence[Hashable], second: Sequence[Hashable]) -> Pairs:
     """Return the index pairs of a longest common subsequence, both indices ascending."""
+    # Versions of a network differ in few places: equal ends keep the table small.
     shorter = min(len(first), len(second))
     head = _equal_run(zip(first, second, strict=False))
     tail = _equal_run(zip(reversed(first), reversed(second), strict=False))
@@ -61,12 +62,13 @@ def _aligned(first: Sequence[Hashable], second: Sequence[Hashable]) -> Pairs:
 
 
 def _rows(first: Sequence[Hashable], second: Sequence[Hashable]) -> Iterator[int]:
-    """Give the table by rows; a bit that is 0 says that the length grows at this column."""
+    """Give the table by rows; a bit of 0 marks a column where the length grows."""
     places: dict[Hashable, int] = {}
     for column, entry in enumerate(first):
         places[entry] = places.get(entry, 0) | 1 << column
     row = every = (1 << len(first)) - 1
     for entry in second:
+        # Bit-vector LCS in the form of Hyyro (2004): a whole row in one addition.
         matched = row & places.get(entry, 0)
         row = (row + matched | row - matched) & every
         yield row
@@ -90,6 +92,7 @@ def _traced(rows: Sequence[int], columns: int) -> Pairs:
 
 def _halved(first: Sequence[Hashable], second: Sequence[Hashable]) -> Pairs:
     """Split the second sequence in half, and the first where most is common on both sides."""
+    # Hirschberg (1975): two rows of the table in memory instead of all.
     middle = len(second) // 2
     before = _lengths(first, second[:middle])
     after = _lengths(first[::-1], second[middle:][::-1])[::-1]
@@ -102,6 +105,7 @@ def _halved(first: Sequence[Hashable], second: Sequence[Hashable]) -> Pairs:
 
 def _lengths(first: Sequence[Hashable], second: Sequence[Hashable]) -> NDArray[np.int64]:
     """Return the length that each beginning of ``first`` has in common with ``second``, [N + 1]."""
+    # Only the last row counts; maxlen=1 lets the others go.
     last = deque(_rows(first, second), maxlen=1)[0]
     packed = np.frombuffer(last.to_bytes(-(-len(first) // 8), "little"), np.uint8)
     grows = 1 - np.unpackbits(packed, count=len(first), bitorder="little").astype(np.int64)
@@ -114,7 +118,7 @@ _MATRIX_PRODUCTS: Final = frozenset(
 )
 _PREFIXES: Final = ("Nhwc", "Fused", "QLinear", "Q")
 _SUFFIX: Final = "Integer"
-_QUANTISED_NAME: Final = "_quant"  # what ONNX Runtime's quantiser appends
+_QUANTISED_NAME: Final = "_quant"  # suffix of ONNX Runtime's quantiser
 
 
 def match_operators(first: OperatorGraph, second: OperatorGraph) -> Pairs:
@@ -122,6 +126,7 @@ def match_operators(first: OperatorGraph, second: OperatorGraph) -> Pairs:
 
     Exchanging the graphs exchanges the indices and changes nothing else.
     """
+    # Ties are broken by order of the arguments, so both calls use one order.
     if _rank(first) > _rank(second):
         swapped = _matched(_Side.of(second), _Side.of(first))
         pairs = [(i, j) for j, i in swapped]
@@ -209,7 +214,7 @@ def _score(first: _Side, second: _Side, pairs: Pairs) -> int:
 
 
 def _filled(first: _Side, second: _Side, pairs: Pairs, level: int) -> Pairs:
-    """Match what is left between the pairs by the keys from ``level`` on."""
+    """Match the rest between the pairs by the keys from ``level`` on."""
     for strictness in range(level, len(first.keys)):
         taken = {i for i, _ in pairs}, {j for _, j in pairs}
         matched: Pairs = []
@@ -240,6 +245,7 @@ def _ascending(pairs: Pairs) -> Pairs:
     best: list[int] = []
     before: list[int] = []
     for place, (_, j) in enumerate(pairs):
+        # Patience sorting: ends[n] is the smallest last index of a run of n + 1 pairs.
         length = bisect_left(ends, j)
         before.append(best[length - 1] if length else -1)
         if length == len(ends):

@@ -1,4 +1,4 @@
-"""An ingested file: the operator graph and what the file says about itself."""
+"""An ingested file: the operator graph and the metadata of the file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Model:
         modified_ns: its modification time.
         ir_version: of the file.
         opsets: opset version by domain ("" is the default domain).
-        producer: name and version of the exporter, as the file says.
+        producer: name and version of the exporter, from the file.
         inputs: the graph's inputs without initializers.
         outputs: the graph's outputs.
         dynamic: the dimensions that the file leaves open, as bound now.

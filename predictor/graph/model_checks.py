@@ -15,6 +15,7 @@ from predictor.graph.wire_format import WalkLimits
 
 _AGAIN = "export the model again"
 _NO_OPSETS_BEFORE_IR = 3  # models of IR versions 1 and 2 have opset 1 without saying so
+# The checks recurse, a level at a time.
 _MOST_DEPTH = 32
 _NO_VERSION = 2**31  # onnx counts versions in 32 bits
 _FunctionId: TypeAlias = tuple[str, str, str]  # domain, name, overload
@@ -29,7 +30,7 @@ def check_versions(path: str, model: onnx.ModelProto) -> None:
         model: with a graph.
 
     Raises:
-        InputError: says the version found and the newest one known.
+        InputError: with the version in the file and the newest one known.
     """
     if model.ir_version > onnx.IR_VERSION:
         raise InputError(
@@ -104,9 +105,10 @@ def check_names(path: str, names: Sequence[str]) -> None:
     """Refuse names that are not UTF-8, which protobuf gives as bytes, or that hold a NUL.
 
     Raises:
-        InputError: says which name.
+        InputError: naming the first such name.
     """
     try:
+        # One join checks all names at once; the loop below only finds the culprit.
         if "\0" not in "".join(names):
             return
     except TypeError:
@@ -121,7 +123,7 @@ def check_names(path: str, names: Sequence[str]) -> None:
 
 
 class _Contents:
-    """Collects what a model holds that has a name or data; counts its nodes.
+    """Collects the names and tensors of a model; counts its nodes.
 
     Attributes:
         names: as protobuf gives them.
@@ -148,6 +150,7 @@ class _Contents:
 
     def add_nodes(self, nodes: Sequence[NodeProto], depth: int) -> None:
         """Add the nodes of one graph or function."""
+        # Before anything is collected, so that a huge graph takes no memory here.
         self._nodes_left -= len(nodes)
         if self._nodes_left < 0:
             raise InputError(
@@ -238,6 +241,7 @@ class _FunctionCalls:
             raise InputError(
                 self._path, f"its function '{shortened(str(key[1]), 80)}' {reason}", _AGAIN
             )
+        # Once a function: chains of double calls would take exponential time.
         if key not in self._sizes:
             self._sizes[key] = self._size(self._functions[key], (*calling, key))
         return self._sizes[key]

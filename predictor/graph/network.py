@@ -82,8 +82,8 @@ class Scope:
         control: the If, Loop or Scan that runs it.
         branch: 0 for then, 1 for else and for loop bodies 0.
         parent: the body that the control node stands in.
-        trips: how often it runs each time that its control node does.
-        trips_known: whether the file tells.
+        trips: number of its runs in one run of its control node.
+        trips_known: whether the file states that number.
         settled: whether ``trips`` was asked for already.
         carries: a loop's body, whose inputs change from run to run.
         taken: False for the branch of an If that is not counted.
@@ -101,7 +101,7 @@ class Scope:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One operator: what its file says, with values by their name in the flat scope.
+    """One operator as its file states it, with values by their name in the flat scope.
 
     Attributes:
         op: name in ``OPERATORS``.
@@ -171,7 +171,7 @@ class Network:
         inputs: names of the model's inputs, initializers apart.
         outputs: names of its outputs.
         formals: values that a loop hands to its body: counter, condition.
-        stored_types: what the file's value_info says; never trusted over inference.
+        stored_types: types in the file's value_info; never trusted over inference.
         opsets: opset version by domain.
         notes: remarks in whole sentences, each once.
         data_dependent: values whose size is an upper bound.
@@ -187,6 +187,7 @@ class Network:
     formals: set[str] = field(default_factory=set)
     stored_types: Mapping[str, TensorType] = field(default_factory=dict)
     opsets: dict[str, int] = field(default_factory=dict)
+    # A dict as an ordered set.
     notes: dict[str, None] = field(default_factory=dict)
     data_dependent: set[str] = field(default_factory=set)
     assumed: set[str] = field(default_factory=set)
@@ -214,10 +215,10 @@ class Network:
         self.constants[name] = Constant((name,), DTYPE_BITS[dtype], derived=False)
 
 
-# What arithmetic on dims and attributes raises where a file gives a rank, a count or a size that
+# Errors of arithmetic on dims and attributes where a file gives a rank, a count or a size that
 # the operator does not have. Rules and counters read dims as the operator's definition says.
 MISFIT = (ArithmeticError, LookupError, TypeError, ValueError)
-# What onnx's own inference raises for a file that it cannot make sense of. bad_alloc reaches us as
+# Errors of onnx's own inference for a file that it cannot make sense of. bad_alloc reaches us as
 # MemoryError: a size that lies, not a machine without memory.
 ONNX_MISFIT = (
     onnx.shape_inference.InferenceError,
@@ -238,6 +239,6 @@ def misfit(node: Node, reason: str = "their shapes or attributes are not its own
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what onnx says of its error."""
+    """Return the first line of onnx's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return shortened(lines[0] if lines else "shape inference failed", 200)

@@ -1,4 +1,4 @@
-"""The operator graph: what every engine reads. Frozen arrays, cost O(operators + edges)."""
+"""The operator graph, input of every engine. Frozen arrays, cost O(operators + edges)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+# Graphs lie in the store: another layout needs another number.
 _MAGIC = b"CTMG1\n"
 
 
@@ -33,7 +34,7 @@ class OperatorGraph:
         op_code: int16 [N], index into ``operators.OPERATORS``; 0 is an unknown operator.
         dtype: int8 [N], index into ``operators.DTYPES`` of the type that it computes in.
         flags: uint16 [N], :class:`OperatorFlag` bits.
-        repeats: int64 [N], how often it runs (trip count of its loop), 1 outside loops.
+        repeats: int64 [N], runs in one run of the model (trips of its loops), 1 outside loops.
         macs: int64 [N], multiply-accumulates, all repeats together.
         bytes_read: int64 [N], activations read, all repeats together.
         weight_bytes: int64 [N], constants read, all repeats together.
@@ -86,6 +87,7 @@ class OperatorGraph:
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
+            # A frozen dataclass protects its fields, not the contents of its arrays.
             getattr(self, name).setflags(write=False)
 
     def __len__(self) -> int:
@@ -111,6 +113,7 @@ class OperatorGraph:
         """Return a compact form for pipe and store: a JSON header, then the arrays."""
         arrays = [np.ascontiguousarray(getattr(self, name)) for name in ARRAYS]
         header = {
+            # dtype.str holds the byte order, so that every machine reads the same numbers.
             "arrays": [[a.dtype.str, list(a.shape)] for a in arrays],
             **{name: getattr(self, name) for name in _PLAIN},
         }
@@ -134,6 +137,7 @@ class OperatorGraph:
         values: dict[str, object] = {}
         for name, (dtype, shape) in zip(ARRAYS, header["arrays"], strict=True):
             count = int(np.prod(shape, dtype=np.int64))
+            # A view of the bytes, no copy.
             array = np.frombuffer(data, np.dtype(dtype), count, offset).reshape(shape)
             offset += array.nbytes
             values[name] = array
@@ -143,5 +147,6 @@ class OperatorGraph:
         return cls(**values)  # type: ignore[arg-type]  # the header names exactly the fields
 
 
+# With postponed annotations the type of a field is its source text.
 ARRAYS = tuple(f.name for f in fields(OperatorGraph) if str(f.type).startswith("NDArray"))
 _PLAIN = tuple(f.name for f in fields(OperatorGraph) if f.name not in ARRAYS)

@@ -83,7 +83,8 @@ _ONNX_DTYPES: Final = """
 DTYPE_OF_ONNX: Final[dict[int, int]] = {
     onnx_type: DTYPE_CODE[name] for onnx_type, name in enumerate(_ONNX_DTYPES.split())
 }
-# The other way, one ONNX type for each of ours; float8 stands for E4M3FN.
+# The other way, one ONNX type for each of ours. Reversed, so that the first of several is written
+# last and stays: float8 stands for E4M3FN.
 ONNX_OF_DTYPE: Final[dict[int, int]] = {
     code: onnx_type for onnx_type, code in reversed(DTYPE_OF_ONNX.items())
 }
@@ -109,6 +110,7 @@ PARAMETER_INPUTS: Final[dict[str, tuple[int, ...]]] = {
             "Slice": (1, 2, 3, 4),
         }
     ),
+    # Axes became an input of reductions with opset 13 (ReduceSum) and 18 (the others).
     **{name: (1,) for name in OPERATORS if name.startswith("Reduce")},
 }
 

@@ -2,7 +2,7 @@
 
 Small files are parsed as they are. Larger ones are walked first, so that a tensor over 64 KiB is
 never read, whatever its size. Everything that can be wrong with a file as a file ends here, in one
-sentence; what is wrong with its operators is found by ``ingest.py``.
+sentence; defects of its operators are found by ``ingest.py``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HEAD_BYTES = 512
 _EXPORT = "export the network with torch.onnx.export and open that .onnx file"
 _UNPACK = "unpack it and open the .onnx file inside"
 
-# Offset, magic bytes, what it is, what to do. A zip may hold a PyTorch checkpoint or an archive.
+# Offset, magic bytes, kind of file, advice. A zip may hold a PyTorch checkpoint or an archive.
 _MAGICS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"PK\x03\x04", "a zip archive or a PyTorch checkpoint", f"{_UNPACK}, or {_EXPORT}"),
     (0, b"PK\x05\x06", "an empty zip archive", "choose an .onnx file"),
@@ -45,6 +45,7 @@ _MAGICS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
     (0, b"\x28\xb5\x2f\xfd", "a Zstandard archive", _UNPACK),
     (257, b"ustar", "a tar archive", _UNPACK),
+    # Pickle protocols 2 to 5 begin with the opcode PROTO and their number.
     (0, b"\x80\x02", "a Python pickle, perhaps an old PyTorch checkpoint", _EXPORT),
     (0, b"\x80\x03", "a Python pickle", _EXPORT),
     (0, b"\x80\x04", "a Python pickle", _EXPORT),
@@ -69,11 +70,12 @@ def refuse_other_formats(path: str, head: bytes) -> None:
         head: its first ``HEAD_BYTES`` bytes.
 
     Raises:
-        InputError: it is another format; says which, and what to do.
+        InputError: it is another format; with its name and a remedy.
     """
     for offset, magic, what, action in _MAGICS:
         if head.startswith(magic, offset):
             raise InputError(path, f"it is {what}, not an ONNX file", action)
+    # safetensors: the length of the header in 8 bytes, then the header in JSON.
     if head[8:10] == b'{"' and int.from_bytes(head[:8], "little") < 100_000_000:
         raise InputError(path, "it is a safetensors file: weights without operators", _EXPORT)
 
@@ -86,7 +88,7 @@ def refuse_text(path: str, head: bytes) -> None:
         head: its first ``HEAD_BYTES`` bytes.
 
     Raises:
-        InputError: it is text; says which kind, and what to do.
+        InputError: it is text; with its kind and a remedy.
     """
     if not _is_text(head):
         return
@@ -187,6 +189,7 @@ def _parsed(subject: str, source: Source, head: bytes, walk_bytes: int) -> onnx.
             raise InputError(subject, str(error), "give a smaller model") from error
         refuse_text(subject, head)
         raise _damaged(subject, source, error) from error
+    # Protobuf parses many other bytes as unknown fields: success alone proves nothing.
     if not proto.HasField("graph"):
         refuse_text(subject, head)
         raise InputError(subject, "it holds no graph, so it is no ONNX model", _AGAIN)

@@ -20,6 +20,7 @@ def at_batch(graph: OperatorGraph, factor: int) -> OperatorGraph:
     """
     if factor == 1:
         return graph
+    # [N, 4]: groups, M, N, K.
     gemm = graph.gemm.copy()
     has_weight = graph.weight_bytes > 0
     gemm[:, 1] *= np.where(has_weight, factor, 1)

@@ -37,12 +37,14 @@ def _non_max_suppression(network: Network, node: Node, values: ValueTable) -> Ou
     limit = values.get(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
     if limit is not None:
         per_class = min(per_class, max(int(limit.reshape(-1)[0]), 0))
+    # scores [B, classes, boxes]; rows of the output are (batch, class, box).
     batches, classes = scores.dims[:2]
     return _bounded(network, node, [TensorType(_INT64, (batches * classes * per_class, 3))])
 
 
 @of_known(0)
 def _unique(network: Network, node: Node, data: TensorType) -> Outputs:
+    # No axis has this number: it stands for an absent one, where the data is flattened.
     axis = node.attributes.integer("axis", -(2**31))
     count = data.elements if axis == -(2**31) else data.dims[axis]
     first = (count,) if axis == -(2**31) else data.dims
@@ -65,7 +67,7 @@ def _top_k(network: Network, node: Node, values: ValueTable) -> Outputs | None:
 
 def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     data = network.input_type(node, 0)
-    if node.proto is None:  # what a Scan hands to its body: its input without the first axis
+    if node.proto is None:  # a Scan's slice for its body: no first axis
         return [TensorType(data.dtype, data.shape[1:] if data.shape else data.shape)]
     if not data.known or len(node.inputs) < 3:
         return None
@@ -75,7 +77,7 @@ def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
 
 
 def _if(network: Network, node: Node, values: ValueTable) -> Outputs | None:
-    """Take the branch that the condition tells, else the larger of both types."""
+    """Take the branch of a known condition, else the larger of both types."""
     condition = values.get(node.inputs[0])
     bodies = node.bodies
     if condition is not None and condition.size == 1:
@@ -90,6 +92,7 @@ def _if(network: Network, node: Node, values: ValueTable) -> Outputs | None:
 
 def _loop(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     body = node.bodies[0]
+    # The first output of the body is the condition.
     results = [network.type_of(name) for name in body.outputs[1:]]
     carried = max(len(node.inputs) - 2, 0)
     return results[:carried] + _stacked(results[carried:], body.scope.trips)
@@ -114,6 +117,7 @@ def _split_to_sequence(network: Network, node: Node, values: ValueTable) -> Outp
     axis = node.attributes.integer("axis")
     sizes = values.get(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] else None
     dims = list(data.dims)
+    # Without sizes each piece has length 1.
     dims[axis] = 1 if sizes is None else int(sizes.max())
     if sizes is None and not node.attributes.integer("keepdims", 1):
         del dims[axis]
@@ -122,6 +126,7 @@ def _split_to_sequence(network: Network, node: Node, values: ValueTable) -> Outp
 
 def _concat_from_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     piece = network.input_type(node, 0)
+    # Only a sequence built by one node has a known number of pieces.
     maker = next((n for n in network.nodes if node.inputs[0] in n.outputs), None)
     if not piece.known or maker is None or maker.op != "SequenceConstruct":
         return None

@@ -1,4 +1,4 @@
-"""Static shapes of every value: the whole graph at once by onnx, then a walk over what is left."""
+"""Static shapes of every value: the whole graph at once by onnx, then a walk over the gaps."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from predictor.graph.operators import (
 from predictor.graph.shape_rules import RULES
 from predictor.graph.values import ValueTable, to_tensor
 
+# Inputs whose values, not only their types, decide the shape of the output.
 _NEEDED_BY_VALUE = {**PARAMETER_INPUTS, "MelWeightMatrix": (0, 1)}
 # Runtimes take a vector of one element here, onnx wants a scalar.
 _SCALARS = {"DFT": (1, 2), "Range": (0, 1, 2), "STFT": (1, 3)}
@@ -122,6 +123,7 @@ def _infer(
         inferred = onnx.shape_inference.infer_node_outputs(
             schema, proto, types, data, opset_imports=opsets, ir_version=onnx.IR_VERSION
         )
+    # ONNX_MISFIT holds it too, but the caller may try again with another type.
     except onnx.checker.ValidationError:
         raise
     except ONNX_MISFIT as error:
@@ -136,7 +138,7 @@ def _infer(
 
 
 def _fitted(node: Node, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
-    """Return the node as its schema knows it: what fused operators add is left out."""
+    """Return the node in its schema's form, without the parts that fused operators add."""
     proto = onnx.NodeProto()
     if node.proto is not None:
         proto.CopyFrom(node.proto)
@@ -156,6 +158,7 @@ def _type_proto(known: TensorType) -> onnx.TypeProto:
     tensor = proto.tensor_type
     tensor.elem_type = ONNX_OF_DTYPE[known.dtype]
     if known.shape is not None:
+        # A scalar has a shape of no dims, which protobuf would otherwise leave out.
         tensor.shape.SetInParent()
         for size in known.shape:
             dim = tensor.shape.dim.add()
@@ -171,7 +174,7 @@ def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Infer all types of a model with bound inputs at once; gaps are left for the walk.
 
     Without onnx's own propagation of data, which writes out every vector that it meets, whatever
-    its length: the walk knows the small values.
+    its length: the walk computes the small values.
     """
     try:
         return onnx.shape_inference.infer_shapes(proto)
@@ -190,6 +193,7 @@ def complete_types(network: Network, values: ValueTable) -> None:
         if node.scope is not None:
             settle_trips(network, node.scope, values)
         for body in node.bodies:
+            # Outputs that a loop stacks have its trip count as first dim.
             settle_trips(network, body.scope, values)
         if node.op == "Unknown" or node.op in UNCOUNTED:
             _mark_unknown(network, node)
@@ -203,6 +207,7 @@ def complete_types(network: Network, values: ValueTable) -> None:
 def _check_sizes(network: Network, node: Node) -> None:
     for name in node.outputs:
         dims = network.types[name].dims if name else ()
+        # An empty axis must not hide the product of the others.
         if math.prod(max(size, 1) for size in dims) > _MOST_ELEMENTS:
             raise misfit(node, f"its output would have more than {_MOST_ELEMENTS} elements")
         for axis, size in enumerate(dims):
@@ -261,7 +266,7 @@ def _all_stored(network: Network, node: Node) -> bool:
 
 
 def _settled(network: Network, node: Node, name: str, known: TensorType) -> TensorType:
-    """Take what inference knows; a dimension that stays open is an error that names it."""
+    """Take the inferred type; a dimension that stays open is an error that names it."""
     if known.shape is None and known.dtype == UNKNOWN_DTYPE:
         return known  # an optional, a map: no tensor, no size
     if known.known:

@@ -46,7 +46,7 @@ class ExternalData:
 
         Args:
             tensor: one with ``data_location`` EXTERNAL.
-            data_bytes: what its dims and type ask for.
+            data_bytes: size that its dims and type ask for.
 
         Raises:
             InputError: the location leaves the folder, there is no such file, or it is too short.
@@ -109,6 +109,7 @@ class ExternalData:
                 raise self._unreadable(location, error) from error
             if not any(path.is_relative_to(allowed) for allowed in self._allowed):
                 raise self._leaving(location)
+            # A pipe would block for ever, a device might never end.
             if not stat.S_ISREG(status.st_mode):
                 raise self._error(f"external data '{shortened(location, 120)}' is not a file")
             return path, status.st_size
@@ -119,6 +120,7 @@ class ExternalData:
         )
 
     def _number(self, tensor: str, key: str, text: str) -> int:
+        # isdigit alone takes the digits of other scripts.
         if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
             raise self._error(
                 f"tensor '{shortened(tensor, 80)}' has the external {key} '{shortened(text, 40)}', "
@@ -147,6 +149,7 @@ def _leaves(location: str) -> bool:
     """Whether a location is no plain path downwards, on this system or on another."""
     if not location or "\0" in location:
         return True
+    # Windows rules on every system: they split at both slashes and know drives.
     windows = PureWindowsPath(location)
     if windows.drive or windows.root or PurePosixPath(location).is_absolute():
         return True
@@ -191,7 +194,7 @@ class TensorCheck:
 
     Args:
         path: of the model, for the sentences.
-        most_external_bytes: how much data of small external tensors is read at most.
+        most_external_bytes: limit of the data read from small external tensors.
     """
 
     def __init__(self, path: str, most_external_bytes: int) -> None:
@@ -204,10 +207,10 @@ class TensorCheck:
 
         Args:
             header: the tensor's message without its data.
-            stored: how much data there was.
+            stored: amount of its data in the file.
 
         Raises:
-            InputError: the data is not what dims and type ask for.
+            InputError: the data does not fit dims and type.
             google.protobuf.message.DecodeError: the header is damaged.
         """
         tensor = TensorProto.FromString(header)
@@ -279,6 +282,7 @@ class TensorCheck:
                     tensor, f"asks for {expected} bytes by its shape, but holds {stored.raw_bytes}"
                 )
             return
+        # A complex number is stored as two elements.
         wanted = {elements * (2 if tensor.data_type in _COMPLEX else 1)}
         if bits is not None and bits < 8:
             wanted.add(-(-elements * bits // 8))  # several to one stored element

@@ -70,6 +70,7 @@ def _check_arrays(graph: OperatorGraph) -> None:
         width = (_WIDTHS[name],) if name in _WIDTHS else ()
         _require(array.dtype == _KINDS[name].newbyteorder("<"), f"{name} has another type")
         _require(array.shape == free.get(name, (count, *width)), f"{name} has another shape")
+        # Its -1 stands for "not fused"; the range is checked below.
         if name != "fused_into":
             _require(not array.size or array.min() >= 0, f"{name} has a negative number")
 
@@ -79,6 +80,7 @@ def _check_indexes(graph: OperatorGraph) -> None:
     for name, limit in _INDEXES.items():
         _require(np.all(getattr(graph, name) < limit), f"{name} is out of range")
     _require(np.all(graph.edges < count), "an edge leads nowhere")
+    # This excludes cycles too.
     _require(np.all(graph.edges[0] < graph.edges[1]), "operators are not in order")
     _require(np.all((graph.fused_into >= -1) & (graph.fused_into < count)), "fused into nothing")
     offsets = graph.shape_offsets

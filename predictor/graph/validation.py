@@ -90,11 +90,13 @@ def _reshape_pins(network: Network, values: ValueTable, node: Node, old: int, ne
     ):
         return False
     sizes = [int(s) for s in target]
+    # With -1 the element count fits, and the batch would move into that axis unnoticed.
     return source[0] == new and sizes[0] == old and -1 in sizes
 
 
 def _state_pins(network: Network, node: Node, new: int) -> bool:
     batch_axis = 0 if node.attributes.integer("layout") else 1
+    # initial_h and initial_c: [directions, B, H], or [B, directions, H] in layout 1.
     for name in node.inputs[5:7]:
         dims = network.type_of(name).dims if name else ()
         if len(dims) == 3 and dims[batch_axis] != new:

@@ -19,7 +19,7 @@ LARGEST_VALUE = 1 << 16  # elements; shapes, axes, anchors and position ids stay
 
 
 class ValueTable:
-    """Evaluates values of a network on demand; what cannot be evaluated is None."""
+    """Evaluates values of a network on demand; None where that is not possible."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -31,6 +31,7 @@ class ValueTable:
 
     def get(self, name: str) -> Array | None:
         """Return a value, None where it depends on the model's inputs or is not small."""
+        # An explicit stack: chains of shape arithmetic go deeper than Python recurses.
         stack = [name]
         while stack:
             current = stack[-1]
@@ -116,7 +117,7 @@ class ValueTable:
             with np.errstate(all="ignore"):
                 result = evaluator(node, inputs)
         except (*MISFIT, AttributeError):
-            return None  # the file's values do not fit; the operator's shape inference says how
+            return None  # the file's values do not fit; the operator's shape inference names it
         if isinstance(result, list):
             for output, part in zip(node.outputs, result, strict=False):
                 self._known[output] = part
@@ -167,6 +168,7 @@ def _slice(node: Node, inputs: Sequence[Any]) -> Any:
 def _reshape(node: Node, inputs: Sequence[Any]) -> Any:
     data, target = inputs[0], [int(s) for s in inputs[1]]
     if not node.attributes.integer("allowzero"):
+        # 0 copies the dim of the input unless allowzero is set.
         target = [data.shape[i] if s == 0 else s for i, s in enumerate(target)]
     return data.reshape(target)
 
@@ -186,6 +188,7 @@ def _reduce(function: Callable[..., Any]) -> Callable[[Node, Sequence[Any]], Any
     def run(node: Node, inputs: Sequence[Any]) -> Any:
         keep = bool(node.attributes.integer("keepdims", 1))
         axes = _axes(node, inputs)
+        # numpy widens sums of small integers, ONNX keeps the type.
         return np.asarray(function(inputs[0], axis=axes, keepdims=keep), inputs[0].dtype)
 
     return run
@@ -324,6 +327,7 @@ _EVALUATORS: dict[str, Callable[[Node, Sequence[Any]], Any]] = {
     "NonZero": lambda _, v: np.array(np.nonzero(v[0]), np.int64),
     "Not": _elementwise(np.logical_not),
     "Or": _elementwise(np.logical_or),
+    # ONNX keeps the base's type, numpy promotes.
     "Pow": _elementwise(lambda base, power: np.power(base, power).astype(base.dtype)),
     "Range": _range,
     "ReduceMax": _reduce(np.max),

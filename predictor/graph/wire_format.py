@@ -28,7 +28,7 @@ _FIRST_TAG = 1 << 3  # field numbers start at 1
 
 
 class WireError(Exception):
-    """The bytes are not what a file of this kind may hold; the text says where and why."""
+    """The bytes break the format; the text names the place and the reason."""
 
 
 class TruncatedError(WireError):
@@ -81,7 +81,7 @@ class _Message(Enum):
     FUNCTION = "FunctionProto"
 
 
-# What becomes of a field with a large body, by message and number: walked into, or left out (None:
+# Treatment of a field with a large body, by message and number: walked into, or left out (None:
 # documentation, metadata, training graphs, attribute blobs). Every other field is copied.
 _RULES: dict[_Message, dict[int, _Message | None]] = {
     _Message.MODEL: {6: None, 7: _Message.GRAPH, 14: None, 20: None, 25: _Message.FUNCTION},
@@ -116,7 +116,7 @@ _TENSOR_REMARKS = frozenset({12, 16})  # doc_string and metadata_props
 
 
 class Source:
-    """A file that is read at any offset, without what lies between.
+    """A file that is read at any offset, without the bytes in between.
 
     Args:
         file: unbuffered binary file.
@@ -137,6 +137,7 @@ class Source:
         parts: list[bytes] = []
         missing = length
         while missing:
+            # An unbuffered read may return less than asked for.
             part = self._file.read(missing)
             if not part:
                 raise TruncatedError(f"it ends at byte {start + length - missing} while it is read")
@@ -148,6 +149,7 @@ class Source:
 def _varint(window: bytes, at: int) -> tuple[int, int]:
     """Return the varint at ``at`` and where it ends; IndexError past the window's end."""
     value = shift = 0
+    # Ten groups of seven bits hold 64.
     while shift < 70:
         byte = window[at]
         at += 1
@@ -230,9 +232,9 @@ class Walk:
 
     Args:
         source: the file.
-        limits: what is taken at most.
-        on_large_tensor: called with a large tensor's message without its data, and how much data
-            there was; returns the message to keep in its place.
+        limits: most nodes and bytes.
+        on_large_tensor: called with a large tensor's message without its data, and the amount
+            of data; returns the message to keep in its place.
     """
 
     def __init__(
@@ -265,11 +267,13 @@ class Walk:
             return self._tensor(start, end)
         rules, node_field = _RULES[message], _NODE_FIELD.get(message)
         parts: list[bytes] = []
+        # Neighbouring fields that stay are copied in one read.
         run = start
         for number, wire_type, at, body, stop in scan(self._source, start, end):
             if number == node_field:
                 self._count_node()
             if stop - body <= LARGE_BYTES or wire_type != _LENGTH or number not in rules:
+                # Before the run is read into memory.
                 if stop - run > self._limits.kept_bytes:
                     self._refuse_size()
                 continue
@@ -326,5 +330,6 @@ def _elements(field: Field) -> tuple[int, int]:
     length = field.stop - field.body
     size = _TYPED_DATA[field.number]
     if size is None:
+        # A varint takes 1 to 10 bytes.
         return -(-length // 10), length
     return length // size, length // size

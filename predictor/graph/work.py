@@ -33,5 +33,5 @@ def product_work(groups: int, rows: int, columns: int, inner: int) -> Work:
 
 
 def batch_first(dims: tuple[int, ...], moved: bool) -> tuple[int, ...]:
-    """Return [M, batch..., K] as [batch..., M, K] where FusedMatMul's transBatch says so."""
+    """Return [M, batch..., K] as [batch..., M, K] where FusedMatMul's transBatch is set."""
     return (*dims[1:-1], dims[0], dims[-1]) if moved and len(dims) > 2 else dims

@@ -7,7 +7,7 @@ in JSON lines, one at a time:
     out  {"id", "kind", "payload"}, kind one of progress, result, error; id 0 before any request
 
 Whatever a library prints goes to the standard error: file descriptor 1 is taken for answers alone.
-A defect of ours ends the process with a traceback there; the parent says so and starts another.
+A defect of ours ends the process with a traceback there; the parent reports it and starts another.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ class _Answers:
 
     def __init__(self) -> None:
         self._file: BinaryIO = os.fdopen(os.dup(1), "wb")
+        # By descriptor: replacing sys.stdout would not catch what native code prints.
         os.dup2(2, 1)
 
     def send(self, request: int, kind: str, payload: dict[str, Any]) -> None:
         """Write one answer as one line."""
         line = json.dumps({"id": request, "kind": kind, "payload": payload}, separators=(",", ":"))
+        # json.dumps escapes all else, lone surrogates of file names too.
         self._file.write(line.encode("ascii") + b"\n")
         self._file.flush()
 

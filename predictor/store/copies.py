@@ -49,7 +49,7 @@ def write_copy(store: Path, copy: Path, accept: Callable[[Path], None] | None = 
 
 
 def put_back(copy: Path, store: Path) -> None:
-    """Make the store at ``store`` what ``copy`` is: killed at any time, it is the old or the new.
+    """Replace the store's content by ``copy``: killed at any time, it is the old or the new.
 
     Other processes may have the store open: they see the new content at their next step.
 
@@ -114,15 +114,17 @@ def _into_place(copy: Path, store: Path) -> None:
     for ending in SIDE_FILES:
         store.with_name(f"{store.name}{ending}").unlink(missing_ok=True)
     copy.replace(store)
+    # A rename is durable only once its folder is on the disk.
     sync(store.parent)
 
 
 def _copy_pages(origin: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    # All pages in one step: in several, each commit of another process starts it again.
     origin.backup(target, pages=-1, progress=_patience(), sleep=0.05)
 
 
 def _patience() -> Callable[[int, int, int], None]:
-    """Return what ends a copy that another process keeps waiting: Python tries for ever."""
+    """Return a callback that ends a copy kept waiting too long: Python tries for ever."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1e3
 
     def watch(status: int, _remaining: int, _total: int) -> None:

@@ -73,7 +73,7 @@ class Database:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Write what the block does, or nothing where a row is refused; inside a transaction."""
+        """Write the changes of the block, or none where a row is refused; inside a transaction."""
         self.connection.execute("SAVEPOINT step")
         try:
             yield
@@ -95,7 +95,7 @@ class Database:
 
 
 def store_path(path: Path | None = None) -> Path:
-    """Return the store's file: ``path``, else what CTM_STORE names, else the user's data folder."""
+    """Return the store's file: ``path``, else the one in CTM_STORE, else the user's data folder."""
     if path is not None:
         return Path(path).absolute()
     named = os.environ.get(ENVIRONMENT_VARIABLE)
@@ -109,7 +109,7 @@ def _usual_path() -> Path:
 
 
 def has_store(path: Path | None = None) -> bool:
-    """Whether there is a file where :func:`store_path` says; opening would make one."""
+    """Whether there is a file at :func:`store_path`; opening would make one."""
     return is_there(store_path(path))
 
 
@@ -120,7 +120,7 @@ def open_database(path: Path | None = None, busy_timeout_ms: int = BUSY_TIMEOUT_
 
     Args:
         path: the file; None for CTM_STORE or the user's data folder.
-        busy_timeout_ms: how long a step waits for another process that writes.
+        busy_timeout_ms: longest wait of a step for another process that writes.
 
     Raises:
         InputError: the file is not a store, or a newer program's.
@@ -161,6 +161,7 @@ def open_read_only(path: Path | None = None) -> Database:
 def _open_for_writing(location: Path, busy_timeout_ms: int) -> Database:
     _prepare_folder(location)
     refuse_foreign_file(location)
+    # Left by a copy whose process was killed: beside the real file, not beside a link.
     remove_left_over(Path(os.path.realpath(location)))
     connection = _connect(location, busy_timeout_ms)
     try:
@@ -238,7 +239,7 @@ def _close_to_others(path: Path, mode: int) -> None:
 
 
 def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
-    # isolation_level None: transactions begin where the code says so, and nowhere else.
+    # isolation_level None: Python would else begin and commit transactions by itself.
     connection = sqlite3.connect(path, timeout=busy_timeout_ms / 1e3, isolation_level=None)
     connection.execute("PRAGMA foreign_keys = ON")
     # FULL syncs the log at each commit. With NORMAL a power failure may take the last commits,
@@ -266,7 +267,7 @@ def _enable_wal(connection: sqlite3.Connection, busy_timeout_ms: int) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, busy_timeout_ms: int) -> None:
-    """Run what is pending, all or nothing, a copy of a store that has tables made before it."""
+    """Run the pending steps, all or nothing; a store that has tables is copied before."""
     _enable_wal(connection, busy_timeout_ms)
     with _transaction(connection):
         # Another process may have migrated while this one waited for the lock.
@@ -276,6 +277,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, busy_timeout_ms: int) -
         if migrations.applied_names(connection):
             _back_up(path, backup_path(path, pending[0]))
         migrations.apply_pending(connection)
+        # Pragmas take no parameters; both numbers are ours.
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations.MIGRATIONS)}")
     # Into the file itself, where an older program looks before it opens it.

@@ -56,7 +56,7 @@ def every(database: Database) -> list[Device]:
 
 
 def unknown_metrics(database: Database) -> dict[str, dict[str, float]]:
-    """Return by device id the metrics that only another version's file knows."""
+    """Return by device id the metrics that came from another version's file."""
     with database.reading() as db:
         kept = {
             row["id"]: json.loads(row["description"]).get("unknown_metrics", {})
@@ -66,13 +66,13 @@ def unknown_metrics(database: Database) -> dict[str, dict[str, float]]:
 
 
 def remove(database: Database, device_id: str) -> None:
-    """Forget a device's description; what was measured on it stays."""
+    """Forget a device's description; the measurements on it stay."""
     with database.transaction() as db:
         db.table("devices").delete_where("id = ?", (device_id,))
 
 
 def _description(device: Device, unknown_metrics: Mapping[str, float]) -> str:
-    """Return what has no column of its own as a JSON object."""
+    """Return the fields without a column of their own as a JSON object."""
     return json.dumps(
         {
             "unknown_metrics": dict(unknown_metrics),

@@ -51,13 +51,13 @@ def info(database: Database) -> dict[str, object]:
 
 
 def info_of_none(path: Path) -> dict[str, object]:
-    """Return what ``info`` tells of a store that is not there yet."""
+    """Return the ``info`` of a store that is not there yet."""
     records = dict.fromkeys(TABLES, 0)
     return {"path": str(path), "size_bytes": 0, "schema": "", "journal": "", "records": records}
 
 
 def problems(database: Database) -> list[str]:
-    """Return what SQLite's own checks and the references find, one sentence each."""
+    """Return the findings of SQLite's own checks and of ours, one sentence each."""
     with database.reading() as db:
         try:
             return [
@@ -86,6 +86,7 @@ def _damage(db: Tables) -> list[str]:
 
 
 def _foreign_objects(db: Tables) -> list[str]:
+    # A trigger runs inside our own statements: in a file from elsewhere, foreign SQL.
     rows = db.query(
         "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name"
     )
@@ -109,6 +110,7 @@ def _empty_signatures(db: Tables) -> list[str]:
 
 
 def _withdrawn_in_use(db: Tables) -> list[str]:
+    # A store of an earlier schema does not have the column yet.
     if "withdrawn_ns" not in db.table("measurements").columns_dict:
         return []
     rows = db.query(

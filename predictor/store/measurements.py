@@ -73,6 +73,7 @@ def insert_stored(
     db: Tables, measurements: Iterable[StoredMeasurement], session_id: str | None = None
 ) -> None:
     """Store measurements with the times when they were stored first; inside a transaction."""
+    # Thousands of rows share a few targets.
     target = lru_cache(maxsize=None)(partial(targets.put, db))
     db.table("measurements").insert_all(
         {
@@ -102,6 +103,7 @@ def of_signature(database: Database, signature_id: str) -> list[Measurement]:
 
 def of_ids(database: Database, ids: Iterable[str]) -> list[Measurement]:
     """Return the measurements of these ids that there are, the oldest first."""
+    # As one JSON text: SQLite limits the number of parameters in a statement.
     chosen = json.dumps(sorted(set(ids)))
     return _records(database, "measurements.id IN (SELECT value FROM json_each(?))", chosen)
 

@@ -1,7 +1,7 @@
 """The named steps that make the store's tables; a step that has shipped is never edited.
 
 Each step runs through sqlite-utils' migrations, which record its name in the same transaction.
-That library runs what is pending and ignores names that it does not know, so the check for a
+That library runs the pending steps and ignores names that it does not know, so the check for a
 store of a newer program is ours (:func:`unknown_names`).
 """
 
@@ -177,7 +177,7 @@ _FIRST = Migration(
 _PROBES = Migration(
     "0002_probes",
     (
-        # What a session is to measure, and what became of it. The outcome of a measured probe is
+        # The networks of a session and the end of each. The outcome of a measured probe is
         # its summary, that of another everything that was seen: samples are never thrown away.
         """
         CREATE TABLE probes (
@@ -215,7 +215,7 @@ _PROBES = Migration(
 _HISTORY = Migration(
     "0003_history",
     (
-        # What the user says of a prediction stands apart from it: a prediction is never changed.
+        # Tags and note of the user stand apart from a prediction, which is never changed.
         """
         CREATE TABLE prediction_marks (
             prediction_id TEXT NOT NULL PRIMARY KEY
@@ -224,9 +224,9 @@ _HISTORY = Migration(
             note TEXT NOT NULL
         )
         """,
-        # What it was made with besides engine, target and signature, as a JSON object.
+        # Settings of the prediction besides engine, target and signature, as a JSON object.
         "ALTER TABLE predictions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}'",
-        # What the engine says where the latency itself was measured.
+        # The engine's prediction where the latency itself was measured.
         "ALTER TABLE predictions ADD COLUMN predicted_ms REAL CHECK (predicted_ms >= 0)",
         # Both can be taken back; a deleted prediction goes for good after a while.
         "ALTER TABLE predictions ADD COLUMN deleted_ns INTEGER",
@@ -243,7 +243,7 @@ _HISTORY = Migration(
 _PROVENANCE = Migration(
     "0004_provenance",
     (
-        # Who measured a latency that stands in the place of a predicted one, and how.
+        # Source of a measured latency that stands in the place of a predicted one.
         "ALTER TABLE predictions ADD COLUMN provenance TEXT NOT NULL DEFAULT ''",
     ),
 )

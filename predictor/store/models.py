@@ -43,6 +43,7 @@ def put(db: Tables, model: StoredModel) -> int:
     }
     files, now_ns = db.table("model_files"), time.time_ns()
     row_id: int = files.lookup(identity, {"seen_ns": now_ns})
+    # lookup writes seen_ns into a new row only.
     files.update(row_id, {"seen_ns": now_ns})
     return row_id
 

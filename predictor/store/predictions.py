@@ -91,6 +91,7 @@ def insert(db: Tables, predictions: Iterable[StoredPrediction]) -> None:
 def recent(database: Database, limit: int) -> list[StoredPrediction]:
     """Return the last ``limit`` predictions that were not deleted, the newest first."""
     with database.reading() as db:
+        # By rowid too: predictions that were stored together have the same time.
         rows = db.query(
             f"{_SELECT} WHERE deleted_ns IS NULL"
             " ORDER BY predictions.created_ns DESC, predictions.rowid DESC LIMIT ?",
@@ -117,7 +118,7 @@ def newest_of(database: Database, prediction: Prediction) -> StoredPrediction | 
 
 
 def count(database: Database) -> int:
-    """Return how many predictions there are that were not deleted."""
+    """Return the number of predictions that were not deleted."""
     with database.reading() as db:
         return db.table("predictions").count_where("deleted_ns IS NULL")
 
@@ -150,7 +151,8 @@ def is_deleted(db: Tables, prediction_id: str) -> bool:
 
 
 def purge(database: Database, before_ns: int) -> None:
-    """Remove for good what was deleted before a time, and the graphs that only those had."""
+    """Remove for good the predictions deleted before a time, and graphs of those alone."""
+    # A look first: a write transaction for nothing would wait for other writers.
     old = ("deleted_ns < ?", (before_ns,))
     with database.reading() as db:
         if not db.table("predictions").count_where(*old):
@@ -164,6 +166,7 @@ def purge(database: Database, before_ns: int) -> None:
 
 
 def _insert(db: Tables, rows: Iterable[tuple[str, int, NewPrediction]]) -> None:
+    # Thousands of rows share a few targets.
     target = lru_cache(maxsize=None)(partial(targets.put, db))
     db.table("predictions").insert_all(
         {

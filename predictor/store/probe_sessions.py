@@ -63,7 +63,7 @@ class SessionProbe:
 
 @dataclass(frozen=True)
 class StoredSession:
-    """A session, as far as the store knows it.
+    """A session as it is stored.
 
     Attributes:
         id: UUID hex.
@@ -74,7 +74,7 @@ class StoredSession:
         state: whether it has something to do.
         created_ns: when it was planned, since 1970.
         finished_ns: when it ended, None while it is running.
-        facts: what was noted of machine and drift.
+        facts: notes on machine and drift.
     """
 
     id: str
@@ -158,7 +158,7 @@ def record(
 def note(database: Database, session_id: str, facts: Mapping[str, object]) -> None:
     """Add facts to a session's; one that was noted before is replaced."""
     with database.transaction() as db:
-        # In SQL, so that what another process noted meanwhile stays.
+        # In SQL, so that facts of another process noted meanwhile stay.
         db.table("probe_sessions").update(
             session_id,
             {"facts": json.dumps(facts)},
@@ -167,7 +167,7 @@ def note(database: Database, session_id: str, facts: Mapping[str, object]) -> No
 
 
 def repeat(database: Database, session_id: str, names: Sequence[str]) -> None:
-    """Let probes be measured again; what was measured of them stays in the store.
+    """Let probes be measured again; their measurements stay in the store.
 
     The session is running again.
     """

@@ -17,7 +17,7 @@ READ_ONLY_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """Return a connection that reads a database, what is only in its log too.
+    """Return a connection that reads a database with its write-ahead log.
 
     To read a write-ahead log SQLite needs a file beside it. Where none can be made there, the
     database file alone is read: it is all there is unless a process that wrote was killed.

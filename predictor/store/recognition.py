@@ -20,7 +20,7 @@ def refuse_foreign_file(path: Path) -> None:
 
     SQLite reads it, not ``open``: closing a plain file handle would drop the locks that another
     connection of this process has on the same file (https://www.sqlite.org/howtocorrupt.html,
-    2.2). ``immutable`` ignores what stands in the write-ahead log; the real connection sees it.
+    2.2). ``immutable`` ignores the write-ahead log; the real connection sees it.
 
     Raises:
         InputError: it is no store, or a newer program's.

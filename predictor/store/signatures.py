@@ -23,7 +23,7 @@ class StoredSignature:
         facts: of the machine and the protocol.
         session_id: of the probe session that it came from, None where it came from none.
         deleted_ns: when it was deleted; None where it was not.
-        timed: of how many of its measurements the operators were timed.
+        timed: number of its measurements with times of operators.
     """
 
     signature: Signature
@@ -64,7 +64,7 @@ def insert(
     facts: ProbingFacts = NO_FACTS,
     session_id: str | None = None,
 ) -> None:
-    """Do what ``add`` does, inside a transaction."""
+    """Store a signature like ``add``, inside a transaction."""
     insert_stored(db, StoredSignature(signature, next_time(db, "signatures"), facts, session_id))
 
 
@@ -73,6 +73,7 @@ def insert_stored(db: Tables, stored: StoredSignature) -> None:
     signature = stored.signature
     target_id = targets.put(db, signature.device_id, signature.configuration)
     if signature.active:
+        # First: a unique index allows one active signature a target.
         _deactivate(db, target_id)
     db.table("signatures").insert(
         {
@@ -150,7 +151,7 @@ def activate(database: Database, signature_id: str) -> None:
 
 
 def make_active(db: Tables, signature_id: str) -> None:
-    """Do what ``activate`` does, inside a transaction."""
+    """Activate a signature like ``activate``, inside a transaction."""
     _deactivate(db, _target_of(db, signature_id))
     db.table("signatures").update(signature_id, {"active": 1})
 
@@ -183,6 +184,7 @@ def give_back(database: Database, signature_id: str, before_id: str) -> bool:
         InputError: one of them is not there, or was deleted before; nothing is changed then.
     """
     with database.transaction() as db:
+        # For its error, before anything is changed.
         _target_of(db, before_id)
         active = _put_away(db, signature_id)
         if active:
@@ -213,6 +215,7 @@ def _put_away(db: Tables, signature_id: str) -> bool:
 
 
 def _deactivate(db: Tables, target_id: int) -> None:
+    # A list: rows must not change under a query that is still read.
     for row in list(db.table("signatures").rows_where("target_id = ? AND active", (target_id,))):
         db.table("signatures").update(row["id"], {"active": 0})
 

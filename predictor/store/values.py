@@ -32,6 +32,7 @@ def next_time(db: Tables, table: str) -> int:
     Records stand in the order of their times, so that one that is made after the clock was put back
     gets the time just after the newest. Of records that came from other stores a few may be later.
     """
+    # The last rows only: not every table has an index on its times.
     rows = db.execute(
         "SELECT max(created_ns) FROM (SELECT created_ns"  # noqa: S608 - our own words
         f" FROM {table} WHERE created_ns < ? ORDER BY rowid DESC LIMIT ?)",
