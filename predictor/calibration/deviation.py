@@ -6,8 +6,8 @@ of u . w over the parts of its operators by their shares of the time; u are the 
 network gives each part of each operator. Before anything is measured, b and w are normal around 0;
 measurements of a few graphs change that by a Bayesian linear regression of ln(latency).
 
-What a graph's parts may differ by is bounded: a part of an operator far from those that were
-measured must not carry the whole graph away.
+The tilts of a graph's parts are bounded: one operator far from the measured ones must not carry
+the whole graph away.
 
 Reference:
     C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 3.3 to 3.5.
@@ -33,6 +33,7 @@ _SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
 _NOISES: Final = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # of the noise, times what is usual
 _NOISE_SPREAD: Final = 0.7
 _LEAST_MS: Final = 1e-300
+# A guard and no more: decision 0012 compares 1.0, 1.5, 2.5 and 4.0.
 _APART: Final = 4.0  # of the tilt of a part from the median of its graph's
 
 
@@ -189,7 +190,7 @@ class DeviationPrior:
 
         Args:
             expected: of the k graphs on the target.
-            log_latency: float64 [k], ln of what was measured in ms.
+            log_latency: float64 [k], ln of the measured latencies in ms.
             noise: float64 [k], standard deviation of each as far as its samples tell; 0 where None.
 
         Raises:
@@ -218,6 +219,7 @@ class DeviationPrior:
         regression: Deviation,
     ) -> float:
         """Return the mean of b once the tilts are bounded."""
+        # The regression is linear, the bounded latency is not, so its level is fitted anew.
         off = log_latency - np.log([each.latency_ms(regression.weights) for each in expected])
         precision = 1 / (regression.noise**2 + known**2)
         return float(precision @ off / (precision.sum() + 1 / self.shift**2))
@@ -228,11 +230,13 @@ class DeviationPrior:
             self._part(rows, off, known, scale, noise) for scale, noise in product(_SCALES, _NOISES)
         ]
         evidence = np.array([part[0] for part in parts])
+        # Pairs of scales are averaged by their evidence: a few probes cannot settle on one.
         chances = np.exp(evidence - evidence.max())
         chances /= chances.sum()
         means = np.stack([part[1] for part in parts])
         mean = chances @ means
         apart = means - mean
+        # Law of total variance: spread between the pairs, then that within each.
         covariance = np.einsum("p,pf,pg->fg", chances, apart, apart)
         for chance, part in zip(chances, parts, strict=True):
             covariance += chance * part[2]
@@ -245,6 +249,7 @@ class DeviationPrior:
         """Return log evidence with prior, mean, covariance and noise for one pair of scales."""
         prior = self.unmeasured(rows.shape[1] - 1).covariance * scale**2
         own = self.noise * noise
+        # In the k x k form: measurements are usually fewer than responses.
         crossed = rows @ prior
         total = crossed @ rows.T + np.diag(own**2 + known**2)
         root = np.linalg.cholesky(total)

@@ -1,15 +1,15 @@
 """Calibration by operators: from profiles of a few networks to all operators of a target.
 
-A whole network's latency is one number; a profiled pass tells how long each of its operators took.
-An operator takes the time of its arithmetic, its traffic and its launch at the target's rates, what
-leaves each cache apart, each times a factor. The logarithms of the factors are a Gaussian process
-over operators: a common shift, what operators of one part, kind and type have in common, and what
-operators with like traits do. Whatever was timed, one operator, several that the runtime fused, or
+A whole network's latency is one number; a profiled pass has the time of each of its operators.
+An operator takes the time of its arithmetic, its traffic and its launch at the target's rates, with
+traffic beyond each cache apart, each times a factor. The logarithms of the factors are a Gaussian
+process over operators: a common shift, terms that operators of one part, kind and type share, and
+a function of their traits. Whatever was timed, one operator, several that the runtime fused, or
 a whole network, is a sum of such times. Its logarithm is linearised around the best factors so far,
 and the process conditioned on all of it at once.
 
-A machine is faster in one minute than in the next: all that was timed of one network has a factor
-of its own in common, which tells nothing of the target.
+A machine is faster in one minute than in the next: all times of one network share a factor of
+their own, no property of the target.
 
 No trait changes with the batch, so a prediction grows with it.
 
@@ -92,7 +92,7 @@ class Timed:
         work: of the graph.
         latency_ms: of the whole.
         groups: operators that ran together, as rows of ``work``.
-        group_ms: float64 [n], how long each group took.
+        group_ms: float64 [n], time of each group.
         noise: standard deviation of ln(latency), as far as its samples tell.
     """
 
@@ -109,15 +109,15 @@ class FactorPrior:
 
     Attributes:
         shift: of the factor of all operators.
-        part: of what each part has in common.
-        kind: of what operators of a kind have in common.
-        code: of what operators of a type have in common.
-        near: of what operators of a type with like traits have in common.
-        length: how far apart traits may be to be alike, in units of a logarithm.
+        part: of the factor of each part.
+        kind: of the factor that operators of a kind share.
+        code: of the factor that operators of a type share.
+        near: of the function of traits, for operators of a type.
+        length: length scale of that function, in units of a logarithm.
         entry: of the time of one entry of a profile.
         network: of the latency of a whole network beside its operators.
-        state: of what all times of one network have in common.
-        misfit: of the latency of a network that was not measured, beside what the process says.
+        state: of the factor that all times of one network share.
+        misfit: of an unmeasured network's latency, beside the variance of the process.
     """
 
     shift: float = 1.5
@@ -134,6 +134,7 @@ class FactorPrior:
     def covariance(self, one: Work, other: Work) -> Floats:
         """Return the covariance of the operators' own factors, [R, Q], of each part."""
         apart = (
+            # |a - b|^2 = a.a + b.b - 2 a.b: the differences themselves would be [R, Q, S].
             (one.traits**2).sum(axis=1)[:, None]
             + (other.traits**2).sum(axis=1)[None]
             - 2 * one.traits @ other.traits.T
@@ -161,7 +162,7 @@ class GraphTimes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Observed:
-    """Sums of the times of U distinct operators: n logarithms, how sure, and of which network."""
+    """Sums of the times of U distinct operators: n logarithms, their noise and network."""
 
     members: Floats  # [n, U], how often each operator is in the sum
     log_ms: Floats
@@ -177,7 +178,7 @@ class OperatorFit:
     """
 
     def __init__(self, timed: Sequence[Timed], prior: FactorPrior | None = None) -> None:
-        """Condition on what was timed of at least one network."""
+        """Condition on the times of at least one network."""
         self._prior = prior or FactorPrior()
         last = timed[-_MOST_NETWORKS:]
         works = [each.work for each in last]
@@ -187,6 +188,7 @@ class OperatorFit:
     def _condition(self, observed: _Observed) -> None:
         prior, parts = self._prior, self._work.parts_ms
         between = prior.covariance(self._work, self._work)
+        # The shift's prior stands around the usual ratio of time to work, not around 1.
         plain = np.log(np.maximum(observed.members @ parts.sum(axis=1), _LEAST_MS))
         usual = shift = float(np.median(observed.log_ms - plain))
         own, weights = np.zeros(parts.shape), np.zeros(parts.shape)
@@ -196,6 +198,7 @@ class OperatorFit:
         for _ in range(_ROUNDS):
             times = parts * np.exp(own + shift)
             total = observed.members @ times.sum(axis=1)
+            # The shares are the derivatives of ln(sum) by the log factors: the linearisation.
             shares = observed.members[:, :, None] * times / total[:, None, None]  # [n, U, P]
             crossed = [between @ part.T for part in shares.transpose(2, 0, 1)]
             covariance = common + np.diag(observed.noise**2)
@@ -207,6 +210,7 @@ class OperatorFit:
             before = own + shift
             shift += _STEP * (usual + prior.shift**2 * float(solved.sum()) - shift)
             weights += _STEP * (np.einsum("nup,n->up", shares, solved) - weights)
+            # From U x P weights, so that new operators need only their covariance with these.
             own = np.clip(between @ weights, -_FARTHEST, _FARTHEST)
             if np.abs(own + shift - before).max() < _SETTLED:
                 break
@@ -255,7 +259,7 @@ def largest_operators(works: Sequence[Work], most: int) -> tuple[Work, list[Inte
 
     Args:
         works: of graphs, each with an operator at least.
-        most: how many distinct operators are returned at most.
+        most: largest number of distinct operators returned.
     """
     work = _joined(works)
     first, which = work.distinct()
@@ -281,8 +285,10 @@ def _observed(
         often = np.bincount(known, minlength=len(work))
         whole = each.work.parts_ms.sum() / (often @ size)
         noise = np.hypot(prior.network, each.noise)
+        # Kept operators stand for the left-out ones in proportion to the work.
         totals.append((often * whole, np.log(each.latency_ms), noise, network))
         for key, usual_ms, total_ms in _entries(each, where):
+            # The profiler's clock counts whole microseconds: short operators are mostly rounding.
             off = np.hypot(prior.entry, min(1.0, _CLOCK_MS / usual_ms))
             row = (np.bincount(key, minlength=len(work)), np.log(usual_ms), off, network)
             entries.append((total_ms / each.latency_ms, row))

@@ -36,8 +36,8 @@ class PublishedLatency:
     Attributes:
         latency_ms: median of the published values.
         deviation: standard deviation of the log-latency of a run like these: repeats and rounding.
-        count: how many values there are.
-        statistic: what each value is of its runs.
+        count: number of published values.
+        statistic: of the runs behind each value: median, mean, minimum.
         source: who published them.
         provenance: of the value nearest to the median.
     """

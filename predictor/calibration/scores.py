@@ -19,7 +19,7 @@ _MISSED = {80: 0.2, 95: 0.05}  # what an interval may miss, by its level in perc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """N answers of an engine beside what was measured.
+    """N answers of an engine beside the measured latencies.
 
     Attributes:
         measured_ms: float64 [N], above 0.
@@ -121,6 +121,7 @@ def bootstrap(
     if len(names) < 2:
         return {}
     table = _Table.of(answers)
+    # A draw is the number of times each group counts: no answers are copied.
     drawn = np.random.default_rng(seed).multinomial(
         len(names), np.full(len(names), 1 / len(names)), RESAMPLES
     )
@@ -137,7 +138,7 @@ class _Table:
     """The contribution of each answer to each figure.
 
     Attributes:
-        means: values of which a figure is the mean, NaN where the answer tells none.
+        means: values that a figure averages, NaN where the answer tells none.
         medians: the same of medians, with the order of the values.
     """
 
@@ -149,6 +150,7 @@ class _Table:
         error = np.abs(answers.predicted_ms - answers.measured_ms) / answers.measured_ms
         means = {"mape_percent": error, "rae_percent": error}
         for limit in LIMITS:
+            # Rounding must not drop an error of exactly 5 %.
             within = np.where(np.isnan(error), np.nan, error <= limit + 1e-12)
             means[f"acc{round(100 * limit)}_percent"] = within
         medians = {"median_ape_percent": error}
@@ -160,6 +162,7 @@ class _Table:
             )
             covered = np.where(np.isnan(width), np.nan, outside <= 0)
             means[f"coverage{level}_percent"] = covered
+            # Width plus 2 / alpha times the distance outside, over the latency to compare targets.
             means[f"score{level}_percent"] = (width + 2 / missed * outside) / answers.measured_ms
             medians[f"width{level}_percent"] = width / answers.predicted_ms
         return cls(means, {n: (v, np.argsort(v, kind="stable")) for n, v in medians.items()})
@@ -168,7 +171,7 @@ class _Table:
         """Return R values of each figure in percent, NaN where no answer tells it.
 
         Args:
-            times: [R, G], how often each of G groups counts.
+            times: [R, G], number of times that each of G groups counts.
             member: [N], the group of each answer.
         """
         figures = {name: _means(values, times, member) for name, values in self.means.items()}
@@ -195,6 +198,7 @@ def _medians(ordered: Floats, times: NDArray[np.integer], member: NDArray[np.int
         return medians
     step = max(1, _CELLS_AT_A_TIME // len(ordered))
     for start in range(0, len(times), step):
+        # Weighted medians: the values are sorted once, each draw only weighs them anew.
         reached = np.cumsum(times[start : start + step, member], axis=1, dtype=np.int32)
         total = reached[:, -1:]
         lower = (2 * reached >= total).argmax(axis=1)

@@ -12,10 +12,10 @@ from predictor.core.errors import HostError
 
 
 class Console:
-    """Writes what a command has to say.
+    """Writes a command's results and messages.
 
     A reader that went away (``ctm ... | head``) is no error: the rest is dropped in silence and
-    the exit code stays what the work makes it.
+    the exit code stays that of the work.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,8 @@ def _say(text: str) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is buffered or still comes nowhere: the flush at exit would fail again."""
+    """Send buffered and further output nowhere: the flush at exit would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
+    # The descriptor itself: the interpreter keeps flushing the old stream object at exit.
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

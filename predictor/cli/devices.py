@@ -71,7 +71,7 @@ def _list(options: argparse.Namespace, console: Console) -> int:
 
 
 def _own(kind: str, read: Callable[[], _T], console: Console) -> _T | None:
-    """Return what is the user's own; a store that cannot be read costs only that."""
+    """Return the user's own records; None, with a note, where the store cannot be read."""
     try:
         return read()
     except CtmError as error:

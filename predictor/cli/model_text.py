@@ -44,7 +44,7 @@ def headline(model: Model) -> str:
 
 
 def dimension_lines(model: Model) -> Iterator[str]:
-    """Yield a line for each dimension that the file leaves open, with what it is bound to."""
+    """Yield a line for each dimension that the file leaves open, with its value."""
     for dimension in model.dynamic:
         origin = dimension.reason if dimension.value == dimension.default else "as you set it"
         yield f"{shortened(dimension.name, NAME_COLUMNS)} = {dimension.value} ({origin})"

@@ -36,18 +36,18 @@ class Parser(argparse.ArgumentParser):
         args: list[str] | None = None,
         namespace: argparse.Namespace | None = None,
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse what argparse hands to this command, which needs its own options from here on."""
+        """Add the command's own options on demand, then parse its part of the command line."""
         if self.complete is not None:
             self.complete(self)
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong with the command line."""
+        """Raise an InputError in place of argparse's exit."""
         raise InputError(self.prog, message, f"see {self.prog} --help")
 
 
 def add_commands(parser: Parser, dest: str, commands: Mapping[str, tuple[str, str]]) -> None:
-    """Add commands, of which one must be named; only the module of that one is imported.
+    """Add commands, one of them required; only the module of that one is imported.
 
     The module of a command has a function ``add_NAME`` that adds the options of this command to
     its parser and sets ``run``, called with the options and the console, for the exit code.
@@ -69,6 +69,7 @@ def _add_options(module: str, name: str, parser: Parser) -> None:
 
 def everywhere() -> Parser:
     """Return the options that stand before or after the command's name."""
+    # A default here would overwrite the value of an option that stood before the command's name.
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument(
         "--store",
@@ -112,7 +113,7 @@ def shape_options(parser: argparse.ArgumentParser) -> None:
 
 
 def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> None:
-    """Add what says which models are predicted on which devices, and how."""
+    """Add the options of models, devices, configuration and engine."""
     parser.add_argument(
         "models",
         nargs="+",

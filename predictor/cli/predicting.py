@@ -35,6 +35,7 @@ def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[T
     if not devices:
         devices += catalogue.cross_section
     return resolve_targets(
+        # A dictionary keeps the order of the first mention of each.
         list({device.id: device for device in devices}.values()),
         runtime=options.runtime,
         precision=Precision(options.precision) if options.precision else None,
@@ -74,7 +75,7 @@ def models_as_read(
 
 
 def budget_error(prediction: Prediction) -> InputError:
-    """Return the error of a budget without any number to hold against it, which must not pass."""
+    """Return the error of a budget without any number: exit code 0 would pass in CI."""
     return InputError(
         "--budget-ms",
         f"no target has a number to hold against it ({prediction.problem})",

@@ -37,12 +37,14 @@ def main(arguments: list[str] | None = None) -> int:
         0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled.
     """
     given = sys.argv[1:] if arguments is None else arguments
+    # A frozen program has no Python to start children with: it starts itself instead.
     if getattr(sys, "frozen", False):
         from predictor.services.frozen import serve_if_child  # noqa: PLC0415
 
         served = serve_if_child(given)
         if served is not None:
             return served
+    # Before a command's module imports numpy or onnxruntime, which read it once.
     settle_libraries()
     console = Console()
     try:

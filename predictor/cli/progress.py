@@ -14,7 +14,7 @@ _LINE = 100
 
 
 def progress_on(console: Console) -> ProgressCallback:
-    """Return what tells the progress on stderr: one line that changes, or a line a tenth.
+    """Return a callback that shows progress on stderr: one line that changes, or a line a tenth.
 
     The line that changes goes when everything is done.
     """
@@ -30,6 +30,7 @@ def progress_on(console: Console) -> ProgressCallback:
         text = f"{progress.done} of {progress.total}: {shortened(progress.message, 60)}{left}"
         if rewritable:
             line = text if progress.done < progress.total else ""
+            # Padded, so that a short line covers the whole of a longer one before it.
             sys.stderr.write(f"\r{line:{_LINE}}\r")
             sys.stderr.flush()
         elif (step := progress.done * _STEPS // progress.total) != shown:

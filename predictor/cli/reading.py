@@ -1,7 +1,7 @@
 """Models read in the worker process while this process imports and prepares the rest.
 
 A worker needs about as long to import onnx as this process needs for numpy and the store; one
-after the other they would take most of what the whole command may take.
+after the other they would take most of the command's time.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def reading(paths: Sequence[str], options: argparse.Namespace) -> Iterator[list[
     bindings = unique(options.dim, "--dim")
     shapes = unique(options.shape, "--shape")
     cancel = CancelToken()
+    # One thread, for the worker answers one request at a time.
     with IngestionWorker() as worker, ThreadPoolExecutor(1) as pool:
         try:
             yield [
@@ -45,6 +46,7 @@ def reading(paths: Sequence[str], options: argparse.Namespace) -> Iterator[list[
             ]
         finally:
             cancel.cancel()
+            # Models that wait are dropped; the one being read ends with its cancel.
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -59,7 +61,7 @@ def reading_found(
         options: batch, dim and shape, as the user gave them.
 
     Yields:
-        A future that fails for each of ``named`` with which something is wrong, then one a file.
+        A future that fails for each wrong one of ``named``, then one a file.
     """
     files = find_model_files(named, CancelToken(), any_name=True)
     with reading(files.paths, options) as models:

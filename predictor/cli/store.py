@@ -1,4 +1,4 @@
-"""``ctm store``: what the local store holds, whether it is sound, backups and projects."""
+"""``ctm store``: content and soundness of the local store, backups and projects."""
 
 from __future__ import annotations
 

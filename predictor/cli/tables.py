@@ -1,4 +1,4 @@
-"""Aligned text tables, and how some of their cells are written."""
+"""Aligned text tables, and the text of some of their cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from predictor.core.text import plural
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal ``text`` takes; East Asian wide characters take two."""
+    """Return the terminal columns that ``text`` takes; East Asian wide characters take two."""
     if text.isascii():
         return len(text)
     return sum(

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, units, records, HCV metrics, progress, resources."""
+"""Foundations of all other packages: errors, units, records, HCV metrics, progress, resources."""

@@ -27,7 +27,7 @@ class IdentityCache(Generic[T]):
         Args:
             objects: compared by identity.
             make: computes the result.
-            key: what else the result depends on, compared by value.
+            key: further arguments of the result, compared by value.
         """
         identity = (*map(id, objects), key)
         entry = self._entries.get(identity)

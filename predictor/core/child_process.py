@@ -23,6 +23,7 @@ from predictor.core.text import shortened
 _log = logging.getLogger(__name__)
 
 _KINDS = frozenset({"progress", "result", "error"})
+# A child that never ends its line must not fill this process's memory.
 _LONGEST_LINE_BYTES = 2**28
 _POLL_S = 0.05  # how late a cancel is noticed
 _END_S = 5.0  # how long a child that has closed its output may take to end
@@ -35,8 +36,8 @@ class ChildProcess:
 
     Args:
         command: its command line.
-        subject: what it is, for errors.
-        remedy: what to do where it fails.
+        subject: its name in errors.
+        remedy: the user's next step where it fails.
         apart: it is no module of ours: it keeps the folder and the environment of this process.
 
     Attributes:
@@ -76,6 +77,7 @@ class ChildProcess:
                 f"it cannot be started: {error.strerror}",
                 "install the program again",
             ) from error
+        # One thread a pipe: a child stops at a full pipe that nobody reads.
         self._threads = (
             self._thread(self._read_answers, self._process.stdout),
             self._thread(self._log_noise, self._process.stderr),
@@ -98,6 +100,7 @@ class ChildProcess:
             if pipe is None or pipe.closed:
                 return
             try:
+                # json.dumps escapes all but ASCII and every line feed, so a request is one line.
                 pipe.write(json.dumps(request).encode("ascii") + b"\n")
                 pipe.flush()
             except OSError as error:
@@ -118,7 +121,7 @@ class ChildProcess:
                     _log.info("a request was lost: %s", error)
 
     def resident_bytes(self) -> int:
-        """Return how much memory the child has in use, 0 when it has ended."""
+        """Return the resident memory of the child in bytes, 0 when it has ended."""
         import psutil  # noqa: PLC0415  # 10 ms that quick requests do not wait for
 
         try:
@@ -128,11 +131,12 @@ class ChildProcess:
         return resident
 
     def describe_end(self) -> str:
-        """Say how the child ended, once it has closed its output: ``signal 11, SIGSEGV``."""
+        """Return in words the child's end, once its output is closed: ``signal 11, SIGSEGV``."""
         try:
             code = self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
             return "it stopped answering"
+        # The last words come from another thread, which may still be reading them.
         self._threads[1].join(_END_S)
         if code >= 0:
             words = shortened(self._last_words, 200)
@@ -182,7 +186,7 @@ def result_of(
     Raises:
         HostError: the child ends without a result or takes too long.
         CancelledError: it was cancelled.
-        CtmError: what the child answers with.
+        CtmError: the error that the child answers with.
     """
     token, begin_s = cancel or CancelToken(), time.monotonic()
     try:
@@ -227,6 +231,7 @@ def _environment() -> dict[str, str]:
         # Threads that ingestion does not use would count against the limit on its address space.
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
+        # A checkout need not be installed, and the child must import the same copy.
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *([inherited] if inherited else [])]),
     }
 

@@ -1,7 +1,7 @@
 """The columns and remarks of tables of predictions: window, command line, reports and history.
 
 Whoever shows predictions takes its columns from here, so a new fact of ``Prediction`` is shown by
-one row of ``COLUMNS``, and what numbers do not say themselves is worded in one place, ``remarks``.
+one row of ``COLUMNS``, and everything beyond the numbers is worded in one place, ``remarks``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PredictionRow:
         model_label: the model's name, unique among those shown.
         vendor: maker of the device.
         family: kind of compute unit, as in ``Family``.
-        notes: what the number assumes about the model, in whole sentences.
+        notes: assumptions about the model, in whole sentences.
     """
 
     prediction: Prediction
@@ -100,11 +100,11 @@ class PredictionColumn:
         titles: its header by place; a place without one does not show it. ``{unit}`` and
             ``{budget}`` stand for those of the context, ``{latency}`` and ``{rate}`` for the
             latency in its unit and in the other kind of unit.
-        text: what people read.
+        text: the cell's text.
         value: the number that the text was written from, in the unit shown; None for words.
         sort_key: the number that rows sort by where that is not the value.
         help: one sentence for the header's tooltip.
-        tone: how the cell is meant.
+        tone: judgement of the cell.
         is_needed: whether a table of these rows has anything to say in it.
         is_time: whether its order turns round between a time and a rate.
     """
@@ -121,7 +121,7 @@ class PredictionColumn:
 
     @property
     def is_number(self) -> bool:
-        """Whether it holds figures, which are set to the right and sorted as such."""
+        """Whether it holds figures, to be set to the right and sorted by value."""
         return self.value is not None or self.sort_key is not None
 
     def title(self, context: TableContext) -> str:
@@ -155,7 +155,7 @@ def no_number(prediction: Prediction) -> str:
 
 
 def remarks(row: PredictionRow, context: TableContext) -> list[str]:
-    """Return what the figures shown in a place do not say: doubts, problems, assumptions.
+    """Return the remarks beyond the figures shown in a place: doubts, problems, assumptions.
 
     Each begins with a small letter and ends without a stop, but for ``notes``.
     """
@@ -357,7 +357,7 @@ _EVERYWHERE = frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT}
 def _remarks(
     row: PredictionRow, context: TableContext
 ) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
-    """Yield each remark with its places; one leaves out what it says by a column or a line.
+    """Yield each remark with its places; a place that shows the fact elsewhere is left out.
 
     The command line's words are read by scripts too, and stay without labels.
     """

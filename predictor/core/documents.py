@@ -1,6 +1,6 @@
 """Records that are open JSON objects: fields of ours beside whatever other programs noted.
 
-What another program wrote in the place of a field counts as nothing.
+A foreign value that cannot be one of ours counts as absent.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class Document:
 
 
 class Provenance(Document):
-    """Who measured a latency, when and with what."""
+    """Origin of a latency: author, time and tool of the measurement."""
 
     _SORTED = True
 
     @property
     def network(self) -> str | None:
-        """Name of what was measured, empty where a file has none; None where it is not noted."""
+        """Name of the measured network, empty where a file has none; None where it is not noted."""
         name = self.content.get("network")
         return None if name is None else str(name)
 
@@ -112,7 +112,7 @@ class ProbeOutcome(Document):
 
 
 class ProbingFacts(Document):
-    """The machine, the protocol and the drift of a session, and what was done to its signature."""
+    """Machine, protocol and drift of a session, and the later changes of its signature."""
 
     @property
     def host(self) -> Mapping[str, Any]:
@@ -131,12 +131,12 @@ class ProbingFacts(Document):
 
     @property
     def protocol(self) -> str:
-        """Name and version of the measuring protocol; empty for what was imported."""
+        """Name and version of the measuring protocol; empty for imported measurements."""
         return self._text("protocol")
 
     @property
     def selector(self) -> str:
-        """Name of what chose the networks."""
+        """Name of the selector that chose the networks."""
         return self._text("selector")
 
     @property
@@ -178,12 +178,12 @@ class ProbingFacts(Document):
         return ProbingFacts({key: fact for key, fact in self.content.items() if key != name})
 
     def with_facts(self, **facts: object) -> ProbingFacts:
-        """Return the facts and some more, which take the place of those of their name."""
+        """Return the facts with some added; an added one replaces that of its name."""
         return ProbingFacts({**self.content, **facts})
 
 
 class PredictionSettings(Document):
-    """What a prediction was made with that no field of it tells."""
+    """Settings of a prediction beyond its own fields."""
 
     @property
     def program(self) -> str:
@@ -200,6 +200,7 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except RecursionError as error:
+        # A foreign text may nest deeper than the parser's recursion goes.
         raise ValueError("it is nested too deeply") from error
     if isinstance(content, dict):
         return content

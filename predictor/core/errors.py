@@ -1,4 +1,4 @@
-"""The errors that a user may see: each one sentence that says what, where, why and what to do.
+"""The errors that a user may see: each one sentence of subject, reason and remedy.
 
 Anything that is not a :class:`CtmError` is a defect of ours and goes to the crash dialog.
 """
@@ -20,7 +20,7 @@ class CtmError(Exception):
     Args:
         subject: the object that it is about (a path, a node, an option); shown escaped.
         reason: why it failed, with the offending value and the limit.
-        action: what the user can do next, as an imperative without a full stop.
+        action: the user's next step, as an imperative without a full stop.
     """
 
     kind: ClassVar[str] = "error"
@@ -36,7 +36,7 @@ class CtmError(Exception):
         return f"{subject}: {reason}; {action}."
 
     def to_dict(self) -> dict[str, str]:
-        """Return the JSON form in which an error crosses a process boundary."""
+        """Return the JSON form of an error that crosses a process boundary."""
         return {
             "kind": self.kind,
             "subject": self.subject,

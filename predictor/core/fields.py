@@ -1,7 +1,7 @@
 """The fields of the records that are kept and passed on: one table for store, files and documents.
 
 A new field of a known kind is a row here, an attribute of the record and a migration of the store;
-each room says once for each kind how it writes and checks one.
+each reader and writer has one rule for each kind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from predictor.core.documents import Document, PredictionSettings, ProbingFacts,
 
 
 class Kind(Enum):
-    """What a field holds."""
+    """Kind of a field's value."""
 
     IDENTITY = auto()  # 32 hex digits
     IDENTITIES = auto()
@@ -40,7 +40,7 @@ class Field:
 
     Attributes:
         name: of the record's attribute.
-        kind: what it holds.
+        kind: of its value.
         optional: whether it may be None.
         required: whether a name must not be empty, or a latency must be over 0.
         later: whether files of earlier programs lack it; it is false there.

@@ -76,7 +76,7 @@ def opened(
 
     Args:
         path: of the file; links are followed.
-        action: what the user can do where it cannot be read.
+        action: the user's next step where it cannot be read.
         limit: most bytes that it may have.
 
     Raises:
@@ -130,12 +130,12 @@ def read_text(path: Name, limit: int = MAX_TEXT_BYTES) -> str:
 def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator[Path]:
     """Give an empty file to write; it takes the place of ``path`` when the block ends well.
 
-    What a killed program left of an earlier attempt is removed. A symbolic link stays, and the file
-    that it leads to is replaced.
+    Partial files of a killed program are removed. A symbolic link stays, and the file that it leads
+    to is replaced.
 
     Args:
         path: the file.
-        what: what is written, for errors.
+        what: name of the content in errors.
         private: nobody but the user may read it.
 
     Raises:
@@ -148,6 +148,7 @@ def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise _unwritten(path, what, f"this is {_kind(status.st_mode)}, not a file")
         remove_left_over(target)
+        # In the same folder: a rename is atomic only within one file system.
         partial = target.with_name(f"{_short(target.name)}.{os.getpid()}.partial")
         partial.unlink(missing_ok=True)
         os.close(os.open(partial, _NEW, _PRIVATE if private else 0o666))
@@ -159,6 +160,7 @@ def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator
         yield partial
         sync(partial)
         partial.replace(target)
+        # The new name is an entry of the folder: without this a power cut may undo it.
         sync(target.parent)
     except OSError as error:
         raise _unwritten(path, what, error.strerror or str(error)) from error
@@ -183,7 +185,7 @@ def write_text(path: Name, text: str, what: str = "it") -> None:
 
 
 def remove_left_over(target: Path) -> None:
-    """Remove what killed programs left of attempts to write ``target``, and say so once."""
+    """Remove partial files that killed programs left of ``target``, with a warning for each."""
     stem = _short(target.name)
     try:
         names = [name for name in os.listdir(target.parent) if name.startswith(f"{stem}.")]  # noqa: PTH208 - names only

@@ -1,4 +1,4 @@
-"""What libraries read from the environment once, at their first import."""
+"""Environment variables that libraries read once, at their first import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GitHub-flavoured Markdown in which no text of a stranger's is markup."""
+"""GitHub-flavoured Markdown with all foreign text escaped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def markdown_table(
     """Write a table, numbers set to the right.
 
     Args:
-        header: names of the C columns; empty for the lines alone, which go on with a table.
+        header: names of the C columns; empty for lines that continue a table.
         columns: C lists of N cells; white space in them becomes single blanks, markup is escaped.
         numeric: for each column whether it holds numbers.
 

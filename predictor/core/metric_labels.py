@@ -1,4 +1,4 @@
-"""What metrics and kinds of compute units are called for people."""
+"""Names of metrics and kinds of compute units for people."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _LABELS: dict[Family, dict[str, str]] = {
 
 
 def metric_label(name: str, family: Family) -> str:
-    """Return what a metric is called on a device of ``family``: SMs, cores, PEs."""
+    """Return the name of a metric on a device of ``family``: SMs, cores, PEs."""
     return _LABELS[family].get(name, METRIC_BY_NAME[name].label)
 
 

@@ -41,7 +41,7 @@ class Metric:
         low: smallest plausible value; under it a device file is refused.
         high: largest plausible value.
         group: group of the form.
-        help: one sentence on what is meant.
+        help: its definition in one sentence.
     """
 
     name: str

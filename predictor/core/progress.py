@@ -11,7 +11,7 @@ from predictor.core.errors import CancelledError
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an operation is: ``done`` of ``total`` steps, and what it does now in a few words."""
+    """Progress of an operation: ``done`` of ``total`` steps, and the current one in a few words."""
 
     done: int
     total: int

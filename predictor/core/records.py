@@ -52,7 +52,7 @@ class Cluster:
 
     Attributes:
         name: name of the core, for example ``Cortex-A76``.
-        cores: how many there are.
+        cores: their number.
         clock_mhz: their highest clock.
         fp32_au_per_core: FP32 FMA lanes x units per core, or None where it is not known.
     """
@@ -99,6 +99,7 @@ class Device:
     notes: str = ""
 
     def __post_init__(self) -> None:
+        # Copies, since a caller's dictionary could change; a frozen class forbids plain assignment.
         object.__setattr__(self, "metrics", _frozen(self.metrics))
         object.__setattr__(self, "sources", _frozen(self.sources))
 
@@ -132,7 +133,7 @@ class Device:
 
 
 class TargetId(NamedTuple):
-    """What tells a target from all others; the batch is in each graph's shapes.
+    """Identity of a target; the batch is in each graph's shapes.
 
     Attributes:
         device_id: id of the device.
@@ -168,7 +169,7 @@ class TargetId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A device with an execution configuration: what a latency is always about."""
+    """A device with an execution configuration: the subject of every latency."""
 
     device: Device
     configuration: Configuration
@@ -297,7 +298,7 @@ class Measurement:
         value_ms: the headline value by ``statistic``.
         statistic: median, minimum, mean, mean of the fastest.
         protocol: of measuring, by name and version.
-        provenance: who measured it, when and with what.
+        provenance: author, time and tool of the measurement.
     """
 
     id: str

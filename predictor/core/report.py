@@ -33,7 +33,7 @@ class SectionId(StrEnum):
 
 
 class Tone(StrEnum):
-    """Judgement of a text, which a writer may show by colour; never by colour alone."""
+    """Judgement of a text; a writer may show it by colour, never by colour alone."""
 
     PLAIN = "plain"
     MUTED = "muted"
@@ -47,9 +47,9 @@ class Cell:
     """A text, with the value that it was written from where it is a figure.
 
     Attributes:
-        text: what people read.
+        text: the cell's text.
         value: the number behind it, in the unit of its column; None for words.
-        tone: how it is meant.
+        tone: judgement of the text.
     """
 
     text: str
@@ -125,7 +125,7 @@ class Bar:
     """A figure of a chart; every number is in the chart's unit, None where there is none.
 
     Attributes:
-        label: what it is about.
+        label: its subject.
         detail: more on that, in smaller letters.
         series: index of its series.
         value: its length; None for a bar that is only words.
@@ -158,8 +158,8 @@ class BarChart:
         bars: from the top down.
         logarithmic: whether the axis is.
         budget: where the budget's line stands, None without one.
-        budget_text: what stands at that line.
-        note: how to read it.
+        budget_text: label of that line.
+        note: a guide to reading it.
     """
 
     axis: str
@@ -176,8 +176,8 @@ class HeatMap:
     """A matrix of shares in colours, each cell with its percentage.
 
     Attributes:
-        title: what it says, in a line.
-        row_title: what the rows are.
+        title: its message, in a line.
+        row_title: title of the rows.
         rows: R labels.
         columns: C labels.
         values: R rows of C shares, 0 to 1.
@@ -207,7 +207,7 @@ class Report:
     """A whole report.
 
     Attributes:
-        title: what it is about.
+        title: its subject.
         subtitle: the same in more words.
         created: when it was made, ISO 8601 with the zone.
         program: name and version of the program that made it.

@@ -30,7 +30,7 @@ class Runtime:
         name: in device files, in the store and on the command line.
         title: for people.
         families: kinds of device that it runs on.
-        portable: those of them on each of which it can be installed; a device of another kind has
+        portable: those of them on which every device can install it; a device of another kind has
             to list it.
         precisions: that it runs in.
         kernels: instruction sets that it has kernels for (``avx2``, ``avx512``, ``neon``,
@@ -38,8 +38,8 @@ class Runtime:
         importers: names of the formats of its logs (``probing.importers``).
         may_halve: whether it may run an FP32 network in half precision without being told to.
         hides_halves: whether its published latencies do not say where it did.
-        cpu_launch_us: what starting one operator costs on a CPU, in microseconds; None for what is
-            usual of the device (``cost.capability``).
+        cpu_launch_us: cost of starting one operator on a CPU, in microseconds; None for the usual
+            one of the device (``cost.capability``).
         is_learned: whether a network that is trained gets an input for it.
     """
 
@@ -92,6 +92,7 @@ _ROWS: Final = (
         families=CPUS | {Family.GPU},
         portable=CPUS | {Family.GPU},
         precisions=frozenset(Precision) - {Precision.INT8},
+        # Measured by benchmarks/launch_overhead.py, see decision 0001.
         cpu_launch_us=0.8,  # it comes back to Python for each operator
     ),
     Runtime(

@@ -1,4 +1,4 @@
-"""Words for people: counted nouns, and text from files, of which nothing is trusted.
+"""Words for people: counted nouns, and untrusted text from files.
 
 Control and direction characters of a file's text are shown escaped.
 """

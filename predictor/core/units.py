@@ -1,4 +1,4 @@
-"""Units: conversion and the one way in which numbers are written for people."""
+"""Units: conversion, and the program's one way of writing numbers for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class LatencyUnit(StrEnum):
-    """The unit in which latencies are shown; everything is stored in milliseconds."""
+    """Display unit of latencies; everything is stored in milliseconds."""
 
     MS = "ms"
     US = "µs"
@@ -48,6 +48,7 @@ def significant(value: float, digits: int = 3) -> str:
         return "0"
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    # Rounded first: 9.996 has one digit more before the point after rounding than before.
     rounded = float(f"{value:.{digits - 1}e}")
     decimals = max(0, digits - 1 - int(f"{rounded:e}".split("e")[1]))
     text = f"{rounded:.{decimals}f}"

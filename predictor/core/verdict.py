@@ -33,7 +33,7 @@ VERDICT_TONES: Final[Mapping[Verdict, Tone]] = {
 
 
 def verdict(prediction: Prediction, budget_ms: float | None) -> Verdict:
-    """Return how ``prediction`` stands to the budget; its P50 decides, its interval qualifies."""
+    """Return the verdict on ``prediction``; its P50 decides, its interval qualifies."""
     latency = prediction.latency_ms
     if latency is None or budget_ms is None:
         return Verdict.NONE
@@ -50,7 +50,7 @@ def is_over(prediction: Prediction, budget_ms: float | None) -> bool:
 
 
 def verdict_text(prediction: Prediction, budget_ms: float | None) -> str:
-    """Write the verdict, with how many times the budget a latency over it takes."""
+    """Write the verdict; a latency over the budget with its multiple of the budget."""
     stands = verdict(prediction, budget_ms).value
     if prediction.latency_ms is None or not budget_ms or not is_over(prediction, budget_ms):
         return stands
@@ -58,14 +58,14 @@ def verdict_text(prediction: Prediction, budget_ms: float | None) -> str:
 
 
 def verdict_tone(prediction: Prediction, budget_ms: float | None) -> Tone:
-    """Return how the verdict's words are meant; they are muted where there is no number."""
+    """Return the tone of the verdict's words, muted where there is no number."""
     if prediction.latency_ms is None:
         return Tone.MUTED
     return VERDICT_TONES[verdict(prediction, budget_ms)]
 
 
 def budget_probability(prediction: Prediction, budget_ms: float) -> float | None:
-    """Return how likely the latency is within ``budget_ms``; None without an interval.
+    """Return the probability of a latency within ``budget_ms``; None without an interval.
 
     The latency is taken as log-normal around P50, its 80 % interval telling the width to the
     side of the budget.
@@ -73,16 +73,18 @@ def budget_probability(prediction: Prediction, budget_ms: float) -> float | None
     p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
     if p50 is None or low is None or high is None:
         return None
+    # Intervals need not be symmetric in the logarithm: the bound may cut the lower end.
     edge = high if budget_ms >= p50 else low
     deviation = abs(math.log(edge / p50)) / Z80
     if budget_ms <= 0 or deviation == 0:
         return float(budget_ms >= p50)
     z = math.log(budget_ms / p50) / deviation
+    # The normal distribution function at z.
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
 def likelihood(part: float) -> str:
-    """Write how likely something is, 0 to 1; nothing that is predicted is certain."""
+    """Write a probability, 0 to 1, never as certain: a prediction is not."""
     if part > 0.99:
         return "> 99 %"
     return "< 1 %" if part < 0.01 else percent(part, 2)

@@ -120,7 +120,7 @@ def batch_text(batch: int) -> str:
 def configuration_text(configuration: Configuration) -> str:
     """Write a configuration in a few words: ``onnxruntime, fp32, 4 threads, batch 8``.
 
-    What is not known or usual is left out: runtime ``unknown``, all cores, batch 1.
+    Unknown and usual values are left out: runtime ``unknown``, all cores, batch 1.
     """
     c = configuration
     words = [] if c.runtime == UNKNOWN else [c.runtime]
@@ -140,7 +140,7 @@ def memory_text(fits: bool | None) -> str:
 
 
 def basis_text(prediction: Prediction) -> str:
-    """Name what a number rests on; a dash where there is no number."""
+    """Name the basis of a number; a dash where there is no number."""
     return NOTHING if prediction.basis is None else prediction.basis.value
 
 
@@ -150,7 +150,7 @@ def adaptation_name(adaptation: str | None) -> str:
 
 
 def adaptation_text(prediction: Prediction) -> str:
-    """Return in words how a number was adapted to its target; empty where it was not."""
+    """Return in words the adaptation of a number to its target; empty without one."""
     if prediction.adaptation is None:
         return ""
     measured = "measurements of this target"
@@ -177,7 +177,7 @@ def percent(part: float | None, digits: int = 3, *, signed: bool = False) -> str
 
 
 def change_text(ratio: float | None) -> str:
-    """Write how a time compares with another: ``−23.4 %``, ``+8 %``, ``12×`` from tenfold on."""
+    """Write the ratio of two times: ``−23.4 %``, ``+8 %``, ``12×`` from tenfold on."""
     if ratio is None or not math.isfinite(ratio):
         return NOTHING
     return f"{number(ratio)}×" if ratio >= 10 else percent(ratio - 1, signed=True)
@@ -187,5 +187,6 @@ def local_time(time_ns: int) -> str:
     """Write a time of the store as the day and minute of this place."""
     try:
         return f"{datetime.fromtimestamp(time_ns / 1e9).astimezone():%Y-%m-%d %H:%M}"
+    # Which of them a time outside the calendar raises depends on the platform.
     except (OverflowError, ValueError, OSError):
         return NOTHING

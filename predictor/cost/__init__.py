@@ -1,1 +1,1 @@
-"""Analytic engines: what an operator graph costs on a target, from facts alone."""
+"""Analytic engines: the cost of an operator graph on a target, from facts alone."""

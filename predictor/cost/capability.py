@@ -1,4 +1,4 @@
-"""From a target to what its configuration can use: rates, bandwidth, memories, launches.
+"""Resources of a target's configuration: rates, bandwidth, memories, launches.
 
 A fact that is not known is derived from others or named as missing; none is ever assumed. The
 reasons and sources of each figure are in docs/decisions/0001-roofline-choices.md.
@@ -24,8 +24,9 @@ def check_supported(device: Device, configuration: Configuration) -> None:
     runtime must be listed or portable to the family; ``unknown``, asked for or listed, fits any.
 
     Raises:
-        InputError: it cannot; the reason says what it runs.
+        InputError: it cannot; the reason lists the supported ones.
     """
+    # A dictionary, not a set: the message lists them in the order of the device file.
     precisions = dict.fromkeys(str(listed.precision) for listed in device.configurations)
     if configuration.precision not in precisions:
         raise _refusal(device, configuration.precision, precisions, "precisions")
@@ -114,7 +115,7 @@ class Capability:
         vector_macs_per_s: rate of every other multiplication.
         integer_macs_per_s: rate of operators that multiply integers in any precision.
         bandwidth_bytes_per_s: peak bandwidth of the memory; of the host link where it streams.
-        streams: the device has no memory beyond the chip: what does not fit comes from the host.
+        streams: the device has no memory beyond the chip: the rest comes from the host.
         launch_ms: overhead of starting one operator.
         weight_bytes: bytes of an element of a float weight in the run.
         activation_bytes: the same of a float activation.
@@ -179,7 +180,7 @@ def capability(target: Target) -> Capability:
 
 
 def is_streaming(device: Device) -> bool:
-    """Whether a device keeps everything on the chip but what the host sends it.
+    """Whether a device has no memory of its own beyond the chip, see decision 0005.
 
     An accelerator with managed on-chip memory and a host link, whose file states no memory of its
     own: neither size nor bandwidth.

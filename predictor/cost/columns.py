@@ -107,7 +107,7 @@ def ms_per_mac(matrix: Floats, vector: Floats, integer: Floats) -> Floats:
 
 
 def fast_algorithm_gain(graph: OperatorGraph) -> Floats:
-    """Return by what factor fast algorithms may cut each operator's multiplications, [N].
+    """Return the factor by which fast algorithms may cut each operator's multiplications, [N].
 
     A Winograd convolution F(m, r) computes m outputs of an r-tap filter with m + r - 1
     multiplications instead of m * r, along each axis of the window. The largest tile in use is
@@ -117,6 +117,7 @@ def fast_algorithm_gain(graph: OperatorGraph) -> Floats:
     Reference:
         Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, CVPR 2016.
     """
+    # Operators without a window have 0 there; 1 gives a gain of 1.
     window = np.maximum(graph.window, 1).astype(np.float64)
     gain: Floats = np.prod(6 * window / (window + 5), axis=1)
     return np.where(graph.has_flag(OperatorFlag.WINOGRAD), gain, 1.0)

@@ -10,10 +10,10 @@ from predictor.core.text import printable
 
 
 class MissingMetricError(InputError):
-    """A device does not state what a number needs.
+    """A device lacks a metric that a number needs.
 
     Attributes:
-        metric: name of what is missing.
+        metric: name of the missing metric.
     """
 
     metric: str
@@ -21,7 +21,7 @@ class MissingMetricError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Cores of one kind; what is not known is None."""
+    """Cores of one kind; an unknown value is None."""
 
     cores: float
     clock_mhz: float | None
@@ -61,7 +61,7 @@ def core_use(device: Device, threads: int) -> CoreUse:
     Threads fill the fastest kind of cores first.
 
     Raises:
-        InputError: the share of the threads does not follow from what is known of the cores.
+        InputError: the share of the threads does not follow from the known facts of the cores.
     """
     kinds = _kinds(device)
     used = _used(kinds, device.threads_in_use(threads))
@@ -117,6 +117,7 @@ def _share(device: Device, kinds: list[_Kind], used: list[_Kind], threads: int) 
     if not kinds:
         raise missing(device, "core_count")
     cores, cores_used = sum(k.cores for k in kinds), sum(k.cores for k in used)
+    # Before any lanes are asked for: all cores are the whole rate, whatever they are.
     if cores_used == cores:
         return 1.0
     if len(kinds) == 1:

@@ -1,4 +1,4 @@
-"""The protocol of every latency engine, what it takes, and what it returns."""
+"""The protocol of every latency engine, its arguments and its results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FilmTuning:
         network: SHA-256 of the file of the network that was fine-tuned; no other takes it.
         biases: fitted to all measurements.
         without: fitted to all but one, by the fingerprint of that one's graph: a graph that was
-            measured is predicted by what has not seen it.
+            measured is predicted by biases that have not seen it.
     """
 
     network: str
@@ -83,6 +83,7 @@ class FilmTuning:
 
 
 def _text(values: NDArray[np.float32]) -> str:
+    # Little-endian on every machine: the text travels in stores and project files.
     return base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")
 
 
@@ -105,7 +106,7 @@ class OperatorTimes:
 
     Attributes:
         groups: operators that ran together, by their places in the graph, n groups.
-        time_ms: float64 [n]; with what belongs to no group they sum to the graph's latency.
+        time_ms: float64 [n]; with operators of no group they sum to the graph's latency.
     """
 
     groups: Sequence[tuple[int, ...]]
@@ -122,8 +123,8 @@ class TargetMeasurements:
         latency_ms: float64 [S], of one run over the graph's batch.
         noise: float64 [S], standard deviation of ln(latency) as far as the samples tell it.
         film: FiLM fine-tuned to them; None where the network stays as it ships.
-        operators: how long the operators of each graph took, None where that is not known; empty
-            where it is known of no graph.
+        operators: times of the operators of each graph, None for a graph without a profile; empty
+            where no graph has one.
     """
 
     signature_id: str
@@ -147,14 +148,14 @@ class PredictionTable:
         memory_bytes: float64 [G, T], weights and peak activations in the target's precision.
         fits_memory: True, False, or None where the device's memory is not known, G rows of T.
         problems: why a cell has no number, by (graph, target) index.
-        predicted_ms: float64 [G, T], what the engine predicts; ``latency_ms`` differs from it where
+        predicted_ms: float64 [G, T], the engine's own; ``latency_ms`` differs from it where
             the basis is MEASURED.
-        out_of_distribution: why a cell is beyond what the engine has learned from, in words, by
+        out_of_distribution: why a cell is outside the training distribution, in words, by
             (graph, target) index.
-        shared_error: float32 [G, T, S], what the errors of graphs on one target have in common: the
+        shared_error: float32 [G, T, S], shared part of the errors of graphs on one target: the
             dot product of two graphs' vectors is the correlation of their errors of ln(latency).
             None for engines without intervals.
-        fine_tuned: the targets, by index, to which FiLM of the network was fine-tuned.
+        fine_tuned: the targets, by index, with FiLM fine-tuned to them.
         by_operators: the targets, by index, that were calibrated by the times of operators.
     """
 
@@ -184,7 +185,7 @@ class AttentionMaps:
         metrics: names of the K metrics of the target that are known, in the order of the registry.
         operator_to_metric: float32 [N, K], each row sums to 1.
         metric_to_operator: float32 [K, N], each row sums to 1.
-        blend: lambda of Eq. (9), the weight of what operators heard from metrics.
+        blend: lambda of Eq. (9), the weight of the branch in which operators attend to metrics.
         residual: alpha_res of Eq. (8), the weight of attention beside an operator's own state.
 
     Reference:
@@ -209,7 +210,7 @@ class Explanation:
         launch_ms: its launch overhead.
         bound_ms: the part of the physical bound that its arithmetic makes.
         bound_type: int8 [N], :class:`BoundType`.
-        attention: what HODM attended to; None for engines without it.
+        attention: HODM's attention maps; None for engines without it.
     """
 
     latency_ms: NDArray[np.float64]
@@ -239,7 +240,7 @@ class Engine(Protocol):
         Args:
             graphs: G graphs, each at the batch that is asked about.
             targets: T targets.
-            measured: what was measured on targets; engines that need none ignore it.
+            measured: measurements on targets; engines that need none ignore it.
 
         Returns:
             A table of G x T; a cell without a number has a problem in words.
@@ -248,7 +249,7 @@ class Engine(Protocol):
     def explain(
         self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
     ) -> Explanation:
-        """Explain the time of one graph on one target, of which this was measured.
+        """Explain the time of one graph on one target, given its measurements.
 
         Raises:
             InputError: the target has no number for this graph; the reason as in the table.

@@ -130,7 +130,7 @@ class _Rates:
         activation_ratio: [T, WIDTHS], the same of an activation.
         bound_bytes_ratio: [T, WIDTHS], the least that the run may use.
         bandwidth: [T], bytes a second.
-        streams: [T], 1 where what fits on the chip never leaves it, else 0.
+        streams: [T], 1 where data that fits on the chip never leaves it, else 0.
         launch_ms: [T].
         on_chip_bytes: [T], infinite where it is not known, so that no traffic is unavoidable.
         dram_bytes: [T], NaN where it is not known.
@@ -162,6 +162,7 @@ class _Rates:
             bound_ms_per_mac=_bound_per_code(by_name),
             weight_ratio=width_ratios(by_name["weight_bytes"]),
             activation_ratio=width_ratios(by_name["activation_bytes"]),
+            # A run is free to keep tensors as narrow as the file has them.
             bound_bytes_ratio=np.minimum(1.0, width_ratios(by_name["bound_float_bytes"])),
             bandwidth=by_name["bandwidth_bytes_per_s"],
             streams=by_name["streams"],
@@ -175,6 +176,7 @@ def _bound_per_code(by_name: Mapping[str, Floats]) -> Floats:
     """Return the least ms for a MAC, [T, CODES]."""
     highest = by_name["bound_float_macs_per_s"]
     per_mac = ms_per_mac(highest, highest, by_name["bound_integer_macs_per_s"])
+    # MATRIX and VECTOR: integers are no halves, and have a rate of their own.
     halves = [rating * WIDTHS + HALF for rating in range(2)]
     per_mac[:, halves] = (S_TO_MS / by_name["bound_half_macs_per_s"])[:, None]
     return per_mac
@@ -254,7 +256,7 @@ def _irreducible_bytes(cost: Columns, rates: _Rates) -> Floats:
     """Return the least bytes that a run must bring to or from the chip, [T].
 
     Weights once, inputs and outputs once, all as narrow as the run may keep them, and never more
-    than what its operators move.
+    than its operators move.
     """
     weights = rates.bound_bytes_ratio @ cost.touched_by_width
     boundary = rates.bound_bytes_ratio[:, SINGLE] * cost.boundary_bytes
@@ -270,6 +272,7 @@ def _memory_bytes(cost: Columns, rates: _Rates) -> Floats:
 
 def _fits(memory: Floats, dram_bytes: Floats) -> list[list[bool | None]]:
     unknown = np.isnan(memory) | np.isnan(dram_bytes)  # [G, T]
+    # Objects, since a boolean array has no third value.
     fits = (memory <= dram_bytes).astype(object)
     fits[unknown] = None
     rows: list[list[bool | None]] = fits.tolist()

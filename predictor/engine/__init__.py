@@ -1,1 +1,1 @@
-"""The learned engine: what ships as a checkpoint, and the predictions that it makes."""
+"""The learned engine: the shipped checkpoint, and the predictions that it makes."""

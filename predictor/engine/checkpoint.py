@@ -35,7 +35,7 @@ _AGAIN: Final = "install the program again, or predict with --engine roofline"
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """Factors by which intervals are widened so that they cover what they say, on held-out targets.
+    """Factors that widen intervals to their nominal coverage on held-out targets.
 
     Attributes:
         zero_shot: factors of the 80 % and the 95 % interval where nothing was measured.
@@ -51,7 +51,7 @@ class Widths:
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """Training data in counts and ranges: what lies outside is beyond what the network has learned.
+    """Counts and ranges of the training data; anything outside them is out of distribution.
 
     Attributes:
         operators: families of architectures that have each operator, by operator.
@@ -78,7 +78,7 @@ class EngineCard:
         typical: rates where a fact is missing.
         prior: of deviations.
         widths: of intervals.
-        experience: what it has learned from.
+        experience: counts and ranges of its training data.
         blend: lambda of Eq. (9).
         residual: alpha_res of Eq. (8).
         notes: the model card's facts; plain JSON values.
@@ -128,6 +128,7 @@ class EngineCard:
             ("terms", list(TERMS)),
             ("operators", list(OPERATORS[: len(data["operators"])])),
         ):
+            # Columns go by position: lists in another order would be read as other quantities.
             if data[name] != ours:
                 raise ValueError(f"its {name} are not those of this program")
         prior, widths, experience = data["prior"], data["widths"], data["experience"]
@@ -178,7 +179,7 @@ class ShippedSignatures:
         mean: float32 [S, 1 + F].
         covariance: float32 [S, (1 + F) (2 + F) / 2], lower triangles by row.
         noise: float32 [S].
-        graphs: int32 [S], how many graphs were measured.
+        graphs: int32 [S], number of measured graphs.
     """
 
     keys: tuple[str, ...]
@@ -195,6 +196,7 @@ class ShippedSignatures:
         for place, key in enumerate(self.keys):
             lower = np.zeros((size, size))
             lower[rows, columns] = self.covariance[place]
+            # A covariance is symmetric, so only its lower triangle ships.
             whole = lower + np.tril(lower, -1).T
             by_target[TargetId.parse(key)] = Deviation(
                 self.mean[place].astype(np.float64), whole, float(self.noise[place])
@@ -204,7 +206,7 @@ class ShippedSignatures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCheckpoint:
-    """A checkpoint in memory, but for its ONNX files, which are whole."""
+    """A checkpoint in memory, but for its ONNX files, whose checksums were verified."""
 
     engine: EngineCard
     signatures: ShippedSignatures
@@ -245,6 +247,7 @@ def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
 
 def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
     for name in (ENCODER, HEAD, SIGNATURES):
+        # Halves of two trainings would load side by side without an error, and predict nonsense.
         if checksums[name] != checksum(folder / name):
             raise ValueError(f"{name} is not the file that belongs to it")
 

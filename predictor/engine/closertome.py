@@ -1,4 +1,4 @@
-"""The engine that the product predicts with: the CloserToMe network and what was measured."""
+"""The product's engine: the CloserToMe network calibrated by measurements of the target."""
 
 from __future__ import annotations
 
@@ -113,10 +113,12 @@ class CloserToMeEngine:
                 latency[row, part], spreads[:, row, part] = known.latency_ms, known.spreads
                 shared[row, part] = known.shared_error
                 doubts |= {(row, part.start + i): text for i, text in enumerate(words) if text}
+            # Times of the target's own operators replace the network's, see decision 0014.
             for column, fit in states.fits.items():
                 timed = fit.predict(self._work(graph, states, column))
                 latency[row, column] = timed.parts_ms.sum()
                 spreads[0, row, column] = timed.deviation
+        # The network has typical rates for every target, so it returns a number here too.
         latency[:, list(states.problems)] = np.nan
         bound = analytic.bound_ms * [states.bound_factors.get(t, 1.0) for t in range(shape[1])]
         latency = _at_least(latency, bound)
@@ -158,6 +160,8 @@ class CloserToMeEngine:
         places, parts = self._parts(graph, encoded, output, states)
         bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
         bound *= states.bound_factors.get(0, 1.0)
+        # predict() raises the latency to the bound, and the parts must sum to the same number;
+        # fmax ignores the NaN of an unknown bound.
         parts *= np.fmax(1.0, bound / parts.sum())
         attention = attention_maps(self._card, len(graph), encoded, output, states.facts)
         return explanation(len(graph), places, parts, attention)
@@ -209,7 +213,7 @@ class CloserToMeEngine:
     def _states(
         self, targets: Sequence[Target], measured: Mapping[TargetId, TargetMeasurements]
     ) -> TargetStates:
-        """Return the states of targets with what the user measured."""
+        """Return the states of targets with the user's measurements."""
         plain = self._plain_states(targets)
         own = {
             index: self._measured_state(plain, index, measured[target.id])
@@ -223,6 +227,7 @@ class CloserToMeEngine:
         fits = {
             index: each.fit
             for index, each in own.items()
+            # The user chose fine-tuning: it goes before calibration by operators (0014).
             if each.fit is not None and index not in films
         }
         return replace(
@@ -241,6 +246,7 @@ class CloserToMeEngine:
             problems={
                 index: words
                 for index, words in plain.problems.items()
+                # Measurements stand in for a missing rate, not for a missing runtime or precision.
                 if index not in own or words != UNRATED
             },
             doubts=["" if i in own else each for i, each in enumerate(plain.doubts)],
@@ -262,6 +268,7 @@ class CloserToMeEngine:
     def _fitted(
         self, states: TargetStates, index: int, measured: TargetMeasurements
     ) -> MeasuredState:
+        # The posterior is of this target alone, whatever others are asked about beside it.
         one = np.array([index])
         facts, rates = states.facts.take(one), states.rates.take(one)
 
@@ -303,7 +310,7 @@ class CloserToMeEngine:
         deviation = states.deviations[0]
         expected = expectation(encoded, output, 0)
         latency = expected.latency_ms(deviation.weights) * deviation.factor
-        # What a run costs whatever the graph is shared by its operators.
+        # Operators share the fixed cost of a run, so that they sum to the latency.
         return encoded.places, expected.shares(deviation.weights) * latency
 
     def _intervals(
@@ -311,7 +318,7 @@ class CloserToMeEngine:
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return low and high of the 80 % and the 95 % interval, each [G, T].
 
-        What was measured never makes an interval wider than it is without.
+        Measurements never widen an interval beyond that of the unmeasured target.
         """
         widths, usual = np.array(states.widths).reshape(-1, 2), self._card.widths.zero_shot
         edges: list[Floats] = []

@@ -1,4 +1,4 @@
-"""Reasons in words why a prediction is beyond what the network has learned from."""
+"""Reasons in words why a prediction is outside the network's training distribution."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def graph_doubts(
 
 
 def device_doubt(target: Target, experience: Experience) -> str:
-    """Return the doubts about a target of which nothing was measured, empty for none."""
+    """Return the doubts about a target without measurements, empty for none."""
     device, configuration = target.device, target.configuration
     reasons = []
     if len(device.metrics) < _FEW_METRICS:

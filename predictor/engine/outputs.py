@@ -61,6 +61,7 @@ def graph_latency(
     slope = by_target @ responses.reshape(by_target.shape[1], -1) / total[:, None]
     rows = np.concatenate([np.ones((len(total), 1)), slope], axis=1)
     weights = np.stack([each.weights for each in deviations])
+    # Without a deviation every tilt is 0 and the plain sum is exact, so most targets are done.
     measured = np.flatnonzero(weights.any(axis=1))
     latency = total.copy()
     if len(measured):
@@ -76,6 +77,7 @@ def graph_latency(
     return GraphLatency(
         latency * factors,
         np.stack([spread, np.sqrt(unmeasured.variance(rows))]),
+        # Divided by the deviation, the dot product of two graphs' rows is a correlation.
         roots / spread[:, None],
         of_operators / total,
     )
@@ -85,6 +87,7 @@ def _by_deviation(deviations: Sequence[Deviation]) -> list[tuple[Deviation, list
     """Return the places of each deviation: most targets share that of nothing measured."""
     groups: dict[int, tuple[Deviation, list[int]]] = {}
     for place, deviation in enumerate(deviations):
+        # By identity: comparing the matrices would cost more than it saves.
         groups.setdefault(id(deviation), (deviation, []))[1].append(place)
     return list(groups.values())
 
@@ -103,6 +106,7 @@ def explanation(
         parts_ms: float64 [R, 3], their arithmetic, traffic and launches.
         attention: of the graph on the target.
     """
+    # Operators that take no time stay at 0: they are rows of the table all the same.
     columns = np.zeros((operators, 3))
     columns[places] = parts_ms
     kind = np.array(_PARTS, np.int8)[columns.argmax(axis=1)]
@@ -138,6 +142,7 @@ def attention_maps(
     )
     names = (*CHOICE_KINDS, *read)
     forward = np.full((operators, len(names)), 1 / len(names), np.float32)
+    # The last token is "unknown", which is available only where no metric is.
     forward[encoded.places] = output.operator_to_metric[:, 0, :-1][:, attended]
     backward = np.zeros((len(names), operators), np.float32)
     backward[:, encoded.places] = output.metric_to_operator[:, 0, :-1][:, attended].T

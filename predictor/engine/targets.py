@@ -1,4 +1,4 @@
-"""Targets as the engine sees them before any graph: facts, rates, and what was measured of each."""
+"""State of targets before any graph: facts, rates, and calibration by measurements."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def posterior(
     covariance stays that of the network as it ships.
 
     Args:
-        expect: returns what the network expects of a graph on the target, with FiLM at index 0.
+        expect: returns the network's expectation for a graph on the target, with FiLM at index 0.
         prior: of deviations.
         measured: of the target.
         film: fine-tuned to the measurements.
@@ -93,7 +93,7 @@ def operator_fit(
 
     Args:
         measured: on the target.
-        of_graph: returns what of a graph may be timed, and its work on the target.
+        of_graph: returns the timed operators of a graph, and their work on the target.
     """
     if not any(measured.operators):
         return None
@@ -117,7 +117,7 @@ def bound_factor(bound_ms: NDArray[np.float64], latency_ms: NDArray[np.float64])
 def _timed_rows(
     graph: TimedGraph, times: OperatorTimes | None
 ) -> tuple[list[list[int]], NDArray[np.float64]]:
-    """Return the groups that were timed by rows of the work; what is a view is left out."""
+    """Return the timed groups as rows of the work, and their times; views are left out."""
     rows = {place: row for row, place in enumerate(graph.places.tolist())}
     groups, group_ms = [], []
     if times is not None:
@@ -150,12 +150,12 @@ class TargetStates:
         targets: as asked about.
         facts: that the network reads.
         rates: that efficiency is measured against.
-        deviations: posterior of each, from what is known of it.
+        deviations: posterior of each.
         basis: of predictions for each.
         widths: factors of the 80 % and the 95 % interval.
         problems: why a target has no number.
-        doubts: why predictions for a target are beyond what the network has learned from, or empty.
-        films: FiLM fine-tuned to what the user measured.
+        doubts: reasons why a target is outside the training distribution, or empty.
+        films: FiLM fine-tuned to the user's measurements.
         fits: calibration by the times of operators that the user measured.
         bound_factors: part of the physical bound that holds, where something ran faster than it.
     """
@@ -243,9 +243,11 @@ def from_nearest(target: TargetId, known: Mapping[TargetId, Deviation]) -> Devia
     }
     if not apart:
         return None
+    # Ties go by the id: the order in which measurements were stored must not matter.
     nearest = min(apart, key=lambda other: (apart[other], other))
     deviation = known[nearest]
     covariance = deviation.covariance.copy()
+    # Only b, the level, becomes less certain; w keeps the certainty of the measured neighbour.
     covariance[0, 0] += apart[nearest] ** 2
     return replace(deviation, covariance=covariance)
 

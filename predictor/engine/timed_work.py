@@ -1,7 +1,7 @@
 """Work of the operators of a graph, as calibration by operators sees them.
 
-Unlike the network this looks at fused operators too: which of them a runtime really runs inside
-others its profile tells, and what it runs apart takes time.
+Unlike the network's, this work counts fused operators too: a profile shows whether a runtime really
+fuses them, and those that run apart take time.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ class TimedGraph:
     def work(self, device: Device, rates: ReferenceRates) -> Work:
         """Return the work of the operators on a target.
 
-        Its parts are arithmetic, all traffic, what of it leaves the first cache and what leaves the
-        second, the launch, and the products that are begun: small operators are faster, for their
-        tensors stay near.
+        Its parts are arithmetic, all traffic, traffic beyond the first cache and beyond the second,
+        the launch, and the start of each product: small operators are faster, for their tensors
+        stay in the caches.
 
         Args:
             device: of the target.
@@ -139,7 +139,7 @@ def _operators(
 ) -> Operators:
     """Return the costs of operators; those inside others with the traffic that they have apart.
 
-    They read and write what the operator writes that they are inside of.
+    They read and write the output of the operator that they are fused into.
     """
     moved = 2 * graph.bytes_written[graph.fused_into[places]]
     return Operators(
@@ -154,15 +154,16 @@ def _operators(
 
 
 def _row_sizes(graph: OperatorGraph, places: Integers) -> Floats:
-    """Return the logarithm of the last dim of what operators write, [R]; short rows are slow."""
+    """Return log(1 + last dim) of the operators' outputs, [R]; short rows are slow."""
     ends, ranks = graph.shape_offsets[1:][places], np.diff(graph.shape_offsets)[places]
+    # A leading scalar ends at 0 and reads index -1, which must exist and be 0.
     dims = np.append(graph.shape_dims, 0)
     last = np.where(ranks > 1, dims[ends - 1], 0)  # the only dim may be the batch
     return np.log1p(last)
 
 
 def _alignments(graph: OperatorGraph, places: Integers, features: NDArray[np.float32]) -> Floats:
-    """Return log2 of what part of a vector divides the channels of convolutions, [R]."""
+    """Return log2 of the largest part of a vector that divides a convolution's channels, [R]."""
     groups, _, outward, inner = graph.gemm[places].T
     window = graph.window[places].astype(np.int64).prod(axis=1)
     inward = inner // np.maximum(window, 1)

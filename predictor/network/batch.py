@@ -20,7 +20,7 @@ class GraphBatch:
         op_code: int64 [N].
         features: float32 [N, F], not standardised.
         edges: int64 [2, E], producer and consumer on the flat axis.
-        graph: int64 [N], to which graph an operator belongs.
+        graph: int64 [N], index of each operator's graph.
         node_counts: int64 [G].
     """
 
@@ -47,12 +47,12 @@ class GraphBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetBatch:
-    """T targets; what a network does not read may be None.
+    """T targets; fields that the network does not read may be None.
 
     Attributes:
         values: float32 [T, M], standardised logs of the metrics.
         available: bool [T, M]; the values of others are never read. A row without any is a device
-            of which nothing is known.
+            without any known metric.
         identifier: int64 [T], for networks with identifiers.
         signature: float32 [T, k], ln of the latencies of the k reference networks in ms.
     """

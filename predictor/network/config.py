@@ -12,16 +12,16 @@ from predictor.network.features import FEATURE_NAMES, OPERATOR_COUNT
 
 
 class Attention(StrEnum):
-    """How graph attention scores become weights: as the paper writes, or normalised."""
+    """Weights from graph attention scores: the paper's sigmoid, or normalised (decision 0009)."""
 
     SIGMOID = "sigmoid"
     SOFTMAX = "softmax"
 
 
 class Pooling(StrEnum):
-    """How the states of a graph's operators become one vector.
+    """Pooling of a graph's operator states to one vector.
 
-    Latency is a sum over operators, and a mean would forget how many there are. But an MLP in the
+    Latency is a sum over operators, and a mean would lose their number. But an MLP in the
     log domain that reads a sum goes wild on graphs far larger than those of training; the inverse
     hyperbolic sine, a logarithm far from 0, keeps it in bounds.
     """

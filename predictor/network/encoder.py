@@ -125,6 +125,7 @@ class GraphEncoder(nn.Module):
 
     def _operations(self, graphs: GraphBatch) -> Tensor:
         """Return O, [N, d]. An operator that came after the network was trained is unknown."""
+        # Codes are only ever appended, so a later code is an operator after the training.
         code = torch.where(graphs.op_code < self.operators, graphs.op_code, 0)
         features = graphs.features[:, : self.features]
         present = features != 0

@@ -1,12 +1,12 @@
-"""Features of an operator: its code, how much work it is, its scale-free form, and its kind.
+"""Features of an operator: its code, its amount of work, its scale-free form, and its kind.
 
-How much work an operator has enters the shipped network through its work terms only, each of which
-grows with the batch. What it reads beside them must not change with the batch, or a larger batch
-could be predicted faster. So scale-free features are ratios of amounts that grow together, and
+The amount of work enters the shipped network through its work terms only, each of which grows with
+the batch. Its other inputs must not change with the batch, or a larger batch could be predicted
+faster. So scale-free features are ratios of amounts that grow together, and
 sizes that the batch has no part in.
 
-Learned responses say in what targets usually differ. A target of another sort, such as a runtime
-with one slow kernel, differs by kinds of operators; so each kind is a response too.
+Learned responses are the usual differences between targets. A target of another sort, such as a
+runtime with one slow kernel, differs by kinds of operators; so each kind is a response too.
 
 No torch: the runtime of the shipped network uses this file too.
 """
@@ -164,7 +164,7 @@ def _amount(features: NDArray[np.floating], name: str) -> NDArray[np.float64]:
 
 
 def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log(ratio), [N], 0 where either is 0; to what float32 amounts can tell."""
+    """Return log(ratio), [N], 0 where either is 0; rounded to the accuracy of float32 amounts."""
     both = (above > 0) & (below > 0)
     ratio = np.divide(above, below, out=np.ones_like(above), where=both)
     rounded: NDArray[np.float64] = np.log(ratio).round(3)

@@ -1,6 +1,6 @@
 """Layers on a graph's nodes: sums over segments, Dense Graph Flow and graph attention.
 
-A flat axis holds the rows of all segments; ``segment`` says to which one each row belongs. Rows
+A flat axis holds the rows of all segments; ``segment`` holds the index of each row's segment. Rows
 need no order. An empty segment has the sum and largest value 0. Cost O(rows).
 """
 
@@ -30,6 +30,7 @@ def segment_sum(rows: Tensor, segment: Tensor, segments: int) -> Tensor:
         [S, ...].
     """
     if segments == 1:
+        # The exported head reads one graph, and a plain sum keeps scatter out of its file.
         return rows.sum(dim=0, keepdim=True)
     sums = torch.zeros((segments, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
     return sums.index_add_(0, segment, rows)
@@ -61,8 +62,8 @@ def segment_softmax(scores: Tensor, segment: Tensor, segments: int) -> Tensor:
 class DenseGraphFlow(nn.Module):
     """Eq. (3): X' = relu(O W_o) * (A (X W_f)) + X W_p + b.
 
-    The two directions of the edges are separate branches, each with its own W_o and W_f: what an
-    operator takes from its producers is not what it takes from its consumers. So
+    The two directions of the edges are separate branches, each with its own W_o and W_f: messages
+    from producers differ from messages from consumers (decision 0009). So
     X' = relu(O W_o1) * (A X W_f1) + relu(O W_o2) * (A^T X W_f2) + X W_p + b, where row i of A
     marks the producers of i. The dense product is a sum over edges here: cost O(N + E).
 
@@ -99,6 +100,7 @@ class DenseGraphFlow(nn.Module):
         nodes = states.shape[0]
         from_producers = segment_sum(to_consumer.index_select(0, producers), consumers, nodes)
         from_consumers = segment_sum(to_producer.index_select(0, consumers), producers, nodes)
+        # The gate depends on the operator only, so one serves all T targets.
         down, up = torch.relu(self.gate(operations)).unsqueeze(1).chunk(2, dim=-1)  # [N, 1, d]
         kept = self.keep(states)
         return torch.addcmul(torch.addcmul(kept, down, from_producers), up, from_consumers)
@@ -165,6 +167,7 @@ class GraphAttention(nn.Module):
         projected = self.project(states)
         total = self._attend(projected, edges)
         if self.initial_residual:
+            # GCNII, Eq. (5): (1 - alpha) total + alpha X_0, then (1 - beta) I + beta W.
             total = torch.lerp(total, first, self.initial_residual)
         if self.map is not None:
             total = torch.lerp(total, self.map(total), self.mapping)

@@ -103,8 +103,8 @@ class GraphTable:
     def scaling(self) -> Scaling:
         """Return the statistics of these graphs' features; call it on training graphs only.
 
-        Zeros are left out: an operator without MACs says nothing of how MACs vary, and half of
-        all operators have none. With them a factor of two would be a tenth of a deviation.
+        Zeros are left out: an operator without MACs says nothing of the variation of MACs, and half
+        of all operators have none. With them a factor of two would be a tenth of a deviation.
         """
         return Scaling.fit(FEATURE_NAMES, np.where(self.features > 0, self.features, np.nan))
 
@@ -124,5 +124,6 @@ def ranges(
     starts = offsets[chosen]
     counts = offsets[chosen + 1] - starts
     new = _offsets(counts)
+    # A running count over all, moved for each range by the gap between its old and new offset.
     positions = np.arange(new[-1]) + np.repeat(starts - new[:-1], counts)
     return positions, new

@@ -51,7 +51,7 @@ _START_RESIDUAL = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialogue:
-    """What operators and hardware metrics said to each other; K = M + 1 tokens.
+    """Attention between operators and hardware metrics; K = M + 1 tokens.
 
     Attributes:
         fused: [G, T, d], Eq. (9).
@@ -60,7 +60,7 @@ class Dialogue:
             the graph's operators; 0 for tokens that are not available.
         blend: lambda, scalar in [0, 1].
         residual: alpha_res, scalar.
-        values: [T, K, d], what each token adds to an operator that attends to it alone.
+        values: [T, K, d], the sum that each token adds to an operator attending to it alone.
     """
 
     fused: Tensor
@@ -92,7 +92,7 @@ class HardwareTokens(nn.Module):
         self.direction = nn.Parameter(torch.randn(metrics, width) * scale)
 
     def forward(self, values: Tensor, available: Tensor) -> tuple[Tensor, Tensor]:
-        """Return tokens [T, K, d] and which are available, bool [T, K].
+        """Return tokens [T, K, d] and their availability, bool [T, K].
 
         Args:
             values: [T, M], 0 where not available.
@@ -105,7 +105,7 @@ class HardwareTokens(nn.Module):
 
 
 class ConfigurationTokens(nn.Module):
-    """Each kind of choice is a token: its learned embedding plus that of what was chosen.
+    """Each kind of choice is a token: its learned embedding plus that of the choice.
 
     Args:
         kinds: of each choice the kind that it is of, by number; C choices of J kinds.
@@ -141,7 +141,7 @@ class HardwareOperationDialogue(nn.Module):
     Args:
         width: d.
         pooling: of the operators.
-        typical_nodes: what a sum over operators is divided by.
+        typical_nodes: divisor of sums over operators.
 
     Reference:
         CloserToMe, Eq. (7), (8), (9).
@@ -178,22 +178,26 @@ class HardwareOperationDialogue(nn.Module):
             graph: int64 [N].
             node_counts: int64 [G].
         """
+        # Both directions share one product with the states: scores are [N, T, 2 K].
         asked = self.metric_key(tokens) @ self.operator_query.weight  # [T, K, d]
         asking = self.metric_query(tokens) @ self.operator_key.weight
         scores = _over_targets(modulated, torch.cat([asked, asking], dim=1).transpose(1, 2))
         forward, backward = (scores / math.sqrt(modulated.shape[-1])).chunk(2, dim=-1)
         lowest = torch.finfo(forward.dtype).min
         alpha = torch.softmax(forward.masked_fill(~available, lowest), dim=-1)  # [N, T, K]
+        # Softmax over operators, token by token, so masking after it keeps the other tokens' sums.
         reverse = segment_softmax(backward, graph, node_counts.shape[0]) * available
         values = self.output(self.metric_value(tokens))  # [T, K, d], times alpha is Z W_O
         blend = torch.sigmoid(self.blend_logit)
         heard = _over_targets(self._pool(alpha, graph, node_counts), values)
         said = self._pool(modulated, graph, node_counts) + self.residual * heard
         said = bounded(said, self.pooling)  # X' pooled, [G, T, d]
+        # Mean over tokens first: one weighted sum of states instead of one for each token.
         attended = (reverse.sum(-1) / available.sum(-1)).unsqueeze(-1)  # [N, T, 1]
         answer = self.operator_value(
             segment_sum(attended * modulated, graph, node_counts.shape[0])
         )  # H' pooled, [G, T, d]
+        # Eq. (9): lambda X' + (1 - lambda) H'.
         return Dialogue(
             torch.lerp(answer, said, blend), alpha, reverse, blend, self.residual, values
         )

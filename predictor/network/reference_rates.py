@@ -1,9 +1,9 @@
 """Rates that the shipped network measures efficiency against: facts where known, typical else.
 
 The roofline engine has no number where a fact is missing. The network can say one, with a wider
-interval: it learns how far a target is from its reference rates, and a typical rate of the family
-takes the place of a fact that is missing. Which rates are typical is learned from the training
-devices and kept with the network.
+interval: it learns the distance of a target from its reference rates, and a typical rate of the
+family takes the place of a missing fact. Typical rates are learned from the training devices and
+kept with the network.
 
 No torch: the runtime of the shipped network uses this file too.
 """
@@ -28,6 +28,7 @@ from predictor.cost.cores import core_use
 Floats = NDArray[np.float64]
 _Value = TypeVar("_Value")
 
+# A FLOP count has two operations for a multiply-accumulate.
 _TERA_MACS: Final = 1e12 / 2
 _WITHOUT_FLOAT: Final = frozenset({Family.NPU, Family.ASIC, Family.FPGA})
 ANY_FAMILY: Final = "any"
@@ -78,7 +79,7 @@ class ReferenceRates:
         weight_ratio: [T, WIDTHS], bytes of a weight in the run for a byte in the file.
         activation_ratio: [T, WIDTHS], the same of an activation.
         launch_ms: [T], may be 0.
-        held_bytes: [T], what stays on the chip of a target that streams; 0 elsewhere.
+        held_bytes: [T], bytes that stay on the chip of a target that streams; 0 elsewhere.
         on_chip_bytes: [T], NaN where it is not known.
     """
 
@@ -117,7 +118,7 @@ class ReferenceRates:
 
 
 def is_rated(device: Device) -> bool:
-    """Whether a device states how much it can compute: a rate, or clock and cores."""
+    """Whether a device states its computing power: a rate, or clock and cores."""
     stated = ("fp32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
     return any(map(device.metric, stated)) or cycles_per_s(device, 0) is not None
 
@@ -135,6 +136,7 @@ def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
     matrix = _matrix(device, configuration.precision, fp32, known, typical, share)
     has_units = device.metric("matrix_units") is not None and fp32 is not None
     vector = fp32 if has_units and fp32 is not None else matrix
+    # All cores share the memory, so its typical bandwidth follows from the whole device's rate.
     whole = (fp32_macs_per_s(device) if configuration.threads else fp32) or _typical_fp32(
         device, typical, 0, 1.0
     )

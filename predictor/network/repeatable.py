@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def repeatable(seed: int) -> Iterator[None]:
-    """Make torch's random numbers those of ``seed``, and give back what they were."""
+    """Seed torch's random numbers inside the block, and restore their state after it."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

@@ -44,6 +44,7 @@ class Scaling:
         if not len(values):
             raise InputError("scaling statistics", "there are no rows", "give at least one")
         known = ~np.isnan(values)
+        # An empty column has mean 0 and deviation 1, without a division by zero.
         count = np.maximum(known.sum(axis=0), 1)
         filled = np.where(known, values, 0.0).astype(np.float64)
         mean = filled.sum(axis=0) / count

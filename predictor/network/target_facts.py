@@ -71,6 +71,7 @@ def target_facts(
     logs = fact_logs(targets, rates)
     columns = np.stack([logs[name] for name in scaling.names], axis=1)
     available = ~np.isnan(columns)
+    # A missing metric is the training mean, 0 after scaling, with its availability beside it.
     scaled = scaling.apply(np.where(available, columns, scaling.mean))
     chosen = np.array([_chosen(target, choices) for target in targets], np.float32)
     return TargetFacts(

@@ -65,8 +65,8 @@ class RunningOperators:
 
     Attributes:
         states: [R, 1, d].
-        responses: [R, 3, F], what changes the arithmetic, traffic and launches of each where a
-            target differs from what is expected of it.
+        responses: [R, 3, F], directions along which arithmetic, traffic and launches of each change
+            where a target deviates from the expectation.
         graph: int64 [R].
         counts: int64 [G], running operators of each graph, at least 1.
     """
@@ -95,8 +95,8 @@ class TermOutput:
     def latency(self, operators: RunningOperators) -> tuple[Tensor, Tensor]:
         """Return ln(latency in ms) [G, T], and the responses of whole graphs [G, T, F].
 
-        A graph's response is the mean of its operators' by their part of its latency: how
-        ln(latency) changes with a target's deviation from what is expected.
+        A graph's response is the mean of its operators' by their part of its latency: the
+        derivative of ln(latency) by a target's deviation from the expectation.
         """
         graphs = operators.counts.shape[0]
         total = segment_sum(self.parts_ms.sum(dim=-1), operators.graph, graphs) + self.run_ms
@@ -118,6 +118,7 @@ class OperatorKinds(nn.Module):
     def __init__(self, operators: int) -> None:
         super().__init__()
         self.register_buffer("kind", torch.from_numpy(kind_of_operators(operators)), False)
+        # Sizes and parts were compared in decision 0012; launches gained nothing.
         parts = torch.tensor([KIND_RESPONSE, KIND_RESPONSE, 0.0])
         self.register_buffer("parts", parts[:, None], False)
 
@@ -125,6 +126,7 @@ class OperatorKinds(nn.Module):
         """Return [R, 3, K] of the running operators, features scale-free."""
         code, features = graphs.op_code[running], graphs.features[running]
         kind = self.kind[torch.where(code < len(self.kind), code, 0)]
+        # As kinds_of() in features.py, which runs without torch.
         finer = torch.where(features[:, WINDOW_FEATURE] > POINT, CONVOLUTION, POINTWISE)
         finer = torch.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
         finer = torch.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)
@@ -134,15 +136,15 @@ class OperatorKinds(nn.Module):
 
 
 class TargetSummary(nn.Module):
-    """A few numbers that say what a target is like, blurred while learning.
+    """A target's facts as a few numbers, blurred while learning.
 
-    A hundred devices cannot teach what dozens of facts mean one by one; and with few numbers, each
+    A hundred devices cannot teach the effect of dozens of facts; and with few numbers, each
     a little uncertain, no device is known by heart.
 
     Args:
         facts: columns of a target.
         width: numbers that are left.
-        blur: standard deviation of what is added to each in training.
+        blur: standard deviation of the noise added to each in training.
     """
 
     def __init__(self, facts: int, width: int, blur: float) -> None:
@@ -164,9 +166,9 @@ class TermNetwork(nn.Module):
     fused vector. Nothing that it reads changes with the batch, and every term grows with it.
 
     Args:
-        config: metrics are what the dialogue attends to; features are the scale-free ones.
+        config: its metrics are the tokens of the dialogue, its features the scale-free ones.
         choices: of each of C choices the kind that it is of, by number.
-        responses: how many are learned, beside those of kinds of operators.
+        responses: number of learned ones, beside those of kinds of operators.
         scaling: statistics of the node features.
         summary: numbers that describe a target.
         blur: of these, while learning.
@@ -210,6 +212,7 @@ class TermNetwork(nn.Module):
                 nn.Linear(summary, width // 2), nn.ReLU(), nn.Linear(width // 2, 1)
             )
             self.dropout = nn.Dropout(config.dropout)
+        # Learning starts at the roofline: constant factors, whatever the state.
         nn.init.zeros_(self.log_factor.weight)
         with torch.no_grad():
             self.log_factor.bias.copy_(torch.tensor(_START))
@@ -277,4 +280,5 @@ def _sum_of(times: Tensor, part: int) -> Tensor:
 
 
 def _bounded(log_factor: Tensor) -> Tensor:
+    # Not a clamp: a factor near its limit must keep a gradient.
     return _RANGE * torch.tanh(log_factor / _RANGE)

@@ -117,6 +117,7 @@ class TermRuntime:
         self._encoder, self._head = _session(encoder), _session(head)
         self._vocabulary = vocabulary
         self._head_file = head
+        # A tuned head is a session of its own: initializers cannot change in a loaded one.
         self._tuned: IdentityCache[_TunedHead] = IdentityCache(_MOST_TUNED)
 
     def encode(self, graph: OperatorGraph) -> EncodedGraph:
@@ -124,6 +125,7 @@ class TermRuntime:
         costs = Columns.of(graph)
         operators, places = Operators.of(costs)
         code = np.where(graph.op_code < self._vocabulary, graph.op_code, 0).astype(np.int64)
+        # In float64: float32 amounts round differently at each batch, and features must not change.
         features = scale_free(exact_features(graph))
         states, responses = self._encoder.run(
             None,
@@ -152,7 +154,7 @@ class TermRuntime:
         rates: ReferenceRates,
         films: Mapping[int, FilmBiases] | None = None,
     ) -> Iterator[tuple[slice, HeadOutput]]:
-        """Yield what is expected on T targets, some targets at a time.
+        """Yield the network's outputs on T targets, some targets at a time.
 
         Args:
             graph: encoded.
@@ -222,6 +224,7 @@ def _session(path: Path, replaced: Mapping[str, OrtValue] | None = None) -> Infe
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = min(_THREADS, os.cpu_count() or 1)
+    # Errors only: warnings of the runtime would mix with a command's messages on stderr.
     options.log_severity_level = 3
     # What ORT_ENABLE_ALL adds is for convolutions: a third of the time to load, and no faster run.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED

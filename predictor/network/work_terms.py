@@ -1,8 +1,8 @@
 """The terms that the shipped network's latency is a sum of, for each operator on each target.
 
 Every term grows with the work, so a prediction that is a sum of terms with positive factors never
-falls as the batch grows. Beside arithmetic, traffic and launch stand square roots: work of which a
-small amount is done less well than a large one.
+falls as the batch grows. Beside arithmetic, traffic and launch stand square roots: small
+amounts of work run at a lower efficiency than large ones.
 
 No torch: the runtime of the shipped network uses this file too.
 """
@@ -48,7 +48,7 @@ class Operators:
         activation_bytes: [N], read and written, as in the file.
         weight_bytes: [N], as in the file.
         launches: [N].
-        graph: int [N], to which graph each belongs.
+        graph: int [N], index of each operator's graph.
     """
 
     code: Integers
@@ -63,7 +63,7 @@ class Operators:
     def of(cls, costs: Columns) -> tuple[Operators, NDArray[np.int64]]:
         """Return the operators of one graph that run, and their places, int64 [N].
 
-        Of a graph in which nothing runs its first operator stands for all, with no work:
+        In a graph where nothing runs the first operator stands for all, with no work:
         onnxruntime does not take an axis of no length everywhere.
         """
         rows = np.flatnonzero(costs.launches > 0)
@@ -115,6 +115,7 @@ def work_terms(operators: Operators, leaving: Floats, rates: ReferenceRates) -> 
         compute,
         memory,
         launch,
+        # Geometric means of the operator's time and that of a small amount of the same work.
         np.sqrt(compute * per_mac * _SMALL_MACS),
         np.sqrt(memory * per_byte * _SMALL_BYTES),
         start,

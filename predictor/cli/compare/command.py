@@ -51,7 +51,7 @@ moved on each target where both have a number."""
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
-    """Predict every model on every target, print how they differ, store the predictions."""
+    """Predict every model on every target, print their differences, store the predictions."""
     targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
     with closing(PredictionStore(options.store)) as store:
         models, code = read_models(readings, console)
@@ -89,6 +89,7 @@ def _baseline(asked: str | None, models: Sequence[Model], labels: Sequence[str])
     if asked is None:
         return 0
     named = [i for i, label in enumerate(labels) if label == asked]
+    # Models of one file name have numbered labels, so the end of a path is taken too.
     named = named or [i for i, model in enumerate(models) if model.path.endswith(asked)]
     if len(named) != 1:
         count = "several" if named else "none"
@@ -106,6 +107,7 @@ def _budget_code(variants: Variants, budget_ms: float | None) -> int:
     with_numbers = [row for row in columns if any(p.latency_ms is not None for p in row)]
     if not with_numbers:
         raise budget_error(columns[0][0])
+    # One model per target is enough: the variants are alternatives to choose from.
     missed = any(fastest_within(row, budget_ms) is None for row in with_numbers)
     return BUDGET_MISSED if missed else 0
 
@@ -134,7 +136,7 @@ def _text(
     variants: Variants,
     changes: _Changes,
 ) -> str:
-    """Return a table a target, the fastest on each, and what changed in the operators."""
+    """Return a table a target, the fastest on each, and the changes of the operators."""
     count = len(variants.targets)
     blocks = ["\n".join(headline(model) for model in models)]
     blocks += [_target_table(variants, target) for target in range(count)]
@@ -188,6 +190,7 @@ def _interval(ends: Sequence[str]) -> str:
 def _moved_table(difference: OperatorDifference, target: Target, times: TimesMoved) -> str:
     """Return the operators that move most time on a target, and the sums by change."""
     moved = times.moved_ms
+    # Stable: operators that move equal times stay in the graph's order from run to run.
     order = np.argsort(-np.abs(moved), kind="stable")
     order = order[moved[order] != 0][:_ROWS]
     rows = [

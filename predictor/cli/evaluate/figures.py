@@ -15,7 +15,7 @@ from predictor.core.errors import HostError, InputError
 
 @contextmanager
 def research_needed(work: str) -> Iterator[None]:
-    """Import modules of ``predictor.research``, which no wheel and no frozen program has.
+    """Import modules of ``predictor.research``, absent from wheels and frozen programs.
 
     Args:
         work: that needs them, as the subject of the error.

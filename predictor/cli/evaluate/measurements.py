@@ -88,6 +88,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     """Predict the table, write document and page, and print the summary; always 0."""
     output = Path(options.output)
     page_path = Path(options.page) if options.page else None
+    # Before the work, which takes minutes: a wrong place must not cost the figures.
     check_output(output)
     if page_path is not None:
         _check_page(page_path)

@@ -76,6 +76,7 @@ def _commit() -> str:
         return f"of version {__version__}"
     try:
         described = subprocess.run(
+            # --exclude "*": a tag in the way would hide the commit that figures belong to.
             ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"],  # noqa: S607
             capture_output=True,
             text=True,

@@ -81,7 +81,7 @@ def _print(
     not_stored: dict[str, object],
     known: KnownTargets,
 ) -> None:
-    """Print what is about all models together."""
+    """Print the document, or the part of the text that is about all models together."""
     if options.json:
         for model in models:
             for line in (*dimension_lines(model), *model.notes):
@@ -127,7 +127,7 @@ def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> 
     """Return 1 where a P50 is over the budget.
 
     Raises:
-        InputError: there is a budget and no number to hold against it, which must not pass.
+        InputError: there is a budget and no number to hold against it; exit code 0 would pass.
     """
     if budget_ms is None:
         return 0

@@ -28,7 +28,7 @@ def model_text(
     predictions: Sequence[Prediction],
     known: KnownTargets,
 ) -> str:
-    """Return what is printed about one model.
+    """Return the text about one model.
 
     Args:
         options: budget_ms, operators and engine.
@@ -71,6 +71,7 @@ def fastest_text(
 
 def _by_latency(pair: tuple[Target, Prediction]) -> float:
     latency = pair[1].latency_ms
+    # Targets without a number go last.
     return float("inf") if latency is None else latency
 
 
@@ -114,7 +115,7 @@ def _operator_table(table: OperatorTable, device: Device) -> str:
 
 
 def _looks(table: OperatorTable, device: Device) -> list[str]:
-    """Return what each operator looks mostly at in words; empty without attention."""
+    """Return each operator's most attended metric in words; empty without attention."""
     peak = operators_peak(table.attention)
     if peak is None or table.attention is None:
         return []

@@ -72,7 +72,7 @@ def _import(options: argparse.Namespace, console: Console, probing: Probing) -> 
 
 
 def _take_over(options: argparse.Namespace, console: Console) -> int:
-    """Store what a file tells of a target, and print it."""
+    """Store a file's measurements on a target, and print them."""
     file = import_file(Path(options.file))
     device = load_catalogue(user_devices_of(options.store)).find(options.device)
     configuration = Configuration(

@@ -68,7 +68,7 @@ def add_kit(parser: Parser) -> None:
 
 
 def plan_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is to be measured on which device."""
+    """Add the options of a plan: device, networks, time and run configuration."""
     parser.add_argument(
         "--device", default="this", metavar="ID|DEVICE.json|this", help="default: this machine"
     )
@@ -121,6 +121,7 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     if options.json:
         console.document(_plan_document(plan, interval))
     else:
+        # For the note on a run, which may choose in steps; the plan shown is that of a kit.
         live = plan_probes(replace(request, live=True))
         console.result(_plan_text(plan, interval, len(live.probes) if live.to_come else 0))
     return 0
@@ -141,7 +142,7 @@ def _kit(options: argparse.Namespace, console: Console, probing: Probing) -> int
 
 
 def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -> PlanRequest:
-    """Return what is to be planned.
+    """Return the request of a plan.
 
     Args:
         options: as of ``plan_options``.
@@ -171,7 +172,7 @@ def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -
 
 
 def _device(options: argparse.Namespace, console: Console) -> Device:
-    """Return the device; what this machine's system does not tell is measured for estimates."""
+    """Return the device; this machine's unknown rates are measured for the estimates."""
     device = load_catalogue(user_devices_of(options.store)).find(options.device)
     if device.id != THIS_MACHINE_ID or is_measured(device):
         return device
@@ -188,12 +189,12 @@ def _interval(plan: ProbePlan) -> ExpectedInterval | None:
 
 
 def _plan_text(plan: ProbePlan, interval: ExpectedInterval | None, live: int = 0) -> str:
-    """Return a plan: its networks, why each, how long it takes, and what it is expected to bring.
+    """Return a plan: its networks with reasons, its duration, and the interval expected of it.
 
     Args:
-        plan: what is to be measured.
-        interval: what is expected of it; None where nothing is.
-        live: how many other networks a run measures first, to choose the rest by what they show.
+        plan: the plan.
+        interval: expected of it; None where it cannot be told.
+        live: number of networks that a run measures first, to choose the rest by their results.
     """
     rows = [
         (
@@ -224,7 +225,7 @@ def _plan_text(plan: ProbePlan, interval: ExpectedInterval | None, live: int = 0
 
 
 def _plan_document(plan: ProbePlan, interval: ExpectedInterval | None) -> dict[str, object]:
-    """Return what ``ctm probe plan --json`` prints."""
+    """Return the document of ``ctm probe plan --json``."""
     return {
         "schema": "ctm-probe-plan/1",
         "device": plan.target.device.id,
@@ -287,6 +288,7 @@ def _run(options: argparse.Namespace, console: Console, probing: Probing) -> int
         for event in measure(probing.sessions, session.id, runner, source=source):
             progress.take(event)
     except KeyboardInterrupt:
+        # Every finished network is stored already, so Ctrl+C loses only the current one.
         console.note(f"`ctm probe run --session {session.id[:ID_DIGITS]}` goes on with it.")
         raise
     return print_session(probing, session.id, options, console)
@@ -362,6 +364,7 @@ class ProbeProgress:
 
     def _tell(self, name: str, what: str) -> None:
         self._done += 1
+        # A session that goes on has networks from before: they took none of this time.
         each_s = (time.monotonic() - self._start_s) / (self._done - self._begun)
         left = self._total - self._done
         rest = f" (about {duration(each_s * left)} left)" if left else ""

@@ -55,6 +55,7 @@ def print_session(
 
 def _signature_of(probing: Probing, session: ProbeSession) -> str | None:
     """Return the newest signature that came of a session."""
+    # Excluding a network or adapting makes a new signature of the same session.
     ids = [s.signature.id for s in probing.signatures.every() if s.session_id == session.id]
     return ids[-1] if ids else None
 
@@ -140,12 +141,13 @@ def session_document(
 
 
 def measuring_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how it was measured; the runner's configuration beside the target's."""
+    """Return the facts of a measurement, the runner's configuration as ``run``."""
+    # The document has the target's configuration under that key.
     return {"run" if key == "configuration" else key: value for key, value in facts.items()}
 
 
 def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
-    """Return what was measured; percentiles only where there are enough runs."""
+    """Return the figures of a measurement; percentiles only where there are enough runs."""
     if measurement is None:
         return {"latency_ms": None}
     ordered = sorted(measurement.samples_ns)

@@ -142,6 +142,7 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
         if by == "film" or both.film_is_better:
             film = both.film
     chosen = adaptation_by(fine_tuned=film is not None, by_operators=stored.timed > 0)
+    # Every change is a new signature: an equal one would only fill the list.
     if chosen != adaptation_of(stored):
         signature_id = probing.signatures.adapt(signature_id, film)
     if options.json:
@@ -201,6 +202,7 @@ def _entries(signatures: Sequence[StoredSignature], beginning: str) -> list[Stor
 
 def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
     for measurement in measurements:
+        # Imported measurements may have no name, so ids and fingerprints are taken too.
         if name in {measurement.provenance.network, measurement.id, measurement.fingerprint}:
             return measurement
     raise InputError(f"network {name}", "the signature has none", "see `ctm probe show`")
@@ -323,7 +325,7 @@ def _interval_cells(prediction: Prediction) -> tuple[str, str]:
 
 
 def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) -> str:
-    """Return how predictions are adapted to a signature now, in words.
+    """Return the adaptation of predictions to a signature, in words.
 
     Args:
         signature_id: of the signature that says so.
@@ -346,7 +348,7 @@ def signature_document(
 ) -> dict[str, object]:
     """Return a signature with its measurements; latencies in ms.
 
-    ``left_out_ms`` is what the others tell of a network, null where they tell nothing; ``models``
+    ``left_out_ms`` is predicted from the other networks, null where they do not suffice; ``models``
     are predictions without the signature and with it.
     """
     fit_of = {fit.measurement_id: fit for fit in fits}

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
 
 
 def _progress(console: Console) -> ProgressCallback:
-    """Return what shows the progress: on a terminal only, it is a matter of seconds."""
+    """Return the progress callback: silent off a terminal, for it is a matter of seconds."""
     return progress_on(console) if sys.stderr.isatty() else no_progress
 
 

@@ -1,7 +1,7 @@
 """A child process that fine-tunes FiLM: torch is loaded here, never in the program itself.
 
 It reads one line, ``{"head": path, "latency_ms": [k], "inputs": file}``, where the file has the
-arrays ``NAME/PLACE``, and answers in lines: progress after each fit, at last what was fitted.
+arrays ``NAME/PLACE``, and answers in lines: progress after each fit, at last the fitted biases.
 """
 
 from __future__ import annotations

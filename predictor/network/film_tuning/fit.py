@@ -109,6 +109,7 @@ def _split(attributes: _Attributes, x: Tensor) -> tuple[Tensor, ...]:
 def _gather(attributes: _Attributes, x: Tensor, places: Tensor) -> Tensor:
     axis = attributes.get("axis", 0)
     if places.dim() == 0:
+        # ONNX's Gather drops the axis for a scalar index; index_select would keep it.
         return x.select(axis, int(places))
     return x.index_select(axis, places)
 
@@ -163,16 +164,16 @@ class Steps:
 
 
 class FilmOfTarget:
-    """Fits gamma and beta of FiLM to what was measured on a target; all else stays as it ships.
+    """Fits gamma and beta of FiLM to a target's measurements; all else stays as it ships.
 
-    Level and slope are solved for in each step, so that FiLM spends nothing on what the posterior
-    tells better. Equal arguments give equal results.
+    Level and slope are solved for in each step, so that FiLM is not spent on the part that the
+    posterior fits better. Equal arguments give equal results.
 
     Args:
         head: ONNX file of the network's second half.
         inputs: of the k graphs that were measured.
         log_latency: float [k], ln of the measured latencies in ms.
-        steps: how.
+        steps: number, rate; the defaults where None.
 
     Reference:
         CloserToMe, Eq. (6): "a few target-device samples suffice to fine-tune gamma and beta".
@@ -198,6 +199,7 @@ class FilmOfTarget:
         kept = [place for place in range(len(self._inputs)) if place != left_out]
         weights = self._graph.initializers
         shifts = {
+            # Shifts from the shipped biases: some thirty small steps cannot lead far from them.
             name: torch.zeros_like(weights[name], requires_grad=True)
             for name in (FILM_GAMMA, FILM_BETA)
         }
@@ -220,15 +222,16 @@ class FilmOfTarget:
             yield self.biases(place)
 
     def _said(self, kept: Sequence[int], replaced: Mapping[str, Tensor]) -> Tensor:
-        """Return ln of what the network expects of the kept samples, [k]."""
+        """Return ln of the network's latencies of the kept samples, [k]."""
         outputs = (self._graph.run(self._inputs[place], replaced) for place in kept)
         return torch.stack([torch.log(o["parts_ms"].sum() + o["run_ms"][0]) for o in outputs])
 
 
 def _misfit(said: Tensor, measured: Tensor) -> Tensor:
-    """Return the mean square of what no line through the samples explains."""
+    """Return the mean square of the residuals of the best line through the samples."""
     around = said - said.mean()
     off = measured - measured.mean() - around
+    # The slope is a constant of the step: no gradient flows through its solution.
     fixed = around.detach()
     slope = 1 + float(fixed @ off.detach() / (fixed @ fixed + _SLOPE_RIDGE))
     return (measured - measured.mean() - slope * around).square().mean()
