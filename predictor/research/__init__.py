@@ -7,5 +7,5 @@
 - ``training``: of the network that ships.
 - ``nas``: methods on search spaces and their benchmark (``ctm evaluate nas``).
 - ``evaluation``: ``bound``, sources against the physical bound (``ctm evaluate bound``), and
-  ``engine``, the shipped network trained and held against what it has not seen (``ctm train``).
+  ``engine``, the shipped network trained and held against unseen silicon (``ctm train``).
 """

@@ -40,6 +40,7 @@ class PackedGraphs:
     @classmethod
     def of(cls, table: GraphTable) -> PackedGraphs:
         """Pack a table."""
+        # Codes are below 2**15, which float32 holds exactly.
         rows = np.column_stack([table.op_code.astype(np.float32), table.features])
         distinct, kind = np.unique(rows, axis=0, return_inverse=True)
         return cls(
@@ -60,6 +61,7 @@ class PackedGraphs:
         distinct, place = np.unique(rows, axis=0, return_inverse=True)
         first = np.cumsum([0, *(len(part.op_code) for part in parts)])
         kinds = [
+            # Row in the part, [N], to row in the whole: ``place`` is by rows of all parts.
             place[start : start + len(part.op_code)][part.kind]
             for start, part in zip(first, parts, strict=False)
         ]

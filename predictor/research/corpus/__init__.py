@@ -1,8 +1,8 @@
-"""The measurements of all sources in one form: what the shipped network is trained on.
+"""The measurements of all sources in one form, the training data of the shipped network.
 
 ``drafts`` collects rows, ``build`` reads and packs their graphs (``graph_files``, ``packing``,
-``single_operators``), ``cache`` keeps the result. ``holdout`` and ``silicon`` say what is held out
-together, ``episodes`` draws few-shot tasks, ``noise`` says how far repeats lie apart, ``summary``
+``single_operators``), ``cache`` keeps the result. ``holdout`` and ``silicon`` hold devices and
+networks out, ``episodes`` draws few-shot tasks, ``noise`` has the spread of repeats, ``summary``
 and ``spreads`` write the tables of docs/corpus.md: ``python -m predictor.research.corpus``.
 """
 

@@ -1,4 +1,4 @@
-"""Prints what is in the corpus of a data folder, and writes it into a page.
+"""Prints a summary of the corpus of a data folder, and writes it into a page.
 
 ``python -m predictor.research.corpus --data DIR --page docs/corpus.md`` builds the corpus where it
 is not in the user's cache folder. The page keeps everything outside its two marks.

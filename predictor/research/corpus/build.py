@@ -36,7 +36,7 @@ def build_corpus(
 
     Args:
         data: folder with one folder a source.
-        sizes: how much of the large sources is drawn.
+        sizes: of the samples drawn from the large sources.
         progress: told before each graph is read.
         cancel: asks to stop.
 
@@ -167,6 +167,7 @@ class _Joined:
         return name
 
     def join(self, one: str, other: str) -> None:
+        # By the alphabet, so that the name does not depend on the order of the sources.
         one, other = sorted((self.first(one), self.first(other)))
         self._parents[other] = one
 

@@ -2,7 +2,7 @@
 
 An entry is a folder: one ``.npy`` file an array, which is mapped and not read, and a JSON file
 with the words, which is written last. Its name is a digest of the data files' content, of the
-tables of devices and networks, and of the form of what is stored.
+tables of devices and networks, and of the form of the entry.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def open_corpus(
 
     Args:
         data: folder with one folder a source.
-        sizes: how much of the large sources is drawn.
-        progress: told what is built.
+        sizes: of the samples drawn from the large sources.
+        progress: told before each graph is read.
         cancel: asks to stop.
         folder: of the cache; None means the user's.
 

@@ -58,12 +58,12 @@ class Graphs:
 
     Attributes:
         network: int32 [G], the network that it is, index into B networks as read from files.
-        factor: int32 [G], how many times the batch of the file it has.
+        factor: int32 [G], its batch over the batch of the file.
         batch: int32 [G], images or sequences of a run.
         family: int16 [G], index into ``Corpus.families``.
         names: of each graph in the first source that names it.
         packed: operators and edges of all graphs.
-        costs: what the roofline needs of them.
+        costs: inputs of the roofline.
         blob: uint8, the compressed bytes of the B networks.
         blob_offsets: int64 [B + 1].
     """

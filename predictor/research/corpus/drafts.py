@@ -71,13 +71,13 @@ class Draft:
 
     Attributes:
         graph: where its graph comes from.
-        factor: how many times the batch of that graph was run at once.
+        factor: batch of the run over the batch of that graph.
         batch: of the whole run.
         network: name in the source.
         family: of architectures.
-        target: what it was measured on.
+        target: device and configuration of the run.
         latency_ms: of one run over the batch.
-        statistic: what that is of the runs.
+        statistic: of the runs, such as their median.
         source: name of the source; a part of one (``nas-fbnet``) has a name of its own.
         provenance: who measured it.
     """

@@ -82,7 +82,7 @@ class EpisodeSampler:
             corpus: the measurements.
             rows: those to draw from.
             seed: of every draw.
-            weights: of the sources by name, 1 where it says nothing, 0 to leave one out.
+            weights: of the sources by name, 1 where a name is missing, 0 to leave one out.
 
         Raises:
             InputError: a weight is negative or of no source of the corpus, or no source with a
@@ -109,8 +109,8 @@ class EpisodeSampler:
         the one drawn.
 
         Args:
-            count: B, how many episodes.
-            queries: Q, how many rows to predict at most.
+            count: B, number of episodes.
+            queries: Q, largest number of rows to predict.
             supports: the values of k, each as likely.
 
         Raises:
@@ -141,8 +141,8 @@ class EpisodeSampler:
 def few_shot(corpus: Corpus, rows: Rows, support: int, seed: int) -> list[tuple[Rows, Rows]]:
     """Return, for each target and source of ``rows``, ``support`` measured rows and all the others.
 
-    This is how a validation asks for k: the rest of a target's graphs are predicted. Targets with
-    no more than ``support`` graphs are left out.
+    For validation at a given k, which predicts the rest of a target's graphs. Targets with no
+    more than ``support`` graphs are left out.
 
     Raises:
         InputError: ``support`` is negative.
@@ -173,6 +173,7 @@ def _groups(corpus: Corpus, rows: Rows, least: int = _LEAST_GRAPHS) -> dict[int,
     """Return the groups of each source that have at least ``least`` graphs."""
     m = corpus.measurements
     keys = np.array([m.source, m.target, m.graph])[:, rows]
+    # lexsort takes its last key first: by source, then target, then graph.
     by_key = np.lexsort(keys[::-1])
     order, keys = rows[by_key], keys[:, by_key]
     new_graph = np.ones(len(order), np.bool_)
@@ -191,9 +192,11 @@ def _groups(corpus: Corpus, rows: Rows, least: int = _LEAST_GRAPHS) -> dict[int,
 
 def _parted(generator: np.random.Generator, group: _Group, support: int) -> tuple[Rows, Rows]:
     """Return one row of each measured graph, and every row of the other graphs."""
+    # One graph at least is left to be predicted.
     count = min(support, group.graph_count - 1)
     chosen = generator.choice(group.graph_count, count, replace=False)
     first, last = group.starts[chosen], group.starts[chosen + 1]
+    # A graph may have been measured more than once: one of its rows, at random.
     measured = group.rows[generator.integers(first, last)]
     others = np.ones(group.graph_count, np.bool_)
     others[chosen] = False

@@ -18,7 +18,7 @@ _ACTION = "restore the file from its source"
 
 
 class GraphReader:
-    """Reads graph files; a context manager that removes what it unpacks."""
+    """Reads graph files; a context manager that removes the unpacked copies."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="ctm-graphs-")

@@ -15,7 +15,7 @@ from predictor.research.corpus.single_operators import OPERATOR_FAMILY
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """The measurements of a corpus by what of them training may see; each is in one part.
+    """The measurements of a corpus, for training or held out; each is in one part.
 
     Attributes:
         training: neither silicon nor family is held out.
@@ -46,7 +46,7 @@ class HoldOut:
     def of(
         cls, corpus: Corpus, devices: Iterable[str] = (), networks: Iterable[str] = ()
     ) -> HoldOut:
-        """Return what holds out devices and networks, and so all of their silicon and families.
+        """Return the hold-out of devices and networks, and so of all their silicon and families.
 
         Args:
             corpus: where they are.
@@ -164,7 +164,7 @@ def _members(names: Sequence[str], chosen: frozenset[str]) -> NDArray[np.bool_]:
 def _presence(
     source: NDArray[np.integer], item: NDArray[np.integer], keys: Sequence[str]
 ) -> dict[str, dict[int, int]]:
-    """Return how many distinct items each key has in each source."""
+    """Return the number of distinct items of each key in each source."""
     counts: dict[str, dict[int, int]] = {}
     for s, i in np.unique(np.stack([source, item], axis=1), axis=0).tolist():
         by_source = counts.setdefault(keys[i], {})
@@ -187,6 +187,7 @@ def _drawn(
         for source, count in counts[key].items():
             held[source] += count
     chosen = set(always)
+    # Sorted first: sets of strings have another order in each process, the draw must not.
     free = sorted(counts.keys() - always - {OPERATOR_FAMILY})
     for key in generator.permutation(free).tolist():
         by_source = counts[key]
@@ -200,6 +201,7 @@ def _drawn(
 def _folds(generator: np.random.Generator, keys: Sequence[str], count: int) -> list[frozenset[str]]:
     names, sizes = np.unique(np.array(keys), return_counts=True)
     order = generator.permutation(len(names))
+    # A stable sort of a random order: keys of equal size are dealt at random, by seed.
     order = order[np.argsort(-sizes[order], kind="stable")]
     folds: list[set[str]] = [set() for _ in range(count)]
     held = np.zeros(count)

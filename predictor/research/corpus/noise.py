@@ -2,7 +2,7 @@
 
 Two parts, both as standard deviations of the log-latency. *Repeats*: the same graph on the same
 target with the same statistic, measured more than once; other boards of the same chip, other
-versions of the runtime and other days are in it, as they are in what a prediction meets.
+versions of the runtime and other days are in it, as they are in the latencies that a user meets.
 *Rounding*: a value that was printed in steps of s lies up to s / 2 away, so its deviation is
 s / sqrt(12).
 """
@@ -109,6 +109,7 @@ def rounding_deviations(measurements: Measurements) -> Floats:
     all of them.
     """
     deviations = np.zeros(len(measurements))
+    # A corpus has fewer than 256 sources, so the pair is one number.
     groups = measurements.target.astype(np.int64) * 256 + measurements.source
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -132,4 +133,5 @@ def _step_ms(latency_ms: Floats) -> float:
 
 def _deviation(apart: Floats) -> float:
     """Return the deviation of one measurement from the magnitudes of differences of two."""
+    # The variance of a difference is twice that of a measurement; the median bears outliers.
     return float(np.median(apart)) / _NORMAL_QUARTILE / float(np.sqrt(2))

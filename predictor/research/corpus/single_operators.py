@@ -1,7 +1,7 @@
 """NeuSight's measurements of single operators, each as a graph of one operator.
 
 Source: ``sitar-lab/NeuSight``, ASPLOS 2025, ``ops_train.csv.gz``: FP32 with TF32 switched off, the
-mean of the 5 fastest of 25 runs. The graphs are what ingesting a file of the operator gives.
+mean of the 5 fastest of 25 runs. The graphs equal those of an ingested file of the operator.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class OperatorRow:
     """One row of the table.
 
     Attributes:
-        operator: what was measured.
+        operator: with its sizes.
         device: name in the source.
         device_id: in the catalogue; empty where the catalogue lacks it.
         configuration: eager PyTorch in FP32.

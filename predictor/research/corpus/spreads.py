@@ -20,7 +20,7 @@ class StatisticSpread:
         taken: column of the statistic that is taken.
         other: column of the other one.
         runs: number of rows.
-        median_percent: by how much the other one is larger, median.
+        median_percent: median excess of the other one.
         worst_percent: the same, 90th percentile.
     """
 

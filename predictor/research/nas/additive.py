@@ -1,4 +1,4 @@
-"""Additive models: each choice at each position costs its own time. What they leave is noise."""
+"""Additive models: each choice at each position costs its own time. Their residual is noise."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def additive_log_latency(view: TrainView) -> NDArray[np.float64]:
     centre = seen.mean(axis=0)
     centred = seen - centre
     relative = view.latency_ms / view.latency_ms.mean(axis=0) - 1
+    # The one-hot codes of a position sum to 1: without a ridge the matrix is singular.
     gram = centred.T @ centred + _RIDGE * np.eye(centred.shape[1])
     costs = np.linalg.solve(gram, centred.T @ relative)
     fitted: NDArray[np.float64] = np.maximum(1 + (encoded - centre) @ costs, _LEAST_SHARE)

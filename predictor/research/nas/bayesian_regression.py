@@ -4,7 +4,7 @@ log y = b + s x^T w + noise, with w ~ N(0, I), noise ~ N(0, n^2) and a wide prio
 mean of the samples. The features x carry the prior: x_i^T x_j is the covariance that the
 log-latencies of graphs i and j are expected to have on a new target, up to the scale s. Both scales
 are averaged over a grid, weighed by the evidence of the samples and by a log-normal prior around
-what is usual. So an answer is a mixture of normal distributions, one for each pair of scales.
+the usual values. So an answer is a mixture of normal distributions, one for each pair of scales.
 
 Reference:
     C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 3.3 to 3.5.
@@ -32,7 +32,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScalePrior:
-    """Values that a scale may take, and how likely each is before anything is measured.
+    """Values that a scale may take, with the prior probability of each.
 
     Attributes:
         values: positive, any order.
@@ -59,7 +59,7 @@ class ScalePrior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """What is expected of n log-latencies: a mixture of P normal distributions.
+    """Posterior of n log-latencies: a mixture of P normal distributions.
 
     Attributes:
         weights: float64 [P], their sum 1.
@@ -127,7 +127,7 @@ class BayesianRegression:
         Args:
             seen: float64 [k, F], features of the samples.
             log_latency: float64 [k], of the samples.
-            asked: float64 [n, F], features of what is to be predicted.
+            asked: float64 [n, F], features of the graphs to predict.
 
         Raises:
             InputError: shapes do not fit, or a number is not finite.
@@ -136,7 +136,7 @@ class BayesianRegression:
         return self._averaged(seen, log_latency, asked)
 
     def noise_level(self, seen: Vector, log_latency: Vector) -> float:
-        """Return what the samples say of n: its geometric mean over the averaged posterior.
+        """Return the estimate of n by the samples: its geometric mean over the posterior.
 
         Args:
             seen: float64 [k, F], features of the samples.
@@ -162,6 +162,7 @@ class BayesianRegression:
         inner = scale * (seen @ seen.T) + self.intercept_variance + noise * np.eye(len(seen))
         root = np.linalg.cholesky(inner)  # [P, k, k]
         crossed = scale * (seen @ asked.T) + self.intercept_variance  # [P, k, n]
+        # One solve for both right sides: numpy has no triangular solver to reuse the factor with.
         beside = np.broadcast_to((log_latency - centre)[:, None], (len(scales), len(seen), 1))
         solved = np.linalg.solve(root, np.concatenate([beside, crossed], axis=2))
         whitened, shared = solved[:, :, :1], solved[:, :, 1:]
@@ -171,7 +172,9 @@ class BayesianRegression:
             self.scale.log_density(s) + self.noise.log_density(n)
             for s, n in zip(scales, noises, strict=True)
         ]
+        # Prior variance of each asked graph [P, n]; the samples take ``shared**2`` off it.
         own = scale[:, 0] * (asked**2).sum(axis=1) + self.intercept_variance + noise[:, 0]
+        # Less the largest first: evidences of many samples underflow.
         weights = np.exp(evidence - evidence.max())
         return Posterior(
             weights / weights.sum(),

@@ -99,9 +99,9 @@ class Chooses(Protocol):
 
         Args:
             candidates: int64 [n], architectures that may be run.
-            k: how many latencies may be read, no more.
+            k: largest number of latencies that may be read.
             measure: takes an index into ``candidates`` and returns a latency in ms.
-            seed: of what is random.
+            seed: of random choices.
 
         Returns:
             Indices into ``candidates``, with their latencies where they were measured.

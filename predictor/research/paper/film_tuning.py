@@ -24,8 +24,8 @@ class FilmTuning:
     Attributes:
         steps: of Adam, all samples in each; 0 leaves the weights as they are.
         rate: learning rate.
-        slope_ridge: how many samples, one standard deviation of the training latencies from
-            their mean, the slope's prior value of 1 counts for.
+        slope_ridge: weight of the slope's prior value of 1, as a number of samples that lie one
+            standard deviation of the training latencies from their mean.
     """
 
     steps: int = 30
@@ -46,8 +46,8 @@ class TunedNetwork:
 
     Attributes:
         network: fine-tuned copy, in evaluation state.
-        centre: mean of what it predicts of the samples, ln of ms.
-        level: mean of what was measured, ln of ms.
+        centre: mean prediction for the samples, ln of ms.
+        level: mean of the measurements, ln of ms.
         slope: of measured against predicted.
     """
 
@@ -85,7 +85,7 @@ def tune_film(
         encoding: of the k graphs that were measured, by this network.
         targets: the one target.
         log_latency: float32 [k], ln of the measured latencies in ms.
-        tuning: how; the usual way where None.
+        tuning: settings; the defaults where None.
 
     Raises:
         InputError: there is no sample, not one target, or shapes or values do not fit.
@@ -101,6 +101,7 @@ def tune_film(
         parameter.requires_grad = True
     scale, ridge = network.config.log_std, tuning.slope_ridge
     optimiser = torch.optim.Adam(fitted, tuning.rate, _BETAS)
+    # The graph layers are frozen, so the graphs are encoded once for all steps.
     fixed = _without_gradient(encoding)
     for _ in range(tuning.steps):
         predicted = tuned.predict(fixed, targets).log_latency[:, 0]

@@ -25,7 +25,7 @@ class HcvEncoder:
 
     The columns are the metrics of the registry, then extra configuration metrics (threads, batch
     and the like) in the order given at fitting. One that no training device has is left out: the
-    network could not learn what it means. A value x enters as log(x), an extra one, which may be
+    network could not learn its meaning. A value x enters as log(x), an extra one, which may be
     0, as log(1 + x).
 
     Attributes:

@@ -29,7 +29,7 @@ class NetworkOutput:
 
     Attributes:
         log_latency: ln of the latency in ms, [G, T].
-        fused: what the readout reads beside the target's description, [G, T, d].
+        fused: input of the readout beside the target's description, [G, T, d].
         dialogue: attention in both directions, lambda and alpha_res; None without HODM.
     """
 

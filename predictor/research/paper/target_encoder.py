@@ -49,6 +49,7 @@ class TargetEncoder(nn.Module):
             described: Tensor = self.identifier(targets.identifier)
             return described
         known = targets.available
+        # A standardised 0 is the mean: only the indicator tells it from a missing value.
         return torch.cat(
             [torch.where(known, targets.values, 0.0), known.to(targets.values.dtype)], dim=-1
         )

@@ -174,6 +174,7 @@ def _published(
         rows = max(of_source.values(), key=len)
         values = np.array([samples[row].latency_ms for row in rows])
         median = float(np.median(values))
+        # A median of an even number is no measurement: statistic and origin are of the nearest one.
         nearest = samples[rows[int(np.abs(np.log(values / median)).argmin())]]
         entries.append(
             (
@@ -213,7 +214,7 @@ def _usual_float(device: Device, runtime: str) -> Precision | None:
     """Return the precision in which a runtime takes float networks on a device by itself.
 
     ncnn multiplies halves where the device can. Its benchmark does not say so in a row, and the
-    catalogue names first what is usual.
+    catalogue names the usual one first.
     """
     usual = (c.precision for c in device.configurations if c.runtime == runtime)
     return next((precision for precision in usual if precision is not Precision.INT8), None)

@@ -139,7 +139,7 @@ class SearchSpace:
     def is_empty(self, architecture: int) -> bool:
         """Whether no cell's output is reached: a graph compiler removes almost the whole network.
 
-        What is left of it differs by framework, so its latency belongs to no graph of ours.
+        The rest differs by framework, so its latency belongs to no graph of ours.
         """
         from predictor.probing.networks.nasbench201 import live_edges  # noqa: PLC0415  # loads onnx
 

@@ -48,13 +48,13 @@ class Sample:
         line: line of the table, 1 being the header.
         network: name of the network in the source.
         graph: its operator graph at the batch of the file, or None where none is at hand.
-        batch_factor: how many times that batch was run at once.
+        batch_factor: batch of the run over that of the file.
         device: name of the device in the source.
         device_id: id of the device in the catalogue; empty where the catalogue lacks it.
         configuration: as run, the batch being that of the whole run.
         latency_ms: of one run over the batch.
-        statistic: what ``latency_ms`` is of the runs.
-        provenance: who measured it, and with what as far as the source says.
+        statistic: of the runs, in ``latency_ms``.
+        provenance: who measured it, and the tool where the source names it.
         flags: remarks of the source on this row.
         excluded: why it is no latency of this graph on this target, else empty.
         doubt: why the source itself speaks against the figure, else empty; not to be learned from.

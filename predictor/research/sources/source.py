@@ -49,15 +49,15 @@ class Source:
         repository: owner and name at GitHub.
         commits: that its tables were taken from; empty where that was not kept.
         licence: of the repository, as SPDX.
-        notice: what the notices say beside that, with its punctuation.
+        notice: text of the notices beside that, with its punctuation.
         files: that are read, patterns in the folder; the first is the table of latencies.
-        row: what one row is, in a few words.
-        ships: what of it ships as medians of whole networks; None where only what was learned.
+        row: meaning of one row, in a few words.
+        ships: part that ships as medians of whole networks; None where only learned weights do.
         samples: reads its rows of whole networks.
         families: returns the family of architectures of each graph that its folder holds; none for
             a source without graphs of its own (``networks``).
         shares: of the training, by part of the source; a part that is not here is not learned from.
-        names: tables from its names to ours, which decide what is read.
+        names: tables from its names to ours; the key of a cached corpus covers them.
         spreads: columns with a statistic that is taken and another of the same runs.
         unlisted: kind of a device that the catalogue lacks, by runtime; "" stands for any other.
     """
@@ -81,7 +81,7 @@ class Source:
 
     @property
     def origin(self) -> str:
-        """Address and commit, with what the notices say beside them."""
+        """Address and commit, with the text of the notices beside them."""
         commits = f"commit{'s' * (len(self.commits) > 1)} {' and '.join(self.commits)}"
         pinned = f", {commits}" if self.commits else ""
         return f"github.com/{self.repository}{pinned}{self.notice}"

@@ -62,7 +62,7 @@ def train_network(
 
     Raises:
         InputError: the state is of another recipe, or damaged.
-        CancelledError: a stop was asked for; what is done is kept.
+        CancelledError: a stop was asked for; finished steps are kept.
     """
     examples = Examples.of(corpus, rows)
     statistics = Statistics.fit(corpus, targets, examples.graph, examples.target)

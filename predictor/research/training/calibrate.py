@@ -1,7 +1,7 @@
 """Errors of the network on silicon that it has not seen: scales of deviations and intervals.
 
 The scales that training finds are of targets that the network knows. Those that ship are of
-held-out targets, and intervals are widened until they cover what they say there.
+held-out targets, and intervals are widened to their nominal coverage there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHIFTS: Final = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 _SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 _NOISES: Final = (0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2)
 _MOST: Final = 24  # measurements of a target that its likelihood reads
-_FARTHEST: Final = 1.5  # of ln(latency): one target that is far off must not say how all are
+_FARTHEST: Final = 1.5  # of ln(latency): one target that is far off must not decide for all
 _PROBES: Final = (3, 8, 16)
 
 
@@ -58,6 +58,7 @@ def held_targets(corpus: Corpus, rows: Rows) -> list[Held]:
     kept = whole_networks(corpus, rows)
     keys = np.stack([m.source[kept], m.target[kept], m.graph[kept]], axis=1).astype(np.int64)
     distinct, first = np.unique(keys, axis=0, return_index=True)
+    # Sorted by source, then target: a group starts where either changes.
     groups = np.flatnonzero(np.r_[True, (np.diff(distinct[:, :2], axis=0) != 0).any(axis=1)])
     return [
         Held(kept[part], corpus.silicon[int(m.target[part[0]])])
@@ -96,7 +97,7 @@ def fit_widths(
     published: tuple[float, float],
     seed: int,
 ) -> Widths:
-    """Return the factors by which intervals cover what they say on held-out targets."""
+    """Return the factors that give intervals their nominal coverage on held-out targets."""
     alone = standardised(corpus, expected, held, prior, (0,), seed)
     probed = standardised(corpus, expected, held, prior, _PROBES, seed)
     return Widths(_factors(alone), _factors(probed), published)
@@ -129,6 +130,7 @@ def fit_published(
         off, deviation = errors(
             [expected[int(m.graph[row]), target] for row in rows], np.log(m.latency_ms[rows]), known
         )
+        # One silicon has one vote, whatever number of its targets and networks was measured.
         share = np.full(len(off), 1 / silicon.count(corpus.silicon[target]) / len(off))
         factors.append(np.stack([np.abs(off) / deviation, share]))
     return _factors(np.concatenate(factors, axis=1))
@@ -197,6 +199,7 @@ def _factors(standardised: NDArray[np.float64]) -> tuple[float, float]:
     values, weights = standardised
     order = np.argsort(values)
     reached = np.cumsum(weights[order]) / weights.sum()
+    # Over the quantile of a normal deviate: 1 where errors are as normal as the model takes them.
     at = [values[order][np.searchsorted(reached, share)] for share in (0.80, 0.95)]
     return float(at[0] / Z80), float(at[1] / Z95)
 
@@ -215,6 +218,7 @@ def _likelihood_set(
 def _log_likelihood(
     off: NDArray[np.float64], rows: NDArray[np.float64], shift: float, scale: float, noise: float
 ) -> float:
+    # Column 0 is the response to the shift, which has a scale of its own.
     covariance = scale**2 * (rows[:, 1:] @ rows[:, 1:].T) + shift**2
     root = np.linalg.cholesky(covariance + noise**2 * np.eye(len(off)))
     white = np.linalg.solve(root, off)

@@ -21,7 +21,7 @@ class Examples:
         graph: int64 [P].
         target: int64 [P].
         log_latency: float64 [P], mean of ln(latency in ms).
-        variance: float64 [P], of that mean, as far as the source tells it.
+        variance: float64 [P], of that mean, as far as the source has it.
     """
 
     source: NDArray[np.int64]
@@ -101,6 +101,7 @@ class BlockSampler:
         targets = self._spread(np.unique(e.target[rows]))[: share.targets]
         rows = rows[np.isin(e.target[rows], targets)]
         graphs = self._rng.permutation(np.unique(e.graph[rows]))[: share.graphs]
+        # Some targets may have none of these graphs, so both axes are taken again below.
         rows = rows[np.isin(e.graph[rows], graphs)]
         graphs, targets = np.unique(e.graph[rows]), np.unique(e.target[rows])
         latency = np.full((len(graphs), len(targets)), np.nan)
@@ -118,4 +119,5 @@ class BlockSampler:
         for place, target in enumerate(shuffled.tolist()):
             key = self._silicon[target]
             turn[place] = seen[key] = seen.get(key, -1) + 1
+        # A random part below 1 mixes silicon within a turn and never moves a target to another.
         return shuffled[np.argsort(turn + self._rng.random(len(turn)), kind="stable")]

@@ -50,7 +50,7 @@ class TermEncoder(nn.Module):
 
 
 class TermHead(nn.Module):
-    """What comes after the graph layers, for one graph on T targets.
+    """The network after the graph layers, for one graph on T targets.
 
     Args:
         network: whole.

@@ -49,6 +49,7 @@ class Statistics:
         packed = corpus.graphs.packed
         nodes, _ = ranges(packed.node_offsets, np.unique(graph))
         rows = scale_free(packed.features[np.unique(packed.kind[nodes])])
+        # Zeros mean that a feature does not apply, and stay out of the statistics (decision 0009).
         features = Scaling.fit(SCALE_FREE_NAMES, np.where(rows != 0, rows, np.nan))
         seen = [targets[index] for index in np.unique(target).tolist()]
         devices: Mapping[str, Device] = {t.device.id: t.device for t in seen}
@@ -83,6 +84,7 @@ class CorpusInputs:
         edges, edge_offsets = ranges(packed.edge_offsets, indices)
         kind, counts = packed.kind[nodes], np.diff(offsets)
         graph = np.repeat(np.arange(len(indices)), counts)
+        # Edges count from their graph's first operator: shifted to its place in the batch.
         flat = packed.edges[:, edges] + np.repeat(offsets[:-1], np.diff(edge_offsets))
         running = np.flatnonzero(self._costs.launches[kind] > 0)
         batch = GraphBatch(

@@ -49,10 +49,10 @@ class Recipe:
         decay: of weights.
         dropout: of states before the readout.
         metric_dropout: part of a target's metrics that are hidden in a step.
-        metric_noise: standard deviation of what is added to standardised metrics.
+        metric_noise: standard deviation of the noise added to standardised metrics.
         misstated: part of the targets whose reference rates are made wrong in a step.
         misstatement: standard deviation of ln(rate) of these.
-        memory: of the running mean of the weights, which is what training ends with.
+        memory: of the running mean of the weights, the result of the training.
         seed: of weights and draws.
     """
 
@@ -79,7 +79,7 @@ class Training:
 
     Attributes:
         network: the network.
-        deviations: scales of what it does not know.
+        deviations: scales of the deviations of unseen targets.
         done: steps that are done.
         losses: mean loss of the last steps, by source.
     """
@@ -135,8 +135,8 @@ class Trainer:
             examples: to learn from.
             inputs: graphs and targets as tensors.
             statistics: fitted on the same examples.
-            recipe: how.
-            state: file that keeps what is done, None to keep nothing.
+            recipe: settings of the training.
+            state: file that keeps the finished steps, None to keep nothing.
         """
         self._corpus, self._inputs, self._recipe, self._state = corpus, inputs, recipe, state
         self._sources = corpus.sources
@@ -161,7 +161,7 @@ class Trainer:
         """Train to the end.
 
         Raises:
-            CancelledError: ``cancel`` was set; what is done is kept.
+            CancelledError: ``cancel`` was set; finished steps are kept.
         """
         training, total = self._training, self._recipe.steps
         kept = time.monotonic()
@@ -187,12 +187,14 @@ class Trainer:
     def _average(self) -> None:
         """Move the running means to the weights, fast in the first steps."""
         done = self._training.done
+        # A constant memory would keep the random initial weights in the mean for hundreds of steps.
         memory = min(self._recipe.memory, (1 + done) / (10 + done))
         with torch.no_grad():
             for average, parameter in zip(self._averages, self._parameters, strict=True):
                 average.lerp_(parameter, 1 - memory)
 
     def _step(self, number: int) -> None:
+        # Seeded by the step, so that a resumed training draws the blocks that it would have drawn.
         rng = np.random.default_rng([self._recipe.seed, number])
         torch.manual_seed(int(rng.integers(1 << 62)))
         block = BlockSampler(self._examples, self._corpus.silicon, self._plan, rng).draw()
@@ -231,6 +233,7 @@ class Trainer:
         """Make the rates of some targets wrong: only their measurements then tell the truth."""
         recipe, count = self._recipe, terms.shape[1]
         wrong = rng.random(count) < recipe.misstated
+        # One factor a kind of rate, which all terms of that kind share.
         logs = rng.normal(0, recipe.misstatement, (count, max(KINDS) + 1)) * wrong[:, None]
         factors = torch.from_numpy(np.exp(logs[:, list(KINDS)]).astype(np.float32))
         return terms * factors, torch.from_numpy((~wrong).astype(np.float32))
@@ -269,6 +272,7 @@ class Trainer:
             moments = self._optimizer.state.get(parameter, {})
             for name, value in moments.items():
                 tensors[f"moment.{index}.{name}"] = torch.as_tensor(value).clone()
+        # Written beside and renamed: a kill while writing must not cost the state before.
         partial = self._state.with_name(f"{self._state.name}.partial")
         save_file(
             tensors, partial, {"done": str(self._training.done), "recipe": repr(self._recipe)}
@@ -286,6 +290,7 @@ class Trainer:
             raise InputError(
                 str(self._state), f"it is no state of a training ({error})", "delete it"
             ) from error
+        # Weights of another width would not load, those of another schedule would load unnoticed.
         if facts.get("recipe") != repr(self._recipe):
             raise InputError(
                 str(self._state), "it is of another recipe", "delete it, or choose another folder"

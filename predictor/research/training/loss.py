@@ -1,10 +1,10 @@
 """The loss of training: likelihood of a target's measurements together, and of each alone.
 
-The measurements of a target that the network has not seen differ from what it expects, and do so
+The measurements of a target that the network has not seen differ from its expectation, and do so
 together: ln(latency) = expectation + b + response . w + noise, with b and w normal. The likelihood
 of all measurements of a target under this is the product of the likelihoods of each after 0, 1, 2
 and more others are known. So one network learns to predict from any number of probes. The
-expectation alone is what remains without a probe; its error stands beside the likelihood.
+expectation alone remains without a probe; its error stands beside the likelihood.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Deviations(nn.Module):
     """Scales of the deviations: of b, and of the noise of each source.
 
     Args:
-        sources: how many there are.
+        sources: their number.
     """
 
     def __init__(self, sources: int) -> None:
@@ -54,16 +54,19 @@ def block_loss(
     count = known.sum(dim=1).clamp(min=1)
     shift = torch.exp(2 * deviations.log_shift)
     noise = torch.exp(2 * deviations.log_noise[source]) + variance.T
+    # Masked pairs get the rows of an identity matrix below: they add nothing to either sum.
     rows = responses.transpose(0, 1) * known.unsqueeze(-1)  # [T, G, F]
     both = known.unsqueeze(1) & known.unsqueeze(2)
     covariance = rows @ rows.transpose(1, 2) + shift * both
     covariance = covariance + torch.diag_embed(torch.where(known, noise, torch.ones_like(noise)))
     root = torch.linalg.cholesky(covariance)
+    # Smooth, unlike clamp, so that a far measurement keeps a gradient.
     clipped = _CLIP * torch.tanh(off / _CLIP)
     white = torch.linalg.solve_triangular(root, clipped.unsqueeze(-1), upper=False).squeeze(-1)
     determinant = torch.log(torch.diagonal(root, dim1=1, dim2=2)).sum(dim=1)
     likelihood = (0.5 * (white**2).sum(dim=1) + determinant) / count
     error = nn.functional.huber_loss(off, torch.zeros_like(off), reduction="none", delta=_BEND)
+    # Huber grows by its delta: divided by it, far errors count by their size.
     alone = error.sum(dim=1) / count / _BEND * trust
     loss: Tensor = (likelihood + alone).mean()
     return loss

@@ -28,7 +28,7 @@ def shipped_signatures(
         corpus: measurements.
         targets: of the corpus, with their devices.
         rows: measurements to use.
-        expected: what the network expects of them.
+        expected: expectations of the network for them.
         prior: of deviations.
         seed: of the draw where a target has very many graphs.
     """

@@ -58,8 +58,8 @@ def check_bound(
     Args:
         data: folder with one folder a source.
         devices: the catalogue by id.
-        progress: told what is done now.
-        engine: what gives estimate and bound; None means the roofline.
+        progress: told while graphs are read and networks are built.
+        engine: gives estimate and bound; None means the roofline.
 
     Raises:
         InputError: the folder holds no source, or a file in it is missing or damaged.

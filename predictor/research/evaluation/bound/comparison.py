@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def measured_over_estimate(self) -> float:
-        """Above 1 the run was slower than the engine says; NaN without an estimate."""
+        """Above 1 the run was slower than the estimate; NaN without an estimate."""
         return self.sample.latency_ms / self.estimate_ms if self.estimate_ms > 0 else math.nan
 
     @property
@@ -67,7 +67,7 @@ def compare(
     Args:
         samples: the measurements.
         devices: the catalogue by id.
-        engine: what gives estimate and bound.
+        engine: gives estimate and bound.
         progress: told before each graph is read.
 
     Raises:

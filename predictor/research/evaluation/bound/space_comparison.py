@@ -74,7 +74,7 @@ def compare_space(
     Args:
         space: the architectures and their latencies.
         devices: the catalogue by id.
-        engine: what gives estimate and bound.
+        engine: gives estimate and bound.
         progress: told now and then.
 
     Raises:

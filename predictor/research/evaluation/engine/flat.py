@@ -26,7 +26,7 @@ class Flat:
             corpus: measurements.
             rows: those of training; of no others but the probes is a latency read.
             seed: of weights and draws.
-            recipe: how it is trained.
+            recipe: of the training.
         """
         self._corpus, self._seed, self._recipe = corpus, seed, recipe
         self._examples = Examples.of(corpus, rows)
@@ -35,7 +35,7 @@ class Flat:
     def __call__(
         self, graphs: Rows, target: int, support: Rows
     ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Answer as :data:`predictor.research.evaluation.engine.validation.EnginePredict` says.
+        """See :data:`predictor.research.evaluation.engine.validation.EnginePredict`.
 
         There are no intervals, and no number in a source without training measurements.
 

@@ -54,9 +54,9 @@ class TrainedFlat:
     Attributes:
         network: knows the D targets by their places in ``measured``.
         inputs: graphs as it reads them.
-        measured: what it was trained on.
+        measured: the measurements it was trained on.
         centre, spread: of log-latency on each target, float64 [D].
-        tuning: how it is fine-tuned.
+        tuning: settings of the fine-tuning.
         guessed: ln(latency in ms) on the D targets that it predicts, by graph, as far as asked.
     """
 
@@ -166,14 +166,14 @@ def train_flat(
 ) -> TrainedFlat:
     """Train on the measurements of one source.
 
-    How it is fine-tuned is chosen on targets of training whose silicon a shorter training is kept
+    The fine-tuning is chosen on targets of training whose silicon a shorter training is kept
     from; where all are of one silicon it is the middle choice.
 
     Args:
         corpus: the graphs, and the silicon of the targets.
         measured: all that may be seen.
         seed: of weights and draws.
-        recipe: how.
+        recipe: of the training.
     """
     recipe = recipe or FlatRecipe()
     return _train(
@@ -211,6 +211,7 @@ def _log_error(
 ) -> float:
     """Return the log of the mean relative error on a target that is played as a new one."""
     predicted = trained.predict(graphs[judged], graphs[support], column[support], tuning)
+    # Without the addend, a target that is predicted exactly would be -inf and decide alone.
     return float(np.log(np.abs(np.expm1(predicted - column[judged])).mean() + 1e-9))
 
 
@@ -243,6 +244,7 @@ def _block(
     """Draw targets, and graphs that one of them was measured on."""
     targets = rng.permutation(standardised.shape[1])[: recipe.targets]
     known = np.flatnonzero(~np.isnan(standardised[:, targets]).all(axis=1))
+    # Cells and not graphs are limited: the cost of a block is graphs times targets.
     return rng.permutation(known)[: recipe.cells // len(targets)], targets
 
 

@@ -112,7 +112,7 @@ class LearnedEngine:
     def __call__(
         self, graphs: Rows, target: int, support: Rows
     ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Answer as :data:`predictor.research.evaluation.engine.validation.EnginePredict` says."""
+        """See :data:`predictor.research.evaluation.engine.validation.EnginePredict`."""
         calibration = self._calibrations.get(self._corpus.silicon[target], self._usual)
         asked = [self._expected[graph, target] for graph in graphs.tolist()]
         read = self._published.get(target, support[:0])

@@ -96,7 +96,7 @@ class EngineMaker:
         """Train without held-out silicon and families, and write figures and calibration.
 
         Raises:
-            CancelledError: a stop was asked for; what is done is kept.
+            CancelledError: a stop was asked for; finished steps are kept.
         """
         corpus, seed = self._corpus, self._recipe.seed
         left_out = draw_hold_out(corpus, seed, always=HoldOut.of(corpus, _ALWAYS))
@@ -147,7 +147,7 @@ class EngineMaker:
         """Train on everything, and write the checkpoint; the calibration is the validation's.
 
         Raises:
-            CancelledError: a stop was asked for; what is done is kept.
+            CancelledError: a stop was asked for; finished steps are kept.
         """
         corpus, targets = self._corpus, self._targets
         rows = np.arange(len(corpus.measurements))

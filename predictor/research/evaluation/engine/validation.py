@@ -59,7 +59,7 @@ class Figures:
         part: name of the part.
         source: its name, or ``all``.
         k: measurements of a target that were read.
-        targets: how many.
+        targets: their number.
         rows: distinct measurements that were predicted.
         scores: errors and intervals, over all seeds.
         spread: 95 % intervals of the scores over draws of targets; empty with one target.
@@ -85,7 +85,7 @@ class Validation:
         sources: names of the corpus's sources.
         floors: noise floor of each in percent, None where it has no repeats.
         answered: by part and k.
-        seeds: how often probes were drawn where there are any.
+        seeds: number of draws of probes where there are any.
     """
 
     sources: tuple[str, ...]
@@ -200,6 +200,7 @@ def _rows_by_k(
 def _drawn(query: Rows, most: int | None, seed: int) -> Rows:
     if most is None or len(query) <= most:
         return query
+    # A generator of its own, so that a limit on the queries leaves the draw of probes as it is.
     return np.sort(np.random.default_rng(seed).choice(query, most, replace=False))
 
 

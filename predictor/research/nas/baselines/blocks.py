@@ -23,7 +23,7 @@ class BlockGraph:
 
     Attributes:
         kinds: int64 [A, L], choice of each node; input and output have kinds of their own.
-        kind_count: how many kinds there are.
+        kind_count: number of kinds.
         adjacency: bool [L, L], whether row receives from column.
     """
 

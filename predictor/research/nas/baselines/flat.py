@@ -120,6 +120,7 @@ class GraphAttention(nn.Module):
         projected = self.project(nodes)
         weighed = projected * self.score.weight[0]
         scores = nn.functional.leaky_relu(weighed @ projected.transpose(1, 2))  # [n, L, L]
+        # A node attends to itself: a row without any link would be a softmax of nothing, NaN.
         linked = (adjacency + torch.eye(len(adjacency))) > 0
         attention = scores.masked_fill(~linked, -torch.inf).softmax(dim=-1)
         gate = nn.functional.embedding(kinds, torch.sigmoid(self.gate(operations)))

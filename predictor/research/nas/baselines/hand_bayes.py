@@ -80,7 +80,7 @@ class AdaptedHandBayes:
 def hand_features(view: TrainView) -> NDArray[np.float64]:
     """Return the hand features of every architecture, standardised over the train architectures.
 
-    They are the logarithms of what the graph says about its cost, its kernels by operator type,
+    They are the logarithms of the costs of the graph, its kernels counted by operator type,
     and the log-latency that an additive model of each train device gives it. Features that do not
     vary are left out.
 
@@ -104,6 +104,7 @@ def standardised_over(
     """Return features [A, F'] with mean 0 and variance 1 over ``rows``, those that vary there."""
     seen = features[rows]
     centre, spread = seen.mean(axis=0), seen.std(axis=0)
+    # Relative to the values: rounding leaves a constant column a tiny spread.
     varies = spread > 1e-9 * np.abs(seen).max(axis=0)
     scaled: NDArray[np.float64] = (features[:, varies] - centre[varies]) / spread[varies]
     return scaled

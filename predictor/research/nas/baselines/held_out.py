@@ -78,7 +78,7 @@ def best_setting(
     """Return the setting with the least mean log error over the rehearsals; the first of equals.
 
     Args:
-        view: what may be seen.
+        view: devices and architectures that may be seen.
         seed: of samples and trainings.
         settings: to choose from; the middle one is taken where no device can be left out.
         trained: trains with a setting on a view.
@@ -89,4 +89,5 @@ def best_setting(
         errors += [[np.log(each.error(m, seed)) for m in methods] for each in drawn]
     if not errors:
         return settings[len(settings) // 2]
+    # Logarithms of errors: a device that is hard for every setting decides no more than others.
     return settings[int(np.argmin(np.mean(errors, axis=0)))]

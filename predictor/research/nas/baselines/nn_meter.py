@@ -25,7 +25,7 @@ from predictor.research.nas.spaces.space import DeviceFacts
 from predictor.research.nas.spaces.view import TrainView
 
 _RIDGE: Final = 1e-3  # of the regressions, per train architecture
-_PULLS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)  # how strongly factors are drawn to one
+_PULLS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)  # weights that draw factors to one
 _LEAST_SHARE: Final = 0.05  # of the mean sample; a sum of fitted times can come out at or below 0
 
 Matrix = NDArray[np.float64]
@@ -38,7 +38,7 @@ class NnMeter:
     name: str = "nn-meter"
 
     def train(self, view: TrainView, seed: int) -> TrainedNnMeter:
-        """Fit the regressions; how freely factors move is chosen on train devices left out."""
+        """Fit the regressions; the pull of the factors is chosen on train devices left out."""
         pull = best_setting(
             view, seed, _PULLS, lambda rest, pull, _: TrainedNnMeter(kind_times(rest), pull)
         )
@@ -51,7 +51,7 @@ class TrainedNnMeter:
 
     Attributes:
         times: float64 [A, G], of each architecture; a mean network takes 1 in sum.
-        pull: how strongly the factors of a test device are drawn to one common factor.
+        pull: weight that draws the factors of a test device to one common factor.
     """
 
     times: Matrix
@@ -62,6 +62,7 @@ class TrainedNnMeter:
         del device, seed
         scale = float(np.median(probes.latency_ms / self.times[probes.architectures].sum(axis=1)))
         scaled = scale * self.times
+        # Divided by the measurement: the fit minimises relative errors, which the score counts.
         relative = scaled[probes.architectures] / probes.latency_ms[:, None]
         missing = 1 - relative.sum(axis=1)
         gram = relative.T @ relative + self.pull * np.eye(relative.shape[1])
@@ -88,6 +89,7 @@ def kind_times(view: TrainView) -> Matrix:
     """
     parts = _regressors(view.architectures.kernels)  # G of [A, 4]
     joined = np.concatenate(parts, axis=1)
+    # MACs and launches differ by orders of magnitude; the ridge must weigh them alike.
     size = np.abs(joined[view.rows]).max(axis=0)
     scaled = joined / np.where(size > 0, size, 1)
     seen = scaled[view.rows]

@@ -1,6 +1,6 @@
 """Networks that are trained on all train devices at once and fine-tuned on a few samples.
 
-What LAD, BRP-NAS and FLAT share: log-latency standardised by device, a device that the network
+Common to LAD, BRP-NAS and FLAT: log-latency standardised by device, a device that the network
 knows by a number, minibatches, fine-tuning, and settings chosen on train devices left out.
 """
 
@@ -65,7 +65,7 @@ class Recipe:
         batch: architectures in a minibatch.
         rate: learning rate at the start; it falls along a half cosine.
         weight_decay: of Adam.
-        architectures: how many train architectures are drawn for a training.
+        architectures: number of train architectures drawn for a training.
         nearest: whether the test device starts as the train device whose latencies of the samples
             are most correlated with its own, else as the mean of all.
         tunings: of fine-tuning, to choose from; every step takes all samples.
@@ -86,9 +86,9 @@ class TrainedNetwork:
 
     Attributes:
         network: whose weights stay as they are.
-        tuning: how it is fine-tuned.
-        nearest: how a test device starts, see :class:`Recipe`.
-        view: what it was trained on.
+        tuning: settings of the fine-tuning.
+        nearest: start of a test device, see :class:`Recipe`.
+        view: training data.
         spread: of log-latency on the mean train device.
     """
 
@@ -144,6 +144,7 @@ class AdaptedNetwork:
         seen = self._output(self.probes.architectures)
         wanted = (self.probes.log_latency() - self.centre) / self.scale
         mean = seen.mean()
+        # Ridge regression of the slope around 1, as one sample tells no slope.
         gain = float((seen - mean) @ (wanted - wanted.mean() - (seen - mean)))
         slope = 1 + gain / (float((seen - mean) @ (seen - mean)) + _CALIBRATION_RIDGE)
         predicted = wanted.mean() + slope * (self._output(architectures) - mean)
@@ -160,13 +161,14 @@ class AdaptedNetwork:
 
 
 def train_transferable(view: TrainView, build: Build, recipe: Recipe, seed: int) -> TrainedNetwork:
-    """Train a network; how it is fine-tuned is chosen on train devices left out."""
+    """Train a network; its fine-tuning is chosen on train devices left out."""
     if len(recipe.tunings) == 1:
         return _train(view, build, recipe, recipe.tunings[0], seed)
     rehearsed: dict[tuple[str, ...], TrainedNetwork] = {}
     short = replace(recipe, steps=recipe.steps // 3)
 
     def tuned(rest: TrainView, tuning: Tuning, seed: int) -> TrainedNetwork:
+        # Training does not depend on the tuning: once for each set of left-out devices.
         names = tuple(device.name for device in rest.devices)
         if names not in rehearsed:
             rehearsed[names] = _train(rest, build, short, tuning, seed)
@@ -224,4 +226,5 @@ def _most_correlated(known: NDArray[np.float64], probes: Probes) -> int:
     centred = known - known.mean(axis=0)
     measured = probes.log_latency() - probes.log_latency().mean()
     length = np.linalg.norm(centred, axis=0)
+    # A device that gives all samples one latency has no direction: its correlation is 0.
     return int(np.argmax(measured @ centred / np.where(length > 0, length, np.inf)))

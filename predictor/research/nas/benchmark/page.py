@@ -54,7 +54,7 @@ def page(document: Document, plots: Mapping[str, str]) -> str:
 
     Args:
         document: of the module of that name, with its environment.
-        plots: file names of the plots by what they show.
+        plots: file names of the plots by subject.
     """
     parts = [f"# {document['title']}", _origin(document), _introduction(document)]
     parts += [f"![{shows}]({file})" for shows, file in plots.items()]

@@ -23,10 +23,10 @@ def write_plots(document: Mapping[str, Any], folder: Path, stem: str) -> dict[st
     Args:
         document: the document.
         folder: that exists.
-        stem: how file names begin.
+        stem: start of file names.
 
     Returns:
-        File names by what the plots show; empty for a suite without plots.
+        File names by subject of the plot; empty for a suite without plots.
 
     Raises:
         HostError: a file cannot be written.

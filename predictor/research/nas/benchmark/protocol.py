@@ -22,8 +22,8 @@ class Plan:
     """Repetitions of an evaluation.
 
     Attributes:
-        trainings: how many times each method is trained on a partition.
-        draws: how many times probes are chosen from a fresh random pool.
+        trainings: of each method on a partition.
+        draws: of a fresh random pool, from which probes are chosen.
         ks: budgets of probes.
         seed: of everything that is random.
     """
@@ -54,6 +54,7 @@ class Plan:
 
 
 def _seed(*path: int) -> int:
+    # Mixed and not added up: sums give one seed to different pairs of training and draw.
     return int(np.random.SeedSequence(path).generate_state(1)[0])
 
 

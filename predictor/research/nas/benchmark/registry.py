@@ -23,7 +23,7 @@ class Entry:
     """A method that can be asked for.
 
     Attributes:
-        factory: module:attribute of what makes it, called without arguments.
+        factory: module:attribute that makes it, called without arguments.
         label: as on pages.
         suites: in which it takes part unless methods are named.
         own_probes: whether it must have the probes that it chooses itself.

@@ -44,7 +44,7 @@ class Order:
     once: frozenset[str] = frozenset()
 
     def trainings_of(self, method: str) -> int:
-        """Return how many times a method is trained on each partition."""
+        """Return the number of trainings of a method on each partition."""
         return 1 if method in self.once else self.plan.trainings
 
 
@@ -87,6 +87,7 @@ class Runner:
             finished[unit] = self._evaluated(unit, tell)
             self._seconds.setdefault(unit.method, []).append(_cost(finished[unit]))
             self.work.keep(self.splits[unit.partition], finished[unit])
+            # Units of one training are neighbours: its networks stay in memory for them alone.
             following = to_do[place + 1 : place + 2]
             if not following or not _same_training(following[0], unit):
                 self._trained.clear()
@@ -169,7 +170,7 @@ class Runner:
         return tell
 
     def _time_left(self, to_do: Sequence[Unit]) -> str:
-        """Return how long the rest may take, by the time of finished units of the same method."""
+        """Return the expected time of the rest, by finished units of the same method."""
         means = {name: sum(spent) / len(spent) for name, spent in self._seconds.items()}
         if not means:
             return ""

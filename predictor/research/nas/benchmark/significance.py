@@ -23,6 +23,7 @@ def signed_rank_test(differences: NDArray[np.float64]) -> float:
     kept = differences[differences != 0]
     if not len(kept):
         return 1.0
+    # Mean ranks of ties are halves; doubled, they index the array of sums.
     doubled = _doubled_ranks(np.abs(kept))
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0
@@ -53,6 +54,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     corrected = [0.0] * total
     largest = 0.0
     for rank, index in enumerate(sorted(range(total), key=lambda i: p_values[i])):
+        # Holm's step-down: no corrected value is below one that was more significant.
         largest = max(largest, min(1.0, (total - rank) * p_values[index]))
         corrected[index] = largest
     return corrected

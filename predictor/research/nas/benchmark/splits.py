@@ -30,7 +30,7 @@ class Partition:
         space: its search space.
         train: names of the train devices.
         test: names of the test devices.
-        paper_rae_percent: what the paper reports for its own method, by test device.
+        paper_rae_percent: RAE of the paper's own method as printed, by test device.
     """
 
     name: str
@@ -81,14 +81,14 @@ def _partition(path: Path, space: str, name: str, entry: Mapping[str, Any]) -> P
 class LiveDevice:
     """A test device on which at most k architectures may be run.
 
-    Reading the same architecture again costs nothing: a user keeps what was measured.
+    Reading the same architecture again costs nothing: a user keeps measurements.
     """
 
     def __init__(self, facts: DeviceFacts, latency_ms: NDArray[np.float64], budget: int) -> None:
         """Take over a column.
 
         Args:
-            facts: what is known before anything runs.
+            facts: known before anything runs.
             latency_ms: float64 [A]; NaN where the architecture may not be run.
             budget: k.
         """
@@ -134,7 +134,7 @@ class Split:
         partition: train and test devices.
         space: all latencies.
         test_rows: int64 [500], unseen on every device, ascending.
-        view: what a method may train on.
+        view: training data of a method.
     """
 
     partition: Partition
@@ -148,6 +148,7 @@ class Split:
         Raises:
             InputError: it is no test device of the partition.
         """
+        # NaN marks what a method may not read, so that a leak is an error and no score.
         allowed = np.full(len(self.space.architectures), np.nan)
         allowed[self.view.rows] = self._latencies(device)[self.view.rows]
         return LiveDevice(self.space.facts(device), allowed, budget)
@@ -177,7 +178,7 @@ def split(space: NasSpace, partition: Partition, tests: int = TEST_ARCHITECTURES
     Args:
         space: the partition's space.
         partition: train and test devices.
-        tests: how many test architectures.
+        tests: number of test architectures.
 
     Raises:
         InputError: the space has too few architectures, or lacks a device of the partition.
@@ -191,6 +192,7 @@ def split(space: NasSpace, partition: Partition, tests: int = TEST_ARCHITECTURES
         )
     order = np.random.default_rng(_TEST_SEED).permutation(total)
     for device in partition.test:
+        # Raises for a device that the space lacks, before anything is trained.
         space.column(device)
     return Split(
         partition,

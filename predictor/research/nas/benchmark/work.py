@@ -45,8 +45,8 @@ class Finished:
     Attributes:
         unit: which.
         outcomes: of all its trials.
-        train_seconds: what the training took.
-        trial_seconds: what a trial took in the mean.
+        train_seconds: duration of the training.
+        trial_seconds: mean duration of a trial.
     """
 
     unit: Unit
@@ -128,6 +128,7 @@ class WorkFolder:
         plan = self._plan
         depends = (__version__, plan.seed, plan.draws, plan.ks, chooser, split.partition)
         digest = hashlib.sha256(repr(depends).encode())
+        # Content and not names of the data: a corrected table makes its results void.
         digest.update(split.view.latency_ms.tobytes())
         for device in split.partition.test:
             digest.update(split.truth(device).tobytes())

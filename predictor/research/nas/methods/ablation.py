@@ -56,7 +56,7 @@ class Variant:
 
     Attributes:
         hcv: HCV with FiLM and HODM, else identifiers.
-        references: how the DBS is chosen; None leaves it out.
+        references: policy that chooses the DBS; None leaves it out.
     """
 
     hcv: bool
@@ -128,7 +128,7 @@ class TrainedChoosing:
         return self.trained.choose(candidates, k, measure, seed)
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedPosterior:
-        """Fine-tune, then regress what is left."""
+        """Fine-tune, then regress the residuals."""
         return AdaptedPosterior(self.trained.adapt(device, probes, seed), probes)
 
 
@@ -159,6 +159,7 @@ def _features(
     usual = network.features(rows[:: max(1, len(rows) // _USUAL)])
     centre, spread = usual.mean(axis=0), usual.std(axis=0)
     varies = spread > _LEAST_SPREAD
+    # 1 / d each, so that the prior variance x^T x is about 1 at any width.
     scale = spread[varies] * np.sqrt(max(1, varies.sum()))
     parts = (network.features(part) for part in architectures)
     return tuple((part[:, varies] - centre[varies]) / scale for part in parts)

@@ -1,4 +1,4 @@
-"""Probes one after another: what the last ones showed decides what the next one should be.
+"""Probes one after another: the next one is chosen by the latencies of the last ones.
 
 On a device that repeats itself well each probe can tell something new. On a noisy one probes must
 ask for what matters most again and again, until the noise averages out. How noisy a device is shows
@@ -31,10 +31,10 @@ class AdaptiveSelector:
     two log-latencies. Without a device all probes are planned with ``planned_noise``.
 
     Attributes:
-        noise_level: what samples say of the noise: from their features float64 [k, F] and
+        noise_level: estimate of the noise by samples: from their features float64 [k, F] and
             log-latencies float64 [k], its standard deviation.
         planned_noise: standard deviation of a measured log-latency before anything is measured.
-        least_noise: what an estimate is at least: a few samples can fit by chance.
+        least_noise: lower limit of an estimate: a few samples can fit by chance.
         first: probes that are chosen before the first estimate.
         offset: prior standard deviation of a new device's log-latency.
     """
@@ -52,6 +52,7 @@ class AdaptiveSelector:
         del seed
         check_budget(pool, k)
         features = pool.needed_features("adaptive")
+        # A constant column is the prior of the level: its square is the variance of the offset.
         design = np.column_stack([np.full(len(features), self.offset), features])
         if measure is None:
             return Selection(smallest_mean_variance(design, self.planned_noise**2, k))

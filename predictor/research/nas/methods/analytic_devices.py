@@ -40,7 +40,7 @@ def analytic_log_latency(
 
     Args:
         kernels: of the graphs.
-        devices: how many.
+        devices: number of devices.
         rng: random numbers.
         launch_bound: share of the devices that are bound by launches, from 0 to 1.
     """
@@ -73,6 +73,7 @@ class _Drawer:
         bandwidth = np.exp(rng.normal(0, _SIZE_SPREAD, self._sizes))[self._size]
         memory = self._bytes * _log_uniform(rng, _MEMORY_SHARE) * bandwidth
         power = _log_uniform(rng, _OVERLAP) if rng.random() < 0.5 else 1.0
+        # A p-norm: the sum at 1, close to the maximum of the roofline at 4.
         busy = (arithmetic**power + memory**power) ** (1 / power)
         overhead = _log_uniform(rng, _LAUNCH_SHARE) * self._launches(rng, _LAUNCH_SPREAD)
         hidden = rng.random() < 0.5  # launches run ahead of the device, or add to its time

@@ -58,7 +58,7 @@ class EpisodeSource:
     that does some of its work like one and some like another.
 
     Args:
-        view: what may be seen.
+        view: devices and architectures that may be seen.
         batch: B.
         rng: random numbers; the source draws all its own from it.
         launch_bound: share of the analytic devices that are bound by launches.
@@ -123,6 +123,7 @@ def episode_loss(features: Tensor, episode: Episode) -> Tensor:
     log_latency = torch.from_numpy(episode.log_latency)
     log_latency = (log_latency - log_latency[:k].mean(dim=0)).T  # [T, B]
     noise = torch.from_numpy(episode.noise)[:, None]  # [T, 1]
+    # The noise differs by device, so each has a root of its own; the prior is shared.
     own = torch.diag_embed((noise**2).expand(-1, k))  # [T, k, k]
     root = torch.linalg.cholesky(covariance[:k, :k] + own)
     crossed = covariance[:k, k:].expand(len(noise), -1, -1)  # [T, k, B - k]
@@ -130,6 +131,7 @@ def episode_loss(features: Tensor, episode: Episode) -> Tensor:
     whitened = torch.linalg.solve_triangular(root, log_latency[:, :k, None], upper=False)
     error = log_latency[:, k:] - (shared * whitened).sum(dim=1)  # [T, B - k]
     variance = covariance.diagonal()[k:] - (shared**2).sum(dim=1) + noise**2
+    # Rounding in float32 can leave a variance below 0.
     variance = variance.clamp(min=1e-6)
     likelihood = 0.5 * (error**2 / variance + variance.log())
     loss: Tensor = likelihood.mean() + _ERROR_WEIGHT * (error.abs() / noise).mean()

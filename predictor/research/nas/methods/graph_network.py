@@ -1,10 +1,10 @@
-"""The graph network: the paper's network without a signature, and how it is trained.
+"""The graph network: the paper's network without a signature, and its training.
 
 Two things are learned at once, on shared graph layers. The head (FiLM, HODM, readout) learns the
 log-latency of train devices from their HCV. The additive resources learn features on which a
 Bayesian regression does well on a device that was never seen: in each step the posterior of some
 samples is asked for other architectures of the same device, and the error of its answer, in closed
-form, is what the weights follow.
+form, is the loss.
 
 Reference:
     CloserToMe, Eq. (3) to (9).
@@ -81,8 +81,8 @@ class TrainedGraphNetwork:
 
     Attributes:
         network: whose weights stay as they are.
-        targets: how devices become vectors.
-        view: what it was trained on.
+        targets: encoder of devices.
+        view: training data.
         features: float64 [A, F], of every architecture, centred over the train architectures.
     """
 
@@ -157,6 +157,7 @@ class _HeadLoss:
         self, network: GraphNetwork, encoding: Encoding, architectures: NDArray[np.int64]
     ) -> Tensor:
         count = min(_HEAD_GRAPHS, len(architectures))
+        # Rows of a view ascend, so a search gives the place of each architecture.
         rows = np.searchsorted(self._view.rows, architectures[:count])
         predicted = network.network.predict(
             first_graphs(encoding, count), self._targets
@@ -168,6 +169,7 @@ class _HeadLoss:
 
 def first_graphs(encoding: Encoding, count: int) -> Encoding:
     """Return the encoding of the first graphs of a batch."""
+    # Nodes lie graph after graph, so the first graphs are a prefix.
     nodes = int(encoding.node_counts[:count].sum())
     return replace(
         encoding,

@@ -55,7 +55,7 @@ class KernelRecipe:
 
 
 class KernelNetwork(nn.Module):
-    """Learns how much of each resource a kernel needs, from its kind and sizes.
+    """Learns the amount of each resource that a kernel needs, from its kind and sizes.
 
     Args:
         table: the distinct kernels.
@@ -79,6 +79,7 @@ class KernelNetwork(nn.Module):
 
     def forward(self, counts: Tensor) -> Tensor:
         """Return features [G, F] of graphs that launch each kernel as often as counts [G, K]."""
+        # Softplus: no kernel needs a negative amount of a resource.
         amounts = nn.functional.softplus(self.amounts(self.seen))  # [K, M]
         return mixed(self.mix, counts @ amounts / self.typical_launches)
 

@@ -75,6 +75,7 @@ def trained_once(view: TrainView, seed: int) -> TrainedKernelPosterior:
         train_kernel_network(view, each, recipe)
         for each, recipe in zip(seeds, KERNEL_RECIPES, strict=True)
     ]
+    # Divided by the root of their number: inner products then are means over the networks.
     features = np.concatenate(parts, axis=1) / np.sqrt(len(parts))
     return TrainedKernelPosterior(features, RegressionByClock(coarse_noise(view)))
 

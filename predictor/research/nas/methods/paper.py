@@ -1,7 +1,7 @@
 """The method ``closertome-paper``: Eq. (1) to (9) as written, FiLM fine-tuning, no posterior.
 
 The signature is a vector of the latencies of k reference networks, so each budget has a network of
-its own, trained when it is first asked for, and the references are what is measured. The signature
+its own, trained when it is first asked for, and the references are measured. The signature
 must mean the same on every device, so the references cannot depend on the test device: they are a
 plan, chosen from the train devices alone.
 """
@@ -74,6 +74,7 @@ def most_homogeneous(pool: Pool, k: int) -> tuple[int, ...]:
     latency_ms = pool.needed_latency_ms("of equal latencies")
     mean = (latency_ms / latency_ms.mean(axis=0)).mean(axis=1)
     order = np.argsort(mean, kind="stable")
+    # Sorted by mean, the k closest networks are neighbours: the narrowest window of k.
     width = mean[order[k - 1 :]] - mean[order[: len(order) - k + 1]]
     first = int(np.argmin(width))
     return tuple(order[first : first + k].tolist())
@@ -96,10 +97,10 @@ class TrainedPaper:
     """Networks with a signature, one for each budget.
 
     Attributes:
-        view: what is trained on.
+        view: training data.
         seed: of references and trainings.
         recipe: of the trainings.
-        policy: how references are chosen.
+        policy: that chooses the references.
     """
 
     view: TrainView

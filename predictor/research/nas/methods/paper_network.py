@@ -1,8 +1,8 @@
 """The paper's network on a search space: two graph layers, DBS in the nodes, FiLM, HODM, MLP.
 
 A device's level is the mean of its log-latencies over the reference networks. The network learns
-log-latencies relative to it, and reads the signature relative to it: how fast a device is says its
-own signature, on devices that were never seen too. What the paper leaves open is written beside
+log-latencies relative to it, and reads the signature relative to it: the level of a device follows
+from its own signature, on unseen devices too. Choices that the paper leaves open are written beside
 the settings.
 
 Reference:
@@ -45,8 +45,8 @@ Integers = NDArray[np.int64]
 class PaperRecipe:
     """Settings of a network, its training and its fine-tuning.
 
-    Rate, loss and steps are what lowers the training error fastest. The fine-tuning was chosen on
-    train devices left out that are test devices of no partition of FBNet.
+    Rate, loss and steps are those that lower the training error fastest. The fine-tuning was chosen
+    on train devices left out that are test devices of no partition of FBNet.
 
     Attributes:
         width: d.
@@ -86,10 +86,10 @@ class TrainedPaperNetwork:
 
     Attributes:
         network: whose weights stay as they are.
-        targets: how devices become vectors.
-        view: what it was trained on.
+        targets: encoder of devices.
+        view: training data.
         references: int64 [k], the networks whose latencies are the signature; empty without DBS.
-        recipe: how it is fine-tuned.
+        recipe: settings of the fine-tuning.
     """
 
     network: PaperNetwork
@@ -182,6 +182,7 @@ def train_paper_network(
     """
     references = references if design.signature else references[:0]
     log_latency = view.log_latency()  # [T, D]
+    # Rows of a view ascend, so a search gives the place of each reference.
     level_rows = np.searchsorted(view.rows, references) if len(references) else slice(None)
     relative = log_latency - log_latency[level_rows].mean(axis=0)
     targets = DeviceEncoder.fit(view.devices)
@@ -195,6 +196,7 @@ def train_paper_network(
     _fit(network, view, train_targets, torch.from_numpy(relative).float(), recipe, seed)
     if (identifier := network.head.target.identifier) is not None:
         with torch.no_grad():
+            # No train device has the last identifier: fine-tuning starts from the mean device.
             identifier.weight[-1] = identifier.weight[:-1].mean(dim=0)
     return TrainedPaperNetwork(network.eval(), targets, view, references, recipe)
 
@@ -220,6 +222,7 @@ def _network(
         typical_nodes=float(np.diff(graphs.node_offsets)[view.rows].mean()),
         seed=seed,
     )
+    # Means and deviations of features need no more graphs than these.
     some = view.rows[:: max(1, len(view.rows) // _SCALING_GRAPHS)]
     return PaperNetwork(config, graphs.take(some).scaling())
 

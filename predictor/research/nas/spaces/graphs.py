@@ -33,7 +33,7 @@ class SpaceGraphs:
     """The A graphs of a space.
 
     Attributes:
-        kernels: what each graph launches.
+        kernels: launched by each graph.
         packed: operators and edges of each graph.
     """
 
@@ -59,7 +59,7 @@ def cached_graphs(
     Args:
         builder: name of the space's builder, as in ``probing.networks.spaces``.
         codes: int64 [A, P], one code a row.
-        progress: told how many graphs are built.
+        progress: told the number of graphs built.
         cancel: asks to stop.
         folder: of the cache; None means the user's.
 
@@ -90,6 +90,7 @@ def build_graphs(
     if len(chunks) == 1:
         cancel.check()
         return _joined([_built(builder, chunks[0])])
+    # spawn on Linux too: a fork copies locks as other threads hold them at that moment.
     with ProcessPoolExecutor(_free_cores(), get_context("spawn")) as pool:
         futures = [pool.submit(_built, builder, chunk) for chunk in chunks]
         try:
@@ -123,7 +124,8 @@ def _watch(
 
 
 def _free_cores() -> int:
-    """Return how many cores nobody uses now, at least one."""
+    """Return the number of idle cores, at least one."""
+    # Windows has no load average.
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return max(1, (os.cpu_count() or 1) - round(load))
 
@@ -146,6 +148,7 @@ def _arrays(graphs: SpaceGraphs) -> Mapping[str, NDArray[np.generic]]:
 def _read(path: Path) -> SpaceGraphs | None:
     """Return the stored graphs; a file that is cut off or of another form counts as absent."""
     try:
+        # Opened here: np.load by path leaves the file open where the archive is damaged.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             kernels = {field.name: stored[f"kernels.{field.name}"] for field in fields(KernelTable)}
             packed = {field.name: stored[f"packed.{field.name}"] for field in fields(PackedGraphs)}
@@ -159,6 +162,7 @@ def _write(path: Path, graphs: SpaceGraphs) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # An open file: savez would append .npz to a path that ends otherwise.
         with partial.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **_arrays(graphs))
         partial.replace(path)

@@ -1,7 +1,7 @@
 """Many graphs of one search space as counts of the distinct kernels that they launch.
 
 The networks of a search space repeat the same operators on the same shapes. So a few hundred
-distinct kernels describe thousands of graphs without loss of what each one costs.
+distinct kernels describe thousands of graphs without loss of their costs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KernelTable:
 
     Attributes:
         kernels: int64 [K, 12], sorted rows with the columns :data:`COLUMNS`.
-        counts: int32 [A, K], how often each graph launches each kernel.
+        counts: int32 [A, K], launches of each kernel by each graph.
     """
 
     kernels: NDArray[np.int64]

@@ -81,7 +81,7 @@ class NasSpace:
     """A search space with everything that was measured: for the evaluation's eyes only.
 
     Attributes:
-        architectures: what methods may see.
+        architectures: visible to methods.
         columns: the D devices.
         latency_ms: float64 [A, D].
     """
@@ -148,7 +148,7 @@ def load_space(
     Args:
         data: folder with the folder ``nas``.
         name: a key of :data:`BUILDERS`.
-        progress: told how many graphs are built.
+        progress: told the number of graphs built.
         cancel: asks to stop.
         cache: folder of built graphs; None means the user's.
 

@@ -54,6 +54,6 @@ def structure(table: KernelTable) -> NDArray[np.float64]:
 
 
 def operator_counts(table: KernelTable) -> NDArray[np.float64]:
-    """Return float64 [A, O], how many kernels of each operator type a graph launches."""
+    """Return float64 [A, O], kernels of each operator type that a graph launches."""
     codes = table.column("op_code")
     return table.total(codes[:, None] == np.unique(codes))
