@@ -44,11 +44,11 @@ class GridModel(QAbstractTableModel):
         self.endResetModel()
 
     def rowCount(self, parent: Index = _NO_PARENT) -> int:
-        """Return how many rows are shown."""
+        """Return the number of visible rows."""
         return 0 if parent.isValid() else len(self.grid.order)
 
     def columnCount(self, parent: Index = _NO_PARENT) -> int:
-        """Return how many columns there are."""
+        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.grid.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -65,7 +65,7 @@ class GridModel(QAbstractTableModel):
         return None
 
     def cell(self, row: int, column: int) -> tuple[str, int, QColor | None]:
-        """Return text, alignment and colour of a cell: what painting it takes, in one call."""
+        """Return text, alignment and colour of a cell in one call, for the delegate."""
         described = self.grid.columns[column]
         side = _TO_THE_RIGHT if described.numeric else _TO_THE_LEFT
         return described.text(self.grid.source(row)), side, self.colour(row, column)
@@ -97,11 +97,13 @@ class GridModel(QAbstractTableModel):
         hint = QAbstractTableModel.LayoutChangeHint.VerticalSortHint
         # PySide6's stubs do not know that signals are indexed by overload.
         self.layoutAboutToBeChanged[_SORT_HINTED].emit([], hint)  # type: ignore[index]
+        # Selection and current row are persistent indexes; Qt leaves moving them to the model.
         before = self.persistentIndexList()
         rows = [self.grid.source(index.row()) for index in before]
         self.grid.sort(
             column if column >= 0 else None, descending=order is Qt.SortOrder.DescendingOrder
         )
+        # Inverse permutation of the order, intp [N]: data row to place.
         position = np.empty(self.grid.count, dtype=np.intp)
         position[self.grid.order] = np.arange(len(self.grid.order))
         after = [

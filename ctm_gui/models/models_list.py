@@ -49,7 +49,7 @@ class ModelsListModel(QAbstractListModel):
 
 
 def facts(entry: ModelEntry) -> str:
-    """Return size and operators of a model in one line, or how far its reading is."""
+    """Return size and operators of a model in one line, or the state of its reading."""
     if entry.state is ModelState.FAILED and entry.error is not None:
         return printable(entry.error.reason)
     if entry.model is None:
@@ -66,7 +66,7 @@ def facts(entry: ModelEntry) -> str:
 
 
 def tooltip(entry: ModelEntry) -> str:
-    """Return what hovering over a model shows: path, and the error or what the file says."""
+    """Return the tooltip of a model: path, and the error or the notes of its file."""
     lines = [printable(entry.path)]
     if entry.error is not None:
         lines.append(str(entry.error))

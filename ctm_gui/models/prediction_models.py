@@ -38,7 +38,7 @@ class ComparisonModel(GridModel):
             self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
 
     def details(self, position: int) -> str:
-        """Return what hovering over the row at ``position`` tells, as plain text."""
+        """Return the tooltip of the row at ``position``, plain text."""
         row, context = self.grid.rows[self.grid.source(position)], self.grid.context
         return details(row, context.unit, context.budget_ms)
 
@@ -81,6 +81,7 @@ class PastModel(GridModel):
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.EditRole or not index.isValid():
             return False
+        # Leaving an editor commits it too: an unchanged text is no change to store.
         if value != self._typed(index):
             self.edited.emit(self.grid.source(index.row()), self._key(index), str(value))
         return True
@@ -89,7 +90,7 @@ class PastModel(GridModel):
         return self.grid.columns[index.column()].key
 
     def _typed(self, index: Index) -> str | None:
-        """Return what an editor of a cell starts with, nothing in it escaped."""
+        """Return the initial text of a cell's editor, unescaped."""
         if not isinstance(self.grid, PastGrid):
             return None
         stored = self.grid.data.rows[self.grid.source(index.row())].stored
@@ -113,7 +114,7 @@ class VariantsModel(GridModel):
         return None if target is None else (self.grid.source(index.row()), target)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's lines, how it stands to the baseline, or its details."""
+        """Return a cell's lines, its trend against the baseline, or its details."""
         pair = self.pair_at(index)
         if pair is None or not isinstance(self.grid, VariantsGrid):
             return super().data(index, role)

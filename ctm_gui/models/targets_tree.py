@@ -81,7 +81,7 @@ class _Node:
 
 
 class TargetsTreeModel(QAbstractItemModel):
-    """Family > vendor > device. Groups have three states; a search leaves out what does not match.
+    """Family > vendor > device. Groups have three states; a search hides devices that do not match.
 
     Favourites stand in a group of their own on top as well. Checking a group checks the devices
     that are shown below it.
@@ -114,6 +114,7 @@ class TargetsTreeModel(QAbstractItemModel):
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
         children = self._node(parent).children
         if 0 <= row < len(children) and 0 <= column < len(Column):
+            # The pointer does not keep a node alive: the tree under _root does.
             return self.createIndex(row, column, children[row])
         return QModelIndex()
 
@@ -122,6 +123,7 @@ class TargetsTreeModel(QAbstractItemModel):
         return QModelIndex() if node is None or node is self._root else self._index(node)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:
+        # Qt's rule: only the first column has children.
         return 0 if parent.column() > 0 else len(self._node(parent).children)
 
     def columnCount(self, _: Index = QModelIndex()) -> int:
@@ -241,7 +243,7 @@ def _order(device: Device) -> tuple[int, str, str]:
 
 
 def describe(device: Device) -> str:
-    """Return what hovering over a device shows: its usual configuration and what is known of it."""
+    """Return the tooltip of a device: usual configuration, number of facts, notes."""
     usual = device.configurations[0]
     facts = len(device.metrics)
     threads = f", {usual.threads} threads" if usual.threads else ""

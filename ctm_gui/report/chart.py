@@ -50,6 +50,7 @@ def draw_chart(flow: Flow, chart: BarChart) -> None:
     scale = _scale(flow, chart)
     while groups:
         heights = [_group_height(group) for group in groups]
+        # A chart begins with three groups and its axis, or on the next page.
         flow.need(_HEAD + sum(heights[:3]) + _AXIS)
         count = _fitting(heights, flow.room - _HEAD - _AXIS)
         _part(flow, chart, groups[:count], scale)
@@ -70,7 +71,7 @@ def _target(bar: Bar) -> tuple[str, str]:
 
 
 def _fitting(heights: Sequence[float], room: float) -> int:
-    """Return how many groups fit, at least one."""
+    """Return the number of groups that fit, at least one."""
     return max(sum(used <= room for used in accumulate(heights)), 1)
 
 
@@ -143,7 +144,7 @@ def _bar(flow: Flow, bar: Bar, value: float, scale: _Scale, top: float) -> None:
 
 
 def _labels(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
-    """Set what stands at the bars' ends, on the paper's colour: the budget's line may be there."""
+    """Set the words at the bars' ends, on the paper's colour: the budget's line may be there."""
     height = flow.typeface.line_height(_TINY)
     for bar, y in zip(group, _bar_tops(group, top), strict=True):
         text_top = y + (_BAR - height) / 2 + 4.0
@@ -208,6 +209,7 @@ def _scale(flow: Flow, chart: BarChart) -> _Scale:
         part = _Scale(0.0, 1.0, low, high, chart.logarithmic).x(end)
         label = flow.typeface.width(bar.text, _TINY) + _LABEL_GAP
         if part > 0:
+            # part * room + label <= width, solved for room: the tightest bar decides.
             room = min(room, (width - label) / part)
     return _Scale(left, max(room, width * 0.4), low, high, chart.logarithmic)
 

@@ -90,6 +90,7 @@ def _head(flow: Flow, row_title: str, labels: Sequence[str], cell: float, head: 
     flow.text(LEFT, title_top, row_title, SMALL_BOLD)
     x = LEFT + flow.width * _NAME_SHARE
     for place, label in enumerate(labels):
+        # Turned text stands on its base line: about a third of the ascent centres lower case.
         baseline = x + (place + 0.5) * cell + flow.typeface.ascent(SMALL) * 0.35
         flow.put(Text(baseline, bottom - 30.0, label, SMALL, LIGHT.text, upward=True))
     flow.y = bottom
@@ -175,7 +176,7 @@ def _title(flow: Flow, report: Report) -> None:
 
 
 def _contents(flow: Flow, report: Report) -> list[tuple[float, float]]:
-    """Set the titles of the sections; returns where their page numbers are to end."""
+    """Set the titles of the sections; returns the right ends of their page numbers."""
     places = []
     height = flow.typeface.line_height(SMALL) * 1.15
     half = (len(report.sections) + 1) // 2
@@ -196,6 +197,7 @@ def _number(flow: Flow, place: tuple[float, float]) -> None:
     number = str(flow.page + 1)
     x = right - flow.typeface.width(number, SMALL)
     baseline = top + flow.typeface.ascent(SMALL)
+    # Known only now; the contents are always on the first page.
     flow.put(Text(x, baseline, number, SMALL, LIGHT.muted), page=0)
 
 
@@ -217,7 +219,7 @@ def _first_height(flow: Flow, blocks: Sequence[Block]) -> float:
 
 
 def _least_height(flow: Flow, following: Sequence[Block]) -> float:
-    """Return the room that a heading needs so that it does not stand alone: what it heads too."""
+    """Return the room of a heading with the beginning of its content, so that it is never alone."""
     least = _HEADED
     for block in following:
         if isinstance(block, Heading):

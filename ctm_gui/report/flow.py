@@ -62,13 +62,13 @@ class Flow:
 
     @property
     def is_at_top(self) -> bool:
-        """Whether nothing stands on the page yet."""
+        """Whether the page is still empty."""
         return self.y <= TOP
 
     def need(self, height: float) -> bool:
         """Go to a new page unless so much room is left; returns whether it did.
 
-        What is higher than a page begins on a new one and is the caller's to divide.
+        Content higher than a page begins on a new one; the caller divides it.
         """
         if height <= self.room or self.is_at_top:
             return False
@@ -86,7 +86,7 @@ class Flow:
         self._pages[self.page if page is None else page].extend(marks)
 
     def text(self, x: float, top: float, text: str, style: Style, colour: str = LIGHT.text) -> None:
-        """Set one line whose upper edge is at ``top``."""
+        """Set one line with its upper edge at ``top``."""
         baseline = top + self.typeface.ascent(style)
         self.put(Text(x, baseline, text, style, colour))
 

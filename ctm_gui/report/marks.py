@@ -122,7 +122,7 @@ def font_of(style: Style) -> QFont:
 
 
 class Typeface:
-    """Measures texts, and remembers what it measured. Belongs to one thread."""
+    """Measures texts and caches the widths. Belongs to one thread."""
 
     def __init__(self) -> None:
         self._metrics: dict[Style, QFontMetricsF] = {}
@@ -130,7 +130,7 @@ class Typeface:
         self._has_glyph: dict[str, bool] = {}
 
     def width(self, text: str, style: Style) -> float:
-        """Return how wide a line of text is."""
+        """Return the width of a line of text."""
         key = (style, text)
         width = self._widths.get(key)
         if width is None:
@@ -169,6 +169,7 @@ class Typeface:
 
 def _has_glyph(character: str) -> bool:
     """Whether the font, or one that Qt takes in its place, has the character."""
+    # QFontMetrics.inFont asks this font alone; Qt would paint with a substitute. Glyph 0 is none.
     layout = QTextLayout(character, font_of(Style(80)))
     layout.beginLayout()
     layout.createLine()
@@ -185,7 +186,7 @@ _SEAMS = re.compile(r"(?<=[/._:,;\-×=)])|(?=\\)")
 def wrapped(
     typeface: Typeface, text: str, style: Style, width: float, most: int = 10_000
 ) -> list[str]:
-    """Return the lines of a text; the last one ends with a mark where more than ``most`` are due.
+    """Return the lines of a text; the last one ends with an ellipsis where ``most`` are too few.
 
     Args:
         typeface: measures.
@@ -205,6 +206,7 @@ def wrapped(
             lines.append(line)
         *whole, line = _pieces(typeface, word, style, width)
         lines += whole
+        # The rest is cut anyway: a note of a megabyte would be measured for nothing.
         if len(lines) > most:
             break
     lines.append(line)

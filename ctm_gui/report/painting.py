@@ -59,8 +59,10 @@ def pdf_of(
     writer = QPdfWriter(buffer)
     writer.setTitle(pages.title)
     writer.setCreator(_PROGRAM)
+    # Before the painter begins: then one of its units is one unit of the marks.
     writer.setResolution(UNITS_PER_INCH)
     writer.setPageSize(QPageSize(QT_SIZES[pages.size]))
+    # The layout has margins of its own; the default ones would shift and cut the marks.
     writer.setPageMargins(QMarginsF(0, 0, 0, 0))
     painter = QPainter(writer)
     try:

@@ -38,7 +38,7 @@ class _Setting:
         return Typeface.line_height(self.style)
 
     def lefts(self) -> list[float]:
-        """Return where the columns begin."""
+        """Return the left edges of the columns."""
         places = range(len(self.widths))
         return [LEFT + _INSET + sum(self.widths[:n]) + n * self.gap for n in places]
 
@@ -162,13 +162,14 @@ def _setting(flow: Flow, table: Table) -> _Setting:
         if widths is not None:
             break
     else:
+        # No letters are small enough: equal columns, in which figures break.
         available = flow.width - 2 * _INSET - gap * (len(table.columns) - 1)
         widths = [available / len(table.columns)] * len(table.columns)
     return _Setting(style, bold, gap, tuple(widths))
 
 
 def _widths(flow: Flow, table: Table, style: Style, bold: Style, gap: float) -> list[float] | None:
-    """Share the width out: figures get what they need, words what is left.
+    """Share the width out: figures get their natural width, words the rest.
 
     Returns:
         One width a column, which fill the page from margin to margin with the gaps; None where
@@ -185,6 +186,7 @@ def _widths(flow: Flow, table: Table, style: Style, bold: Style, gap: float) -> 
         return None
     wanted = [max(natural[n] - least[n], 0.0) for n in columns]
     if sum(wanted) > spare:
+        # Too little for all: each gets the same share of the width beyond its least.
         return [least[n] + wanted[n] * spare / sum(wanted) for n in columns]
     words = [n for n in columns if not table.columns[n].is_number] or list(columns)
     more = (spare - sum(wanted)) / len(words)
@@ -192,7 +194,7 @@ def _widths(flow: Flow, table: Table, style: Style, bold: Style, gap: float) -> 
 
 
 def _least(flow: Flow, column: Column, widest: float, bold: Style) -> float:
-    """Return how narrow a column may be: figures never break, titles do between words."""
+    """Return the least width of a column: figures never break, titles do between words."""
     words = column.title.split()
     title = max((flow.typeface.width(word, bold) for word in words), default=0.0)
     return max(title, widest if column.is_number else min(widest, _LEAST_WORDS))

@@ -1,7 +1,7 @@
 """The one way to work off the window's thread: one serial worker a purpose, outcomes by signal.
 
-Reading files, predicting and the store each have a worker of their own: what is submitted to one
-runs in order on one thread, so an SQLite connection stays on its thread and a child process gets
+Reading files, predicting and the store each have a worker of their own: the tasks of one run in
+order on one thread, so an SQLite connection stays on its thread and a child process gets
 one request at a time. Outcomes come back on the window's thread, a few milliseconds of them between
 its other events; those of dropped tasks never do.
 """
@@ -23,17 +23,18 @@ from predictor.core.errors import CtmError
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 
 T = TypeVar("T")
+# About half of a frame at 60 Hz; the rest is for painting and keys.
 _TURN_S = 0.008
 
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """Tools that work is given.
+    """Argument of submitted work.
 
     Attributes:
         token: asks it to stop.
-        report: takes how far it is.
-        part: takes what it has found so far, and waits until the window has shown it: both at once
+        report: takes progress.
+        part: takes a partial result, and waits until the window has shown it: both at once
             would be slower, for one Python computes at a time.
 
     Of reports that come faster than the window takes them it gets the last one.
@@ -70,7 +71,7 @@ class Task:
         self._shown.set()
 
     def drop(self) -> None:
-        """Ignore the outcome, and do not start what has not started; what runs runs on."""
+        """Ignore the outcome; waiting work never starts, running work goes on."""
         self.ignore()
         if self._future is not None:
             self._future.cancel()
@@ -82,6 +83,7 @@ class Task:
 
     def _wait(self, post: Callable[[], None]) -> None:
         """Post a part from the worker's thread and wait until it is shown."""
+        # Before the check: cleared after it, the event of a drop in between would be lost.
         self._shown.clear()
         if not self._dropped:
             post()
@@ -133,15 +135,15 @@ class SerialWorker(QObject):
         on_progress: ProgressCallback = no_progress,
         on_part: Callable[[T], None] = lambda _: None,
     ) -> Task:
-        """Run ``work`` after what was submitted before it.
+        """Run ``work`` after the tasks submitted before it.
 
         Args:
             work: called on the worker's thread; it touches no widget and no presenter.
-            on_result: called on the window's thread with what ``work`` returned.
+            on_result: called on the window's thread with the result of ``work``.
             on_error: called on the window's thread with a CtmError that ``work`` raised. Any other
                 exception is a defect and is raised on the window's thread.
-            on_progress: called on the window's thread with what ``work`` reports.
-            on_part: called on the window's thread with what ``work`` has found so far; ``work``
+            on_progress: called on the window's thread with reports of ``work``.
+            on_part: called on the window's thread with partial results; ``work``
                 goes on when that is painted.
         """
         task = Task()
@@ -169,16 +171,18 @@ class SerialWorker(QObject):
         Closing again does nothing.
 
         Args:
-            last: releases what belongs to the thread.
-            finish: do what was submitted (its outcomes are dropped); otherwise stop it.
+            last: releases resources of the thread.
+            finish: complete the submitted tasks (outcomes are dropped); otherwise cancel them.
         """
         if self._closed:
             return
         self._closed = True
         for task in self._tasks:
+            # Both release a worker that waits for its part to be shown, or shutdown would deadlock.
             task.ignore() if finish else task.cancel()
         self._tasks.clear()
         if last is not None:
+            # On that thread: SQLite connections may only be closed where they were opened.
             self._executor.submit(last).result()
         self._executor.shutdown(wait=True)
 
@@ -218,6 +222,7 @@ class SerialWorker(QObject):
 
     @Slot(object, object)
     def _on_posted(self, source: object, call: Callable[[], None]) -> None:
+        # A newer report of the same task replaces one that is not delivered yet.
         if source is not None and self._outcomes and self._outcomes[-1][0] == source:
             self._outcomes.pop()
         self._outcomes.append((source, call))
@@ -225,9 +230,9 @@ class SerialWorker(QObject):
             self._turns.start()
 
     def _take_turn(self) -> None:
-        """Take what came back, for as long as nobody notices; the rest in the next turn.
+        """Deliver outcomes for ``_TURN_S`` seconds; the rest follows in the next turn.
 
-        What the last turn showed has been painted since.
+        Parts of the last turn have been painted since, so their work may go on.
         """
         for task in self._showing:
             task._shown.set()  # noqa: SLF001 - as above

@@ -30,14 +30,14 @@ class Assistance(QObject):
     """The commands of Help, and the dialogs of commands and settings.
 
     Signals:
-        setting_changed: the Setting that the user gave another value.
+        setting_changed: the Setting whose value the user changed.
 
     Args:
-        window: whose commands they are; it owns this object.
+        window: the main window; owner of this object.
         tabs: its views.
         actions: of the table, by id.
-        settings: what the dialog shows.
-        workspace: whose counts the system information gives.
+        settings: shown and changed by the dialog.
+        workspace: models and targets counted in the system information.
     """
 
     setting_changed = Signal(object)
@@ -87,7 +87,7 @@ class Assistance(QObject):
         return self._help
 
     def whats_this(self) -> None:
-        """Explain the control with the focus; where it says nothing, let the user point at one."""
+        """Explain the focused control; without an explanation, let the user point at one."""
         focused = self._focused()
         text = focused.whatsThis() if focused is not None else ""
         if focused is not None and text:
@@ -97,13 +97,13 @@ class Assistance(QObject):
             QWhatsThis.enterWhatsThisMode()
 
     def copy_system_information(self) -> None:
-        """Copy what a report of a problem needs to know."""
+        """Copy versions, system and counts for a report of a problem."""
         from ctm_gui.system_information import system_information  # noqa: PLC0415
 
         QGuiApplication.clipboard().setText(system_information(self._facts()))
 
     def show_about(self) -> QMessageBox:
-        """Show what the program is and its versions, without blocking the window."""
+        """Show the program's description and versions, without blocking the window."""
         from ctm_gui.system_information import versions  # noqa: PLC0415
 
         box = QMessageBox(self._window)
@@ -130,7 +130,7 @@ class Assistance(QObject):
         }
 
     def _place(self) -> Iterator[QWidget]:
-        """Yield the widget with the focus and what it lies in, then the view that is shown."""
+        """Yield the focused widget and its ancestors, then the current view."""
         part = self._focused()
         while part is not None and part is not self._window:
             yield part

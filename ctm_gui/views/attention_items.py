@@ -196,12 +196,13 @@ class ColourBars(PaintedAxis):
 
 
 def _mark(painter: QPainter, line: QRectF, place: float, scale: tuple[float, float]) -> None:
-    """Write the share whose colour is at a place of the bar, 0 to 1, under it."""
+    """Write the share of a place on the bar, 0 to 1, under it."""
     low, high = scale
     x = line.left() + place * line.width()
     room = QRectF(x - line.width() / 2, line.top(), line.width(), line.height())
     side = Qt.AlignmentFlag.AlignHCenter
     if place in {0.0, 1.0}:
         room, side = line, (Qt.AlignmentFlag.AlignRight if place else Qt.AlignmentFlag.AlignLeft)
+    # The gradient is linear in colour and colours follow the root: a place is a squared share.
     text = percent(low + (high - low) * place**2)
     painter.drawText(room, side | Qt.AlignmentFlag.AlignTop, text)

@@ -53,6 +53,7 @@ class AttentionMap(QWidget):
         for image in self.images:
             self.rows_plot.box.addItem(image, ignoreBounds=True)
         self._repeats = (1, 1)
+        # Scrolling changes the range of y, and only rows in view are in the images.
         self.rows_plot.box.sigYRangeChanged.connect(self._show_images)
         self._marks = PixelItem(self.rows_plot.box, self._paint_marks)
         vbox(self.rows_plot, of=self, margins=0)
@@ -86,7 +87,7 @@ class AttentionMap(QWidget):
 
     @property
     def cell(self) -> Cell | None:
-        """Where the cursor is."""
+        """The cell under the cursor."""
         return self._state.cell
 
     def set_theme(self, theme: Theme) -> None:
@@ -106,6 +107,7 @@ class AttentionMap(QWidget):
         """
         if self._state.layout is None:
             return
+        # A copy with room for every row: the visible one keeps its size and its place.
         copy = AttentionMap()
         copy.setFont(self.font())
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
@@ -158,6 +160,7 @@ class AttentionMap(QWidget):
             image.setVisible(shares.size > 0)
             if not shares.size:
                 continue
+            # [R, M] cells to [R * down, M * across] pixels; both factors are 1 on the screen.
             cells = shares.repeat(self._repeats[0], axis=0).repeat(self._repeats[1], axis=1)
             image.setImage(cells, levels=layout.scale(backward=backward))
             left, top = layout.start(backward=backward), places.start * layout.row_px
@@ -204,6 +207,7 @@ class AttentionMap(QWidget):
             return
         y = place * layout.row_px - top
         frame = QRectF(layout.x_of(cell) * column_px, y, column_px, layout.row_px)
+        # Surface, text, surface: one of the three rings shows on any colour of the map.
         for colour, inset in ((theme.surface, 0.0), (theme.text, 1.0), (theme.surface, 2.0)):
             painter.setPen(QPen(QColor(colour), 1.0))
             painter.drawRect(frame.adjusted(inset, inset, -inset - 1, -inset - 1))

@@ -1,4 +1,4 @@
-"""The Attention tab: what operators and hardware metrics look at, of one model on one target."""
+"""The Attention tab: weights between operators and hardware metrics, one model on one target."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NO_ATTENTION = (
 
 
 class AttentionView(QWidget):
-    """Maps of attention over a table that says the same in words; both follow one order.
+    """Maps of attention over a table of the same weights, in the same order.
 
     Signals:
         operators_selected: the user selected operators: intp [K], and the current one or None.

@@ -1,4 +1,4 @@
-"""The views in the tabs, made when the first frame is on the screen, and what connects them.
+"""The views in the tabs, made when the first frame is on the screen, and their connections.
 
 They import the plots: without them the window starts in about half the time. ``MainWindow`` makes
 them one a turn of the event loop, or all at once where somebody asks for one before.
@@ -37,12 +37,12 @@ View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView
 
 
 class CentralViews(QObject):
-    """Makes the views and puts them in the places that their tabs have.
+    """Makes the views and puts them into their tabs.
 
-    ``built`` says that all are there.
+    ``built`` is emitted once all views exist.
 
     Args:
-        workspace: what they show.
+        workspace: the data of the views.
         settings: budget, page and scores of the comparison.
         tabs: with a place for each view.
         first: the first of these places, which also holds the page to start from.
@@ -66,14 +66,15 @@ class CentralViews(QObject):
         self._theme, self._unit = LIGHT, LatencyUnit.MS
         self.is_built = False
         self.explanation = ExplanationPresenter(workspace.predictor, self)
+        # One generator for both ways: finish goes on at the step that build has reached.
         self._steps = self._build()
 
     def build(self) -> Iterator[None]:
-        """Make what is not made yet, one view from one ``yield`` to the next."""
+        """Make the missing views, one between two ``yield``."""
         yield from self._steps
 
     def finish(self) -> None:
-        """Make at once what is not made yet."""
+        """Make the missing views at once."""
         for _ in self._steps:
             pass
 
@@ -113,7 +114,7 @@ class CentralViews(QObject):
         self._tabs.setCurrentIndex(OPERATORS_TAB)
 
     def show_device(self, device_id: str) -> None:
-        """Show what is known of a device."""
+        """Show the facts of a device."""
         self._tabs.setCurrentIndex(DEVICES_TAB)
         self.devices_view.show_device(device_id)
 
@@ -154,6 +155,7 @@ class CentralViews(QObject):
     def _replace(self, index: int, view: QWidget) -> None:
         tabs, place = self._tabs, self._tabs.widget(index)
         current, title = tabs.currentIndex(), tabs.tabText(index)
+        # Removing a tab makes its neighbour current for a moment: nobody is to react to that.
         blocked = tabs.blockSignals(True)
         tabs.removeTab(index)
         tabs.insertTab(index, view, title)
@@ -177,7 +179,7 @@ class CentralViews(QObject):
         self._tabs.currentChanged.connect(self._show_comparison)
 
     def _show(self) -> None:
-        """Show what the window shows already."""
+        """Bring the new views up to the window's theme, unit, budget and comparison."""
         self.is_built = True
         self.set_theme(self._theme)
         self.set_unit(self._unit)

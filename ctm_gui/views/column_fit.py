@@ -61,6 +61,7 @@ class ColumnFit(QObject):
         self._natural_px = self._measured(columns[:_COLUMNS_A_TURN])
         self.share()
         if len(columns) > _COLUMNS_A_TURN:
+            # The number lets an older run notice that it is outdated.
             in_turns(self._fit_rest(self._fits), self)
 
     def refit(self) -> None:
@@ -73,6 +74,7 @@ class ColumnFit(QObject):
     def share(self) -> None:
         """Set the widths that were measured, in the room that there is."""
         columns, natural = self._model.grid.columns, list(self._natural_px)
+        # The last column stretches to the edge unless it holds numbers: it has no width of its own.
         measured = range(min(len(natural), len(columns) - (not columns[-1].numeric)))
         texts = [number for number in measured if not columns[number].numeric]
         numbers = sum(natural) - sum(natural[number] for number in texts)

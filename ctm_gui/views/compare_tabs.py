@@ -117,11 +117,11 @@ class CompareTabs(QWidget):
 
     @property
     def settled(self) -> bool:
-        """Whether the page that is shown is true to the comparison."""
+        """Whether the current page is up to date with the comparison."""
         return self._variants.settled and self._difference.settled
 
     def show_comparison(self, comparison: Comparison, *, looked_at: bool) -> None:
-        """Show another comparison, once it is looked at: what nobody sees is not computed."""
+        """Show another comparison; a hidden page is computed when it becomes visible."""
         self._comparison, self._looked_at = comparison, looked_at
         self.bar.setVisible(len(comparison.models) > 1)
         self._variants.set_comparison(comparison)
@@ -225,7 +225,7 @@ class CompareTabs(QWidget):
         self.budget_changed.emit(budget_ms)
 
     def _on_pair(self, model: int, target: int) -> None:
-        """Show what makes a model differ from the baseline on a target."""
+        """Show the difference of a model from the baseline on a target."""
         baseline = self._variants.baseline
         if model != baseline:
             self.difference.choose_target(self._comparison.targets[target].device.id)

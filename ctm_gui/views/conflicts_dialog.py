@@ -1,4 +1,4 @@
-"""The dialog that shows what a project and the store say differently, and asks what to do."""
+"""The dialog of conflicts between a project file and the store."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ANSWER = len(_TITLES) - 1
 
 
 class ConflictsDialog(QDialog):
-    """Lists every conflict with a box of what can be done; mine is kept unless something is chosen.
+    """Lists every conflict with a box of choices; the store's version is kept by default.
 
     Signals:
         answered: the user has chosen: a dict from Conflict to Choice.

@@ -63,6 +63,7 @@ class CrashHandler(QObject):
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         if issubclass(kind, KeyboardInterrupt):
+            # 130 is the shell's code for a program ended by Ctrl+C (128 + SIGINT).
             sys.__excepthook__(kind, error, trace)
             QGuiApplication.exit(130)
             return
@@ -99,6 +100,7 @@ class CrashDialog(QDialog):
         )
         self._text = QPlainTextEdit(readOnly=True)
         self._text.setAccessibleName("Report")
+        # A defect in painting repeats with every frame: memory must not grow with it.
         self._text.setMaximumBlockCount(2000)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         copy = buttons.addButton("Copy Report", QDialogButtonBox.ButtonRole.ActionRole)

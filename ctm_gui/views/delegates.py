@@ -81,11 +81,13 @@ class VariantDelegate(CellDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         trend = index.data(TREND_ROLE)
+        # Only cells of targets have a trend; names of models are plain cells.
         if trend is None:
             super().paint(painter, option, index)
             return
         lines, fastest = str(index.data()).split("\n"), bool(index.data(FASTEST_ROLE))
         self.initStyleOption(option, index)
+        # The style draws background and focus alone: the lines differ in font and colour.
         option.text = ""
         style = option.widget.style() if option.widget else QApplication.style()
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)

@@ -84,7 +84,7 @@ class DeviceComparisonView(QWidget):
 
 
 def _searchable_box(name: str) -> tuple[QComboBox, QLineEdit]:
-    """Return a box whose choices any part of their names completes, and its line."""
+    """Return a box that completes any part of a name, and its line."""
     box, line = combo_box(name, letters=24), QLineEdit()
     box.setEditable(True)
     box.setLineEdit(line)

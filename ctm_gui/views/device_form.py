@@ -1,4 +1,4 @@
-"""The HCV form: groups of fields with units, ranges and sources, what is wrong beside each."""
+"""The HCV form: groups of fields with units, ranges and sources, problems beside each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LABEL_PX, _VALUE_PX, _UNIT_PX = 196, 104, 52
 
 
 class MetricField(QWidget):
-    """A row of the form, with what is wrong with it below.
+    """A row of the form with its problems below.
 
     Signals:
         value_edited: the text of its value.
@@ -76,7 +76,7 @@ class MetricField(QWidget):
         self.value.setAccessibleDescription(text)
 
     def show_value(self, text: str, source: str, *, available: bool, editable: bool) -> None:
-        """Show what the form holds; an absent metric has no value to type."""
+        """Show the form's value; the field of an absent metric is disabled."""
         state = (text, source, available, editable)
         if state == self._shown:
             return
@@ -92,7 +92,7 @@ class MetricField(QWidget):
         self.value.setPlaceholderText(self._placeholder(available=available))
 
     def show_notes(self, problems: Sequence[str], warnings: Sequence[str]) -> None:
-        """Show below the fields what is wrong, and what contradicts another value."""
+        """Show problems and contradictions below the fields."""
         show_note(self.problem, problems)
         show_note(self.warning, warnings)
 
@@ -145,7 +145,7 @@ _TITLE_PX = 78
 
 
 class DeviceFormView(QScrollArea):
-    """Shows a form presenter and passes on what is typed; empty until it is built.
+    """Shows a form presenter and passes input on to it; empty until it is built.
 
     Args:
         form: the form of the device that is shown.
@@ -182,7 +182,7 @@ class DeviceFormView(QScrollArea):
         self.show_form()
 
     def show_form(self) -> None:
-        """Show what the form holds and what is wrong with it."""
+        """Show the form's values and problems."""
         self._show_texts()
         for name in self.fields:
             self._show_metric(name)

@@ -1,4 +1,4 @@
-"""Above the form: which device it is, what can be done with it, what is odd about it."""
+"""The header above the form: name, commands and warnings of a device."""
 
 from __future__ import annotations
 

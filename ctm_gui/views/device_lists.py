@@ -83,7 +83,7 @@ class ConfigurationsEditor(QWidget):
         self._follow_row(self.list.currentRow())
 
     def show_problem(self, problem: str) -> None:
-        """Show what is wrong with the list."""
+        """Show the problem of the list."""
         show_note(self.problem, [problem] if problem else [])
 
     def _arrange(self) -> None:
@@ -162,7 +162,7 @@ class ClustersEditor(QWidget):
         self.add_button.setVisible(editable)
 
     def show_notes(self, problems: Mapping[str, str], warnings: Sequence[str]) -> None:
-        """Show the problems whose key is of the clusters, and what contradicts them."""
+        """Show problems and contradictions of the clusters."""
         lines = []
         for key, sentence in problems.items():
             parts = key.split(".")

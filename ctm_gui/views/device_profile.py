@@ -1,4 +1,4 @@
-"""Bars of a device among the devices of its family; what is absent is drawn as absent."""
+"""Bars of a device among the devices of its family; absent metrics are drawn as absent."""
 
 from __future__ import annotations
 

@@ -106,9 +106,9 @@ _LIST_PX, _FORM_PX = 330, 610
 
 
 class DevicesView(QWidget):
-    """Shows the devices of a library; it is built when it is first looked at.
+    """Shows the devices of a library; built when it is first shown.
 
-    It is built piece by piece between the window's events; ``built`` says that it is whole. The
+    It is built piece by piece between the window's events; ``built`` is emitted at the end. The
     pages of the profile and of the comparison are made when they are first asked for.
 
     Args:
@@ -137,7 +137,7 @@ class DevicesView(QWidget):
 
     @property
     def is_built(self) -> bool:
-        """Whether all of it is there."""
+        """Whether the view is complete."""
         return self._is_built
 
     @property

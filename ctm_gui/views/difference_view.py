@@ -150,7 +150,7 @@ class DifferenceView(QWidget):
         self._show_operators()
 
     def _follows(self, before: ModelDifference, difference: ModelDifference) -> bool:
-        """Whether only targets came that nobody looks at."""
+        """Whether the change adds targets without affecting the current one."""
         target = self._target_of(difference)
         old, new = (d.times[target : target + 1] for d in (before, difference))
         same_times = [*map(id, old)] == [*map(id, new)]

@@ -21,7 +21,7 @@ _SENTENCE = "Drop models to add them"
 
 
 class DropOverlay(QWidget):
-    """Covers its parent while something is dragged over it, and takes what is dropped there.
+    """Covers its parent during a drag and takes the drop.
 
     ``dropped`` gives the paths.
     """
@@ -33,6 +33,7 @@ class DropOverlay(QWidget):
         self._covered = parent
         parent.installEventFilter(self)
         self._theme = LIGHT
+        # Otherwise the overlay itself would take the drag, and the parent would see it leave.
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Drop area")
         self.hide()
@@ -93,7 +94,7 @@ class DropOverlay(QWidget):
 
 
 def dropped_paths(mime: QMimeData) -> list[str]:
-    """Return the local files and folders among what is dragged."""
+    """Return the local files and folders of a drag."""
     return [url.toLocalFile() for url in mime.urls() if url.isLocalFile()]
 
 

@@ -16,15 +16,15 @@ from ctm_gui.views.operators_view import OperatorsView
 
 
 class ExplanationTabs(QObject):
-    """Shows what a presenter explains in the one of its views that is looked at.
+    """Shows a presenter's explanation in the visible one of two views.
 
-    The other view follows when it is looked at: filling both would take twice as long.
+    The other view follows when it is shown: filling both would take twice as long.
 
     Args:
         explanation: the choice, the table and the selection.
         operators: its table of operators.
         attention: its maps.
-        tabs: where both views are; it owns this object.
+        tabs: with both views; owner of this object.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ExplanationTabs(QObject):
         self._quietly(lambda: view.show_table(*now, self._explanation.device))
 
     def _show_selection(self) -> None:
-        """Select in the view that is shown what was selected in the other one."""
+        """Carry the selection over from the other view."""
         view, chosen = self._shown, self._explanation
         if view is not None:
             self._quietly(lambda: view.select_operators(chosen.selected, chosen.current))

@@ -1,4 +1,4 @@
-"""Fields of forms, whose undo is the window's, and the field of the latency budget."""
+"""Fields of forms with the window's undo, and the field of the latency budget."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _LARGEST_MS = 1e6
 
 
 class FormLineEdit(QLineEdit):
-    """A line whose undo keys go to the window."""
+    """A line that leaves the undo keys to the window."""
 
     def event(self, event: QEvent) -> bool:
         if _is_windows(event):
+            # An ignored ShortcutOverride leaves the keys to the window's shortcut.
             event.ignore()
             return False
         return super().event(event)
@@ -30,7 +31,7 @@ class FormLineEdit(QLineEdit):
 
 
 class FormTextEdit(QPlainTextEdit):
-    """A text whose undo keys go to the window; plain, so that nothing is read as markup."""
+    """A text that leaves the undo keys to the window; plain, so that nothing is read as markup."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +51,7 @@ class FormTextEdit(QPlainTextEdit):
 
 
 def _is_windows(event: QEvent) -> bool:
-    """Whether a widget is asked if it wants undo or redo for itself."""
+    """Whether Qt offers undo or redo to the focused widget before the window's shortcut."""
     return (
         event.type() is QEvent.Type.ShortcutOverride
         and isinstance(event, QKeyEvent)
@@ -73,13 +74,14 @@ class BudgetBox(QDoubleSpinBox):
         self.setDecimals(4)
         self.setSuffix(" ms")
         self.setSpecialValueText("no budget")
+        # One change at the end of typing: 1, 12 and 120 ms would be three budgets.
         self.setKeyboardTracking(False)
         self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
         self.setAccessibleName("Latency budget in milliseconds; zero for none")
         self.valueChanged.connect(self._emit_budget)
 
     def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Show a budget without telling that the user did."""
+        """Show a budget without emitting ``budget_edited``."""
         blocked = self.blockSignals(True)
         self.setValue(budget_ms or 0.0)
         self.blockSignals(blocked)

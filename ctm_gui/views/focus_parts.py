@@ -41,7 +41,7 @@ def first_focusable(part: QWidget) -> QWidget | None:
 
 
 def copy_from(focused: QWidget | None) -> None:
-    """Do what the copy keys do in the widget that has the focus."""
+    """Copy from the focused widget, as its copy keys do."""
     for action in focused.actions() if focused else ():
         if action.shortcut() == QKeySequence(QKeySequence.StandardKey.Copy):
             action.trigger()

@@ -1,4 +1,4 @@
-"""The History tab: what was predicted before, and how right it was."""
+"""The History tab: past predictions and their errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _LEAST_PX = {"model": 150, "device": 200, "why": 250}
 
 
 class ChangeDialog(QDialog):
-    """Shows what predicting again gave; it goes when it is closed."""
+    """Shows the result of predicting again; deleted when it is closed."""
 
     def __init__(
         self,
@@ -85,9 +85,9 @@ _TARGET_PX = 230
 
 
 class HistoryView(QWidget):
-    """Shows a history presenter; built, and the store read, when it is first looked at.
+    """Shows a history presenter; built, and the store read, when it is first shown.
 
-    ``built`` says that it is whole.
+    ``built`` is emitted at the end.
 
     Args:
         presenter: the predictions of the past.
@@ -110,7 +110,7 @@ class HistoryView(QWidget):
 
     @property
     def is_built(self) -> bool:
-        """Whether all of it is there."""
+        """Whether the view is complete."""
         return self._is_built
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -286,7 +286,7 @@ class HistoryView(QWidget):
         self._show_state()
 
     def _follow(self) -> None:
-        """Show what has come while a cell was edited."""
+        """Show the data that came while a cell was edited."""
         grid = self._model.grid
         if isinstance(grid, PastGrid) and grid.data is not self.presenter.data:
             self._show_data()

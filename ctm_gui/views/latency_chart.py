@@ -67,6 +67,7 @@ class LegendAxis(PaintedAxis):
 
     def boundingRect(self) -> QRectF:
         """Return the axis's rectangle with the room over the names, which the entries use too."""
+        # Qt clips and repaints items by this rectangle: an entry outside would leave traces.
         rect = QRectF(self.mapRectFromParent(self.geometry()))
         return rect.adjusted(-self._state.names_px, 0, 0, 0)
 
@@ -230,6 +231,7 @@ class LatencyChart(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
+        # A copy with room for every row: the visible one keeps its size and its place.
         copy = LatencyChart()
         copy.setFont(self.font())
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
@@ -280,6 +282,7 @@ class LatencyChart(QWidget):
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
         width = max(self.rows_plot.box.rect().width(), 1.0)
         share = bars_share(layout, self._label_px, width, log=log)
+        # Before the range, whose change makes pyqtgraph ask for the ticks again.
         self._value_axis.end = end
         self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
         self._place_budget_line()
@@ -289,6 +292,7 @@ class LatencyChart(QWidget):
         layout, log = self._state.layout, self._state.log
         shown = layout.budget is not None and budget_shown(layout, log=log)
         self.budget_line.setVisible(shown)
+        # While the mouse moves the line, a comparison of an earlier place must not move it back.
         if shown and layout.budget is not None and not self.budget_line.moving:
             self.budget_line.setValue(math.log10(layout.budget) if log else layout.budget)
         had_text = self._state.budget_x is not None

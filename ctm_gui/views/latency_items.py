@@ -26,6 +26,7 @@ _ROUND_PX = 4.0
 def badge_font(font: QFont) -> QFont:
     """Return the font of badges beside text in ``font``."""
     small = QFont(font)
+    # Qt fonts have a size in pixels or in points; the other of the two is -1.
     if font.pixelSize() > 0:
         small.setPixelSize(round(font.pixelSize() * _SMALLER))
     else:
@@ -66,7 +67,7 @@ _LEAST_DOUBT_PX = 150.0
 class ChartState:
     """State that the parts of the chart paint; the chart changes it and asks for a repaint.
 
-    ``budget_x`` is where the budget line stands on the axis, None where it does not show;
+    ``budget_x`` is the place of the budget line on the axis, None where it is hidden;
     ``names_px`` is the width of the names on the left.
     """
 
@@ -106,13 +107,14 @@ def paint_haloed(painter: QPainter, lines: Sequence[QLineF], theme: Theme, width
     """Paint lines with a rim in the colour of the surface, readable on any bar."""
     for colour, extra in ((theme.surface, 2.4), (theme.text, 0.0)):
         pen = QPen(QColor(colour), width + extra)
+        # A square cap, Qt's default, would lengthen a line by half of its width at both ends.
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         painter.setPen(pen)
         painter.drawLines(list(lines))
 
 
 def paint_diamond(painter: QPainter, centre: QPointF, half: float, theme: Theme) -> None:
-    """Paint a hollow diamond: what the engine predicts where the bar was measured."""
+    """Paint a hollow diamond: the predicted latency on a bar that was measured."""
     x, y = centre.x(), centre.y()
     corners = [QPointF(x - half, y), QPointF(x, y - half), QPointF(x + half, y)]
     painter.setPen(QPen(QColor(theme.text), 1.4))
@@ -200,6 +202,7 @@ class BarPainter:
             self._words(painter, bar, row, LABEL_GAP_PX, QColor(state.theme.muted))
             return
         inset = 5.0 if state.layout.row_px > 20 else 2.5
+        # A pixel at least: a bar of a microsecond beside one of a second would vanish.
         end = max(x_of(bar.value), 1.0)
         body = QRectF(0, row.top() + inset, end, row.height() - 2 * inset)
         paint_bar(painter, body, colour_of(state.theme, bar.series), over=bar.over)
@@ -230,7 +233,7 @@ class BarPainter:
     def _whisker(
         self, painter: QPainter, bar: Bar, body: QRectF, x_of: Callable[[float], float]
     ) -> float:
-        """Paint the interval and return how far right it reaches."""
+        """Paint the interval and return its right end in pixels."""
         if bar.low is None or bar.high is None:
             return 0.0
         low, high = max(x_of(bar.low), 0.0), x_of(bar.high)
@@ -343,7 +346,7 @@ class NameAxis(PaintedAxis):
 class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     """The axis of latencies, with plain numbers on a logarithmic scale too.
 
-    ``end`` is where its logarithmic ticks end: what lies further right is room for labels.
+    ``end`` is the last place of logarithmic ticks; the rest of the axis is room for labels.
     """
 
     def __init__(self, side: str) -> None:

@@ -53,7 +53,7 @@ _STANDS_IN = "All numbers are estimates of the roofline engine."
 
 
 class MainWindow(QMainWindow):
-    """Shows a workspace and passes what the user does on to it.
+    """Shows a workspace and passes the user's commands on to it.
 
     The views in the tabs are made by ``build_views`` once the first frame is on the screen, or at
     once where one is asked for before.
@@ -63,7 +63,7 @@ class MainWindow(QMainWindow):
 
     Args:
         workspace: models, targets, what-ifs and the comparison.
-        settings: what is restored now and remembered at the end.
+        settings: restored now, written at the end.
     """
 
     theme_chosen = Signal(object)
@@ -105,7 +105,7 @@ class MainWindow(QMainWindow):
 
     @property
     def central(self) -> CentralViews:
-        """The views in the tabs and what connects them."""
+        """The views in the tabs and their connections."""
         central = self._made()
         central.finish()
         return central
@@ -131,7 +131,7 @@ class MainWindow(QMainWindow):
             self.open_paths([folder])
 
     def open_paths(self, paths: Sequence[str]) -> None:
-        """Add files and what is in folders."""
+        """Add files and the contents of folders."""
         if paths:
             self._settings.set(table.FOLDER, str(Path(paths[0]).parent))
             self.workspace.open_paths(paths)
@@ -145,7 +145,7 @@ class MainWindow(QMainWindow):
         self.workspace.undo_stack.redo()
 
     def copy(self) -> None:
-        """Do what the copy keys do in the widget that has the focus."""
+        """Copy from the focused widget, as its copy keys do."""
         copy_from(self.focusWidget())
 
     def select_all(self) -> None:
@@ -159,6 +159,7 @@ class MainWindow(QMainWindow):
 
     def search(self) -> None:
         """Put the cursor into the search box of the view that has the focus."""
+        # focusWidget is None before the first focus; the window itself is in no panel.
         if self._panels.isAncestorOf(self.focusWidget() or self):
             self.targets_panel.focus_search()
         else:
@@ -192,7 +193,7 @@ class MainWindow(QMainWindow):
         go_to_part((*parts, self.message_list), step)
 
     def write_report(self) -> None:
-        """Ask for the report of what is compared."""
+        """Ask for the report of the comparison."""
         self.report_asked.emit()
 
     def toggle_messages(self) -> None:
@@ -243,6 +244,7 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self._body)
         bar = QToolBar("What if", movable=False)
         bar.setObjectName("what_if")
+        # The default menu would let the user hide the only tool bar.
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         bar.addWidget(self.what_if_bar)
         self.addToolBar(bar)
@@ -307,7 +309,7 @@ class MainWindow(QMainWindow):
             self.actions_by_id[action].setEnabled(has_models)
 
     def _take_setting(self, setting: AnySetting) -> None:
-        """Show what the dialog of settings changed."""
+        """Apply a setting that the dialog changed."""
         if setting is table.THEME:
             choice = remembered_theme(self._settings)
             self.actions_by_id[f"theme_{choice.value}"].setChecked(True)

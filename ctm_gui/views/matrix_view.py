@@ -36,7 +36,7 @@ class MatrixView(QWidget):
     Signals:
         baseline_chosen: the user chose another baseline: the index of its model.
         budget_changed: the user set the budget: milliseconds, or None for no budget.
-        pair_activated: the user asks what differs: indices of a model and a target.
+        pair_activated: the user asks for a difference: indices of a model and a target.
     """
 
     baseline_chosen = Signal(int)

@@ -1,4 +1,4 @@
-"""The menu bar from the table of actions, Open Recent, and what Undo and Redo would do."""
+"""The menu bar from the table of actions, Open Recent, and the texts of Undo and Redo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fill_menus(
         bar: gets the menus.
         actions: of the table, by id.
         recent: the Open Recent menu.
-        theme: whose action is checked.
+        theme: the checked one.
     """
     themes = QActionGroup(bar)
     for title in MENUS:

@@ -78,7 +78,7 @@ class MessageList(QWidget):
 
 
 class Noticed(QWidget):
-    """A widget with room for a notice above it, for as long as what the notice says is so."""
+    """A widget with room for a notice above it, shown while its condition lasts."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The Models panel: what was dropped, where each file stands, details of the current one."""
+"""The Models panel: opened files with their state, details of the current one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _BAR = 3
 
 
 class ModelDelegate(QStyledItemDelegate):
-    """Draws two lines a row; ``close_clicked`` gives the row whose cross was clicked.
+    """Draws two lines a row; ``close_clicked`` gives the row of the clicked cross.
 
     The cross is for the mouse only: Delete, the context menu and the buttons of the details do the
     same by keyboard.

@@ -17,7 +17,7 @@ _WIDEST_PX = 900
 
 
 class PagePreview(QAbstractScrollArea):
-    """Shows pages at the width of the view, or nearer and farther; paints what is seen only.
+    """Shows pages at the width of the view, or nearer and farther; paints the visible ones only.
 
     ``page_changed`` gives the number of the page in view, from 1.
     """
@@ -53,7 +53,7 @@ class PagePreview(QAbstractScrollArea):
         self._emit_page()
 
     def set_theme(self, theme: Theme) -> None:
-        """Paint what is around the pages in the colours of ``theme``; paper stays white."""
+        """Paint the surroundings of the pages in the colours of ``theme``; paper stays white."""
         self._theme = theme
         self.viewport().update()
 
@@ -71,6 +71,7 @@ class PagePreview(QAbstractScrollArea):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            # angleDelta is in eighths of a degree; a notch of a wheel is 15 degrees, 120 units.
             self._set_zoom(self._zoom * _STEP ** (event.angleDelta().y() / 120))
         else:
             super().wheelEvent(event)
@@ -102,8 +103,10 @@ class PagePreview(QAbstractScrollArea):
     def _refresh(self) -> None:
         """Fit the scroll bars to the pages and paint them again."""
         bar = self.verticalScrollBar()
+        # The place as a share of the whole survives a change of zoom; pixels would not.
         share = bar.value() / max(bar.maximum(), 1)
         page, view = self._page_px(), self.viewport().size()
+        # In pixels of the screen: a page at logical size is blurred at 150 or 200 %.
         self.images.show(self._pages, page * self.devicePixelRatioF())
         height = self.count * (page.height() + _GAP_PX) + _GAP_PX
         bar.setPageStep(view.height())

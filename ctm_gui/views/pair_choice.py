@@ -31,7 +31,7 @@ class PairChoice(QWidget):
             box.activated.connect(self._emit_choice)
 
     def set_choices(self, models: Sequence[str], targets: Sequence[str]) -> None:
-        """Offer models and targets; what was chosen stays chosen where it is still there."""
+        """Offer models and targets; the choice stays where it still exists."""
         for box, names in ((self.model_box, models), (self.target_box, targets)):
             texts = [shown(name) for name in names]
             chosen = box.currentText()

@@ -26,7 +26,7 @@ class CommandPalette(QDialog):
     """Asks for a command and closes; ``run`` is called with its id once the window is active again.
 
     Args:
-        commands: what is offered.
+        commands: the choices.
         run: does a command.
         parent: the window.
     """

@@ -64,7 +64,7 @@ class ParetoPlot(PointPlot):
         self._item.refresh()
 
     def model_at(self, point: QPointF) -> int | None:
-        """Return the model whose point lies at a point of the canvas."""
+        """Return the model near a point of the canvas, None where there is none."""
         if self._points is None:
             return None
         pixels = np.array([self._pixel(m) for m in range(len(self._points.labels))])
@@ -76,7 +76,7 @@ class ParetoPlot(PointPlot):
             self.model_chosen.emit(model)
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return what hovering over a point of the canvas tells, as plain text."""
+        """Return the tooltip of a point of the canvas, plain text."""
         model = self.model_at(point)
         return "" if model is None or self._points is None else point_details(self._points, model)
 
@@ -112,6 +112,7 @@ class ParetoPlot(PointPlot):
         self._paint_budget(painter, rect, points)
         self._paint_front(painter, points)
         placed = np.flatnonzero(points.is_placed).tolist()
+        # The front last, so that pale points never cover it.
         for model in sorted(placed, key=lambda m: bool(points.front[m])):
             self._paint_point(painter, points, model)
         self._paint_labels(painter, rect, points, placed)
@@ -154,7 +155,8 @@ class ParetoPlot(PointPlot):
     def _paint_labels(
         self, painter: QPainter, rect: QRectF, points: TradeOff, placed: list[int]
     ) -> None:
-        """Write names where there is room, those of the front first; hovering tells the others."""
+        """Write names where there is room, those of the front first; tooltips have the others."""
+        # Points count as taken as well: a name must not cover another point.
         taken = [_around(*self._pixel(model)) for model in placed]
         lines = _segments(self._steps(points))
         for model in placed:

@@ -58,7 +58,7 @@ class PastTable(GridView):
 
 
 class PastFilterBar(QWidget):
-    """Search, model, target, basis, tag, time, and how many rows of a table they leave.
+    """Search, model, target, basis, tag, time, and the number of rows left in a table.
 
     Args:
         table: shows the rows.
@@ -94,14 +94,14 @@ class PastFilterBar(QWidget):
         self.measured_box.toggled.connect(self.changed)
 
     def show_choices(self, data: PastRows) -> None:
-        """Offer the models, devices and tags that there are; what was chosen stays chosen."""
+        """Offer the models, devices and tags of the data; the choice stays."""
         _fill(self.model_box, [(shown(name), name) for name in data.models()])
         _fill(self.device_box, [(shown(name), identity) for name, identity in data.devices()])
         _fill(self.tag_box, [(shown(tag), tag) for tag in data.tags()])
         self.tag_box.setVisible(self.tag_box.count() > 1)
 
     def wanted(self) -> PastFilter:
-        """Return what is chosen."""
+        """Return the chosen filter."""
         return PastFilter(
             self.search_box.text(),
             self.model_box.currentData() or "",

@@ -45,7 +45,7 @@ RING_PX = 4  # between a chosen point and the ring around it
 
 
 class StillPlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
-    """A plot that is looked at: without pyqtgraph's own zooming and menus.
+    """A plot without pyqtgraph's own zooming and menus.
 
     Args:
         axes: axis items by side, where they are not the usual ones.
@@ -72,7 +72,7 @@ class StillPlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
 
 class _Canvas(StillPlot):
-    """A plot whose owner says what hovering tells."""
+    """A plot with tooltips from its owner."""
 
     def __init__(
         self,
@@ -82,6 +82,7 @@ class _Canvas(StillPlot):
     ) -> None:
         super().__init__(axes, margins_px, owner)
         self._owner = owner
+        # The widget around it has the keys: a click must not take the focus from that one.
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.getViewBox().setDefaultPadding(0)
 
@@ -100,6 +101,7 @@ class _RowCanvas(_Canvas):
         super().__init__(owner, axes, (0, 4, 8, 4))
         self._scroll_bar = owner.scroll_bar
         self.setMouseTracking(True)
+        # y counts downwards as in a table, so the scroll bar's value is the top of the view.
         self.getViewBox().invertY(True)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -157,7 +159,7 @@ class PointPlot(QWidget):
         save_plot(self, path, self._title)
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return what hovering over a place of the canvas tells, as plain text."""
+        """Return the tooltip of a point of the canvas, plain text."""
         raise NotImplementedError
 
     def choose_at(self, point: QPointF) -> None:
@@ -243,7 +245,7 @@ class RowPlot(QWidget):
             self.scroll_bar.setValue(top_px + height_px - page)
 
     def rows_moved(self, key: int, row_px: int, count: int) -> int | None:
-        """Return how many rows down a key moves the cursor; None for another key.
+        """Return the number of rows that a key moves the cursor down; None for another key.
 
         Args:
             key: a Qt.Key.

@@ -1,4 +1,4 @@
-"""Project files in the window: the menu that writes and reads them, and how far it is."""
+"""Project files in the window: the menu for export and import, and its progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BAR_PX = 10
 
 
 class ProjectButton(QToolButton):
-    """A menu: export everything, export what has a tag, import.
+    """A menu: export everything, export one tag, import.
 
     Args:
         projects: does it.
@@ -53,7 +53,7 @@ class ProjectButton(QToolButton):
         self._export("")
 
     def export_tagged(self) -> None:
-        """Ask for a file and write what has the chosen tag."""
+        """Ask for a file and write the predictions with the chosen tag."""
         self._export(self._tag())
 
     def import_file(self) -> None:

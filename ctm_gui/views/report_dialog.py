@@ -1,4 +1,4 @@
-"""The report's dialog: what is to be in it, how it looks, saving and printing."""
+"""The report's dialog: sections, paper, preview, saving and printing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LEFT_PX = 220
 
 
 class ReportDialog(QDialog):
-    """Shows the report of what the window shows, and lets the user save and print it.
+    """Shows the report of the window's comparison; saves and prints it.
 
     Args:
         presenter: makes the report.
@@ -78,7 +78,7 @@ class ReportDialog(QDialog):
         presenter.failed.connect(self._show_error)
 
     def show_subject(self, subject: ReportSubject) -> None:
-        """Make the report of what the window shows now."""
+        """Make the report of the window's present comparison."""
         self._show_result("")
         self.presenter.start(subject)
 
@@ -223,6 +223,7 @@ class ReportDialog(QDialog):
 
     def _show_result(self, words: str, role: str = "muted") -> None:
         self.words.setProperty("role", role)
+        # Qt evaluates the style sheet once: a changed property needs a new polish.
         self.words.style().polish(self.words)
         self.words.setText(words)
 
@@ -237,6 +238,7 @@ def print_pages(printer: QPrinter, pages: Pages, context: TaskContext) -> None:
     painter = QPainter()
     if not painter.begin(printer):
         raise HostError("the printer", "it takes no pages", "choose another printer or save as PDF")
+    # Marks are in 1/720 of an inch; a printer has its own dots.
     scale = printer.resolution() / UNITS_PER_INCH
     try:
         painter.scale(scale, scale)

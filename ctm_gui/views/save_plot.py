@@ -90,7 +90,7 @@ def _show_failure(parent: QWidget, error: HostError) -> None:
 
 
 def save_plot(plot: Plot, path: Path, title: str) -> None:
-    """Save what ``plot`` shows as SVG or PNG, by the path's ending.
+    """Save the content of ``plot`` as SVG or PNG, by the path's ending.
 
     Args:
         plot: the plot, at the size in which it is to be saved.
@@ -114,6 +114,7 @@ def _as_svg(canvas: pg.PlotWidget, title: str) -> bytes:
     generator = QSvgGenerator()
     generator.setOutputDevice(buffer)
     generator.setSize(size)
+    # Without a view box the file does not scale where it is embedded.
     generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
     generator.setTitle(title)
     painter = QPainter(generator)

@@ -20,14 +20,14 @@ FIRST_SIZE = (1280, 800)
 
 
 class Session:
-    """Restores and remembers how a window is laid out.
+    """Restores and remembers the layout of a window.
 
     Args:
-        window: whose geometry it is.
-        tabs: whose current tab it is.
+        window: with the geometry.
+        tabs: with the current tab.
         names: of the views in the tabs, in their order.
-        splitters: whose states they are, by setting.
-        settings: where they are kept.
+        splitters: by the setting that keeps the state.
+        settings: keep the layout.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class Session:
 
 
 def remember_models(shelf: ModelShelf, settings: Settings) -> None:
-    """Keep which models are open, with their dimensions."""
+    """Keep the open models with their dimensions."""
     settings.set(table.MODELS, remembered_models(shelf.entries))
 
 
 def restore_models(shelf: ModelShelf, settings: Settings) -> None:
-    """Open the models of the last session where the user wants that; one that has gone says so."""
+    """Open the models of the last session if the user wants that; missing files become errors."""
     if settings.get(table.RESTORE):
         shelf.restore(read_models(settings.get(table.MODELS)))
 
@@ -79,7 +79,7 @@ def remembered_models(entries: Iterable[ModelEntry]) -> list[str]:
 
 
 def read_models(lines: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
-    """Read what ``remembered_models`` wrote; a line that makes no sense is left out.
+    """Parse the lines of ``remembered_models``; invalid ones are left out.
 
     Returns:
         Path of each file, which may be gone, and values of its dynamic dimensions by name.
@@ -93,11 +93,12 @@ def _model(line: str) -> tuple[str, dict[str, int]] | None:
     path, bindings = content.get("path"), content.get("bindings")
     if not (isinstance(path, str) and path and isinstance(bindings, dict)):
         return None
+    # type() and not isinstance: True is an int in Python, and JSON may hold it.
     return path, {name: v for name, v in bindings.items() if type(v) is int and v > 0}
 
 
 def remembered_unit(settings: Settings) -> LatencyUnit:
-    """Return the unit of the last session; milliseconds where it says none that we know."""
+    """Return the unit of the last session; milliseconds for an unknown one."""
     unit = settings.get(table.UNIT)
     return LatencyUnit(unit) if unit in list(LatencyUnit) else LatencyUnit.MS
 
@@ -112,8 +113,9 @@ def restore_targets(selection: TargetSelection, settings: Settings) -> None:
 
 
 def remember_targets(selection: TargetSelection, settings: Settings) -> None:
-    """Keep which devices are checked, which are favourites, and their configurations."""
+    """Keep the checked devices, the favourites and the chosen configurations."""
     settings.set(table.TARGETS, list(selection.selected_ids))
+    # Distinguishes a list that the user emptied from a first start.
     settings.set(table.TARGETS_CHOSEN, True)
     settings.set(table.FAVOURITES, sorted(selection.favourites))
     texts = [
@@ -124,7 +126,7 @@ def remember_targets(selection: TargetSelection, settings: Settings) -> None:
 
 
 def _configuration(text: str) -> tuple[str, Configuration] | None:
-    """Read what ``remember_targets`` wrote; None for a line that makes no sense."""
+    """Parse a line of ``remember_targets``; None for an invalid one."""
     parts = text.split("/")
     if len(parts) != 5 or parts[1] not in RUNTIMES or parts[2] not in list(Precision):
         return None

@@ -1,4 +1,4 @@
-"""The status bar: the last message, what is under way, the counts, the way to all messages."""
+"""The status bar: the last message, progress, counts, the button of all messages."""
 
 from __future__ import annotations
 
@@ -93,6 +93,7 @@ class StatusLine(QWidget):
         pending = shelf.pending_count
         if not self._asked:
             self._since = time.monotonic()
+        # The most that was pending at once since the last idle moment: the length of the bar.
         self._asked = max(self._asked, pending) if pending else 0
         busy = bool(pending) or self._workspace.searching
         self._progress.setVisible(busy)

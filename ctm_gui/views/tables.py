@@ -100,6 +100,7 @@ class GridView(QTableView):
         self.setWordWrap(False)
         self.setShowGrid(False)
         self.setAlternatingRowColors(True)
+        # Tab goes on to the next widget; by default Qt would walk through every cell.
         self.setTabKeyNavigation(False)
         self._set_headers()
         self.copy_csv = self._action("Copy as CSV", self.copy_as_csv)
@@ -147,6 +148,7 @@ class GridView(QTableView):
         model, grid = self.grid_model, self.grid_model.grid
         selection = QItemSelection()
         last = model.columnCount() - 1
+        # One range a run of neighbours: Qt slows down with the number of ranges in a selection.
         for first, end in _runs(grid.positions(rows)):
             selection.select(model.index(first, 0), model.index(end, last))
         flags = QItemSelectionModel.SelectionFlag
@@ -159,6 +161,7 @@ class GridView(QTableView):
             self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
             self.scrollTo(index)
         self._restoring = False
+        # Once for selection and current row together; both signals were held back above.
         self._emit_selection()
 
     def current_row(self) -> int | None:
@@ -167,7 +170,7 @@ class GridView(QTableView):
         return self.grid_model.grid.source(index.row()) if index.isValid() else None
 
     def show_grid(self, grid: Grid) -> None:
-        """Show another grid in the order of the one before; what was selected stays selected."""
+        """Show another grid in the order of the one before; the selection stays."""
         grid.sort_like(self.grid_model.grid)
         if self.mask_of is not None:
             grid.show_only(self.mask_of(grid))
@@ -185,7 +188,7 @@ class GridView(QTableView):
         search_box.returnPressed.connect(self.setFocus)
 
     def keeping_selection(self, change: Callable[[], None]) -> None:
-        """Call ``change``, which resets the model, and select again what was selected."""
+        """Call ``change``, which resets the model, and restore the selection."""
         rows, current = self.selected_rows(), self.current_row()
         change()
         count = self.grid_model.grid.count
@@ -248,6 +251,7 @@ class GridView(QTableView):
             menu.addActions(list(self._row_actions))
             menu.addSeparator()
         menu.addActions([self.copy_csv, self.copy_markdown])
+        # The table owns the menu: every right click would leave one behind.
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
 
@@ -282,6 +286,7 @@ class GridView(QTableView):
         columns.setStretchLastSection(True)
         columns.setSectionsMovable(True)
         columns.sectionResized.connect(self._column_resized)
+        # A third click on a title returns to the order of the data.
         columns.setSortIndicatorClearable(True)
         columns.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.setSortingEnabled(True)
@@ -300,6 +305,7 @@ class GridView(QTableView):
 
     def _action(self, text: str, run: Callable[[], None]) -> QAction:
         action = QAction(text, self)
+        # Two tables in one window would make the same key ambiguous, and Qt would call neither.
         action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.triggered.connect(run)
         self.addAction(action)
@@ -320,6 +326,7 @@ class GridView(QTableView):
         rows = self._rows_to_copy()
         self._copies += 1
         work = self._write_to_clipboard(write, rows, self._copies)
+        # A small copy is on the clipboard at once, so that a paste right after it is right.
         if rows.size > _rows_a_turn(self.grid_model.grid):
             in_turns(work, self)
         else:
@@ -369,7 +376,7 @@ class MatchCount(QLabel):
 
 
 def copy_button(table: GridView) -> QToolButton:
-    """Return a button whose menu copies from ``table``."""
+    """Return a button with the menu of copies from ``table``."""
     made = tool_button("Copy", "Copy the selected rows; all rows shown where none is selected.")
     made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     made.addActions([table.copy_csv, table.copy_markdown])

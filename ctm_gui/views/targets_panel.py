@@ -22,7 +22,7 @@ class TargetsPanel(QWidget):
     """Search box above a tree of families, vendors and devices.
 
     ``device_activated`` gives the id of a device that was double-clicked or entered;
-    ``details_requested`` that of one whose facts are asked for.
+    ``details_requested`` that of a device to show with its facts.
     """
 
     device_activated = Signal(str)

@@ -20,7 +20,7 @@ from predictor.services.history.truth import engine_ms
 
 
 class TruthDialog(QDialog):
-    """Asks for a latency, its unit, what it is of the runs, and how it was measured.
+    """Asks for a latency, its unit, its statistic over the runs, and a note.
 
     Signals:
         recorded: the user has typed a latency: a NewTruth.

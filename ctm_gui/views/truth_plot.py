@@ -53,6 +53,7 @@ class TruthPlot(PointPlot):
             f"{len(self._chart)} measured latencies; the table beside it sums them up."
         )
         low, high = self._chart.span()
+        # One range for both axes: then the diagonal is the line of equality.
         self._box.setRange(xRange=(low, high), yRange=(low, high), padding=0)
         self._item.refresh()
 
@@ -62,7 +63,7 @@ class TruthPlot(PointPlot):
         self._item.refresh()
 
     def pair_at(self, point: QPointF) -> Pair | None:
-        """Return the pair whose point lies at a place of the canvas."""
+        """Return the pair near a point of the canvas, None where there is none."""
         return self._chart.nearest(self._points(), self._inside(point), _REACH_PX)
 
     def choose_at(self, point: QPointF) -> None:
@@ -71,12 +72,12 @@ class TruthPlot(PointPlot):
             self.pair_chosen.emit(pair.predicted.id)
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return what hovering over a place of the canvas tells, as plain text."""
+        """Return the tooltip of a point of the canvas, plain text."""
         pair = self.pair_at(point)
         return "" if pair is None else pair_details(pair, self._data, self._chart.unit)
 
     def _points(self) -> FloatArray:
-        """Return where the points are painted, float64 [N, 2] in pixels of the box."""
+        """Return the places of the points, float64 [N, 2] in pixels of the box."""
         return np.stack([self._x(self._chart.measured), self._y(self._chart.predicted)], axis=1)
 
     def _x(self, values: FloatArray) -> FloatArray:

@@ -15,10 +15,11 @@ def in_turns(work: Iterator[None], owner: QObject) -> None:
 
     Args:
         work: the generator; each of its stretches takes a few milliseconds.
-        owner: whose work it is.
+        owner: of the timer.
     """
     # A timer of its own: calls that are posted one by another would all run in the same turn.
     timer = QTimer(owner, interval=0)
+    # Tests wait until no timer of this name is left.
     timer.setObjectName("turns")
 
     def advance() -> None:
@@ -35,8 +36,8 @@ class NextTurn(QTimer):
     """One piece of work that is done in a later turn of the event loop, however often it is asked.
 
     Args:
-        work: what is to be done.
-        owner: whose work it is; with it, what is left undone goes.
+        work: called once, without arguments.
+        owner: of the timer; pending work is dropped with it.
     """
 
     def __init__(self, work: Callable[[], object], owner: QObject) -> None:

@@ -1,4 +1,4 @@
-"""A strip of bars: the time that each type of operator takes, by what bounds it."""
+"""A strip of bars: time of each operator type, by bound type."""
 
 from __future__ import annotations
 
@@ -154,6 +154,7 @@ class TypeStrip(QWidget):
         for bound, part_ms in enumerate(time.by_bound_ms):
             width = part_ms * scale
             if width > 0:
+                # A pixel at least, so that a short part is not taken for none.
                 bar = QRectF(x, room.top() + 3, max(width, 1.0), room.height() - 6)
                 paint_bound(painter, bar, self.theme, bound)
             x += width

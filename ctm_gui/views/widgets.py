@@ -95,6 +95,7 @@ class ElidedLabel(QLabel):
         self._elide()
 
     def minimumSizeHint(self) -> QSize:
+        # A label is as wide as its text by default: a long message would widen the window.
         return QSize(40, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -157,6 +158,7 @@ def combo_box(name: str, items: Iterable[str] = (), *, letters: int = 0) -> QCom
     made.addItems(list(items))
     made.setAccessibleName(name)
     if letters:
+        # The default policy measures every entry and is as wide as the longest.
         made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         made.setMinimumContentsLength(letters)
     return made
@@ -170,13 +172,13 @@ class SearchBox(QLineEdit):
         self.setAccessibleName(name)
 
     def focus(self) -> None:
-        """Put the cursor into it; typing replaces what was searched before."""
+        """Put the cursor into it; typing replaces the words before."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.selectAll()
 
 
 def busy_bar(name: str, height_px: int) -> QProgressBar:
-    """Return a bar that moves without end, for work whose length nobody knows."""
+    """Return a bar that moves without end, for work of unknown length."""
     made = QProgressBar(minimum=0, maximum=0, textVisible=False)
     made.setMaximumHeight(height_px)
     made.setAccessibleName(name)
@@ -184,7 +186,7 @@ def busy_bar(name: str, height_px: int) -> QProgressBar:
 
 
 def named(text: str, field: QWidget) -> QLabel:
-    """Return the label of a field, whose mnemonic goes to the field."""
+    """Return the label of a field; its mnemonic focuses the field."""
     made = QLabel(text)
     made.setBuddy(field)
     return made
@@ -254,7 +256,7 @@ def splitter(
 
 
 class ContentOrMessage(QStackedWidget):
-    """A widget, or a sentence in its place that says why there is nothing to show."""
+    """A widget, or in its place the reason why there is nothing to show."""
 
     def __init__(self, content: QWidget, message: str = "", name: str = "") -> None:
         super().__init__()

@@ -20,11 +20,11 @@ _BAR_PX = 10
 
 
 class FineTuneDialog(QDialog):
-    """Starts and follows a fine-tuning; closing it stops what is not done, and changes nothing.
+    """Starts and follows a fine-tuning; closing it cancels the rest and changes nothing.
 
     Args:
-        tuning: that is followed.
-        result: whose signature is fine-tuned to.
+        tuning: the fine-tuning.
+        result: with the signature to fine-tune to.
         parent: the wizard.
     """
 
@@ -75,6 +75,7 @@ class FineTuneDialog(QDialog):
 
     def _show(self) -> None:
         tuning, progress = self._tuning, self._tuning.progress
+        # One fit to all networks, then one for each network left out.
         fits = len(self._result.used) + 1
         self.table.show_grid(tuning_grid(self._result.used, tuning.outcome))
         self.progress_bar.setVisible(tuning.active)
@@ -114,6 +115,7 @@ class HostKeyDialog(QDialog):
         self.refuse_button = QPushButton("&Do Not Connect")
         self._buttons.addButton(self.trust_button, role.AcceptRole)
         self._buttons.addButton(self.refuse_button, role.RejectRole)
+        # Enter refuses: trust must be a deliberate choice.
         self.refuse_button.setDefault(True)
         column(
             self,

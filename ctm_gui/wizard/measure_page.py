@@ -1,4 +1,4 @@
-"""Page 3: networks as they are measured, samples as they come, and what can be done about it."""
+"""Page 3: networks as they are measured, samples as they come, commands of the run."""
 
 from __future__ import annotations
 
@@ -91,6 +91,7 @@ class MeasurePage(QWidget):
         self._show_buttons()
 
     def _show_progress(self, progress: RunProgress) -> None:
+        # Networks still to be chosen count too: the bar must not go back when they come.
         whole = progress.total + progress.to_come
         self.progress_bar.setRange(0, whole)
         self.progress_bar.setValue(whole - progress.left)

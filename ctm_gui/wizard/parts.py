@@ -1,4 +1,4 @@
-"""Parts that the pages share: their margins, labels whose height follows their text, tables."""
+"""Parts that the pages share: their margins, labels as high as their text, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page 2: the networks of a plan, why each, how long; of an import, what each name means."""
+"""Page 2: the networks of a plan with reasons and duration; of an import, the meaning of names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TABLE_PX, _PLOT_PX = 300, 200
 
 
 class PlanPage(QWidget):
-    """The second page; ``changed`` says that the plan may be another."""
+    """The second page; ``changed`` is emitted when the plan may differ."""
 
     changed = Signal()
 
@@ -114,7 +114,7 @@ LEFT_OUT = "(leave out)"
 
 
 class NamesPage(QWidget):
-    """The mapping of names; ``changed`` says that it is another."""
+    """The mapping of names; ``changed`` is emitted when it differs."""
 
     changed = Signal()
 
@@ -133,7 +133,7 @@ class NamesPage(QWidget):
 
     @property
     def ready(self) -> bool:
-        """Whether any name means something."""
+        """Whether any name is mapped."""
         return any(choice is not None for choice in self.meant.values())
 
     def show_file(self, read: ReadFile) -> None:
@@ -164,7 +164,7 @@ class NamesPage(QWidget):
             self.table.show_grid(names_grid(self.read, self.meant, LEFT_OUT))
 
     def _on_row(self, row: int | None) -> None:
-        """Offer what the current name may mean, the likeliest first."""
+        """Offer the meanings of the current name, the likeliest first."""
         self.box.clear()
         if self.read is None or row is None:
             return

@@ -1,4 +1,4 @@
-"""The two plots of the wizard: what a plan covers, and samples as they come."""
+"""The two plots of the wizard: coverage of a plan, and samples as they come."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CoveragePlot(_Plot):
         self.plotItem.setLabel("bottom", "Reference networks by estimated latency")
 
     def show_coverage(self, coverage: Coverage | None) -> None:
-        """Show how a plan's networks lie among all."""
+        """Show the chosen networks of a plan among all candidates."""
         self._coverage = coverage
         chosen = 0 if coverage is None else int(coverage.chosen.sum())
         count = 0 if coverage is None else len(coverage.names)
@@ -68,6 +68,7 @@ class CoveragePlot(_Plot):
         order = np.argsort(own_ms, kind="stable")
         place = np.arange(1.0, order.size + 1)
         self.plot(
+            # Two points a segment for connect="pairs": one curve is faster than a line item each.
             np.repeat(place, 2),
             np.stack([coverage.low_ms[order], coverage.high_ms[order]], axis=1).ravel(),
             connect="pairs",
@@ -103,6 +104,7 @@ class SamplesPlot(_Plot):
 
     def show_trace(self, trace: SampleTrace) -> None:
         """Show the samples that have come so far."""
+        # Blocks count from 1 in a session.
         for number, curve in enumerate(self._curves, start=1):
             curve.setData(*trace.points(number, MOST_POINTS))
 

@@ -1,4 +1,4 @@
-"""The fields of the first page: which of them are there depends on how the target is reached."""
+"""The fields of the first page, by the way to the target."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class DeviceBox(QComboBox):
         self.setCompleter(completer)
 
     def show_devices(self, entries: Sequence[DeviceEntry], first: str) -> None:
-        """Offer devices; what was chosen stays.
+        """Offer devices; the choice stays.
 
         Args:
             entries: in the order of the list.
@@ -112,7 +112,7 @@ class FileField(QWidget):
 
 
 class TargetForm(QWidget):
-    """The target and the way to it; ``changed`` says that a field is another."""
+    """The target and the way to it; ``changed`` is emitted when a field differs."""
 
     changed = Signal()
 
@@ -218,7 +218,7 @@ class TargetForm(QWidget):
         self.changed.emit()
 
     def _offer(self, importing: bool) -> None:
-        """Offer what can be measured, or what may have been measured elsewhere."""
+        """Offer runtimes and precisions: all for an import, else those of reference runs."""
         runtimes = [UNKNOWN, *(name for name in RUNTIMES if name != UNKNOWN)]
         _refill(self.runtime_box, runtimes if importing else [MEASURED])
         precisions = [p.value for p in Precision] if importing else [Precision.FP32.value]

@@ -1,4 +1,4 @@
-"""Page 1: what is probed and how it is reached, and the sessions that are not finished."""
+"""Page 1: the device, the way to it, and unfinished sessions."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _SESSIONS_HEIGHT_PX = 110
 class TargetPage(QWidget):
     """The first page.
 
-    ``changed`` says that the choice is another; ``resumed`` gives an Unfinished and a TargetChoice
-    to go on with, ``left`` the id of a session that is to end.
+    ``changed`` is emitted when the choice differs; ``resumed`` gives an Unfinished and a
+    TargetChoice to go on with, ``left`` the id of a session to end.
     """
 
     changed = Signal()
@@ -71,11 +71,11 @@ class TargetPage(QWidget):
 
     @property
     def ready(self) -> bool:
-        """Whether the next page can come."""
+        """Whether the choice is complete."""
         return not self.form.problem
 
     def choose(self, way: Way) -> None:
-        """Choose how the target is reached."""
+        """Choose the way to the target."""
         self.buttons[way].setChecked(True)
 
     def _build_sessions(self) -> QWidget:

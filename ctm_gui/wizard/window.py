@@ -1,4 +1,4 @@
-"""The wizard's window: steps above, one page at a time, what is next below."""
+"""The wizard's window: steps above, one page at a time, buttons below."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SIZE = (980, 760)
 class ProbingWizard(QDialog):
     """Guides from a device to its signature. Closing it stops measuring; the session stays.
 
-    ``built`` says that all pages are there.
+    ``built`` is emitted once all pages exist.
 
     Args:
         presenter: plans, measures and keeps.
@@ -101,7 +101,7 @@ class ProbingWizard(QDialog):
         self.measure_page.plot.set_theme(theme)
 
     def next(self) -> None:
-        """Do what the page is for."""
+        """Leave the page forwards: plan, measure, take over or show."""
         if not self.next_button.isEnabled():
             return
         {
@@ -118,7 +118,7 @@ class ProbingWizard(QDialog):
         self.show_page(PLAN if page == MEASURE and self.presenter.planner.planned else TARGET)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show what the store has now."""
+        """Read unfinished sessions and signatures again."""
         super().showEvent(event)
         if not self.is_built:
             return
@@ -127,7 +127,7 @@ class ProbingWizard(QDialog):
             self.show_page(TARGET)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Stop measuring; what was measured is stored, and the session can go on."""
+        """Stop measuring; samples so far are stored, and the session can be resumed."""
         self._leave()
         super().closeEvent(event)
 
@@ -174,6 +174,7 @@ class ProbingWizard(QDialog):
         head = box(self.steps, self.problem, margins=edges, spacing=-1)  # as the style has it
         line = QFrame(frameShape=QFrame.Shape.HLine)
         line.setFrameShadow(QFrame.Shadow.Plain)
+        # A plain frame is drawn in the foreground role, which is the text's black by default.
         line.setForegroundRole(self.palette().ColorRole.Mid)
         buttons = hbox(
             self.stored_button, STRETCH, self.back_button, self.next_button, self.close_button
