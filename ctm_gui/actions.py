@@ -1,4 +1,4 @@
-"""Every action of the window in one table: id, menu, text, shortcut, what it does."""
+"""Every action of the window in one table: id, menu, text, shortcut, callback."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Commands(Protocol):
         """Remove again."""
 
     def copy(self) -> None:
-        """Copy what is selected in the view that has the focus."""
+        """Copy the selection of the view that has the focus."""
 
     def select_all(self) -> None:
         """Select everything in the view that has the focus."""
@@ -101,7 +101,7 @@ class ActionSpec:
         id: stable name.
         menu: title of its menu.
         text: its words, with the mnemonic marked.
-        callback: what it does with the window.
+        callback: called with the window's commands.
         shortcut: keys, empty for none.
         own_keys: whether the widget with the focus has these keys itself: the menu only shows them.
         group: actions of one menu with another group are parted by a line.
@@ -205,6 +205,8 @@ def _build(spec: ActionSpec, commands: Commands, owner: QObject) -> QAction:
     action.setCheckable(spec.checkable)
     if spec.shortcut:
         keys = QKeySequence(spec.shortcut)
+        # An action's shortcut would take the keys from the field with the focus. Qt draws the
+        # part of a text after a tab where a shortcut stands.
         if spec.own_keys:
             shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
             action.setText(f"{spec.text}\t{shown}")

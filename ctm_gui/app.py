@@ -1,4 +1,4 @@
-"""The window's entry point: what can fail is checked first, then everything is put together."""
+"""The window's entry point: checks of the machine first, then the window."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     if getattr(sys, "frozen", False):
+        # A frozen program has no interpreter beside it: it starts its children as itself.
         served = serve_if_child(arguments)
         if served is not None:
             return served

@@ -50,6 +50,7 @@ class Application:
         self.qt = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
         self._set_up_qt()
         self.settings = Settings(settings_file or settings_path())
+        # An empty list alone does not tell a first start from a user who unticked every device.
         chosen = self.settings.get(table.TARGETS_CHOSEN)
         self._ingestion = IngestionWorker()
         self.workspace = Workspace(
@@ -97,6 +98,7 @@ class Application:
         if self.report is not None:
             self.report.stop()
         self.workspace.close()
+        # After the workspace, whose reader's thread waits for this child.
         self._ingestion.close()
 
     def start(self, models: Sequence[str] = ()) -> None:
@@ -134,7 +136,7 @@ class Application:
         return self.wizard
 
     def open_report(self) -> ReportDialog:
-        """Show the report of what is compared now; its dialog is built when it is first asked."""
+        """Show the report of the present comparison; its dialog is built at the first call."""
         # Loaded since the first frame, see ctm_gui.later.
         from ctm_gui.presenters.report import ReportPresenter  # noqa: PLC0415
         from ctm_gui.views.report_dialog import ReportDialog  # noqa: PLC0415
@@ -183,6 +185,7 @@ class Application:
         # up to this long while another thread computes: the usual 5 ms add up to a stall.
         sys.setswitchinterval(_SWITCH_INTERVAL_S)
         self.qt.setApplicationName("CloserToMe")
+        # Wayland takes the window's icon from the desktop file of this name.
         self.qt.setDesktopFileName("closertome")
         self.qt.setStyle("Fusion")
         self.qt.setWindowIcon(QIcon(str(resources_dir() / "icons" / "closertome.svg")))

@@ -69,6 +69,7 @@ def _wayland_answers(environment: Mapping[str, str]) -> bool:
     name = environment.get("WAYLAND_DISPLAY", "")
     if not name:
         return False
+    # An absolute WAYLAND_DISPLAY replaces the folder, in Path as in libwayland.
     path = Path(environment.get("XDG_RUNTIME_DIR", "/nonexistent"), name)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_TIMEOUT_S)
@@ -82,8 +83,10 @@ def _wayland_answers(environment: Mapping[str, str]) -> bool:
 def _x_answers(display: str) -> bool:
     """Whether an X server lets this user in."""
     xcb = ctypes.CDLL(_XCB)
+    # ctypes takes a result for a C int, which would cut the pointer to 32 bits.
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(display.encode(), None))
+    # xcb_connect never returns NULL; a failed connection too must be released.
     refused: int = xcb.xcb_connection_has_error(connection)
     xcb.xcb_disconnect(connection)
     return not refused

@@ -14,7 +14,7 @@ _INTERVAL_MS: Final = 1000
 
 
 class GarbageTimer(QObject):
-    """Collects when Python's own thresholds say so.
+    """Collects garbage once a threshold of Python's own collector is passed.
 
     Args:
         parent: ends with it.
@@ -22,6 +22,7 @@ class GarbageTimer(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
+        # The collector runs on the thread that allocates: off the window's it would end QObjects.
         gc.disable()
         timer = QTimer(self)
         timer.timeout.connect(collect_if_due)
@@ -35,6 +36,7 @@ def collect_if_due() -> None:
         for generation, (count, threshold) in enumerate(
             zip(gc.get_count(), gc.get_threshold(), strict=True)
         )
+        # A threshold of 0 switches a generation off.
         if 0 < threshold < count
     ]
     if due:
@@ -48,7 +50,7 @@ class InterruptWatch(QObject):
     none. So the signal also writes a byte into a socket that wakes the loop.
 
     Args:
-        on_interrupt: what a SIGINT asks for.
+        on_interrupt: the reaction to a SIGINT.
         parent: owner.
     """
 
@@ -56,14 +58,17 @@ class InterruptWatch(QObject):
         super().__init__(parent)
         self._on_interrupt = on_interrupt
         self._read, self._write = socket.socketpair()
+        # set_wakeup_fd refuses a socket that blocks. Bytes lost to a full one do no harm.
         self._write.setblocking(False)
         self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._wake)
+        # Python's own handler would raise KeyboardInterrupt in whichever slot happens to run.
         self._handler = signal.signal(signal.SIGINT, lambda *_: None)
         self._wakeup_fd = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
 
     def stop(self) -> None:
-        """Give SIGINT back to who had it."""
+        """Restore the former handler of SIGINT."""
+        # First: a signal in between must not write into a closed socket.
         signal.set_wakeup_fd(self._wakeup_fd)
         signal.signal(signal.SIGINT, self._handler)
         self._notifier.setEnabled(False)

@@ -59,6 +59,7 @@ def linear_ticks(high: float, most: int) -> list[float]:
     """
     raw = high / max(most, 1)
     power = 10.0 ** math.floor(math.log10(raw))
+    # The margin accepts a step that rounding has put just under ``raw``.
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
     return [place * step for place in range(math.floor(high / step * (1 + 1e-9)) + 1)]
 
@@ -67,12 +68,12 @@ def shared_widths(natural: Sequence[float], room: float, least: float) -> list[f
     """Return widths that fit in ``room``: the widest give way first, none under ``least``.
 
     Args:
-        natural: the widths that each would like, in pixels.
-        room: the pixels there are.
+        natural: the width of each at its full content, in pixels.
+        room: the available width, in pixels.
         least: the width under which none is pressed, unless it is naturally narrower.
 
     Returns:
-        One width each, none wider than it would like; their sum is over ``room`` only where
+        One width each, none wider than its natural width; their sum is over ``room`` only where
         ``least`` leaves no choice.
     """
     left, widths = room, list(natural)
@@ -108,6 +109,7 @@ def nearest_point(
     if not points.size:
         return None
     distance = np.hypot(points[:, 0] - at[0], points[:, 1] - at[1])
+    # nanargmin raises where all are NaN.
     if np.isnan(distance).all():
         return None
     nearest = int(np.nanargmin(distance))

@@ -81,6 +81,7 @@ class FirstFrame(QObject):
         """Wait for the request that paints, and let it paint."""
         if event.type() is QEvent.Type.UpdateRequest:
             watched.removeEventFilter(self)
+            # A filter runs before its event is handled: the timer fires after the painting.
             QTimer.singleShot(0, self, self._call)
         return super().eventFilter(watched, event)
 
@@ -91,9 +92,9 @@ class FirstFrame(QObject):
 
 
 class Later(QObject):
-    """Loads and makes what comes after the first frame.
+    """Loads the modules and builds the views that the first frame does not need.
 
-    ``done`` says that all of it is there.
+    ``done`` is emitted once all of them are there.
 
     Args:
         build_views: makes the views of the window, one from one ``yield`` to the next.

@@ -25,15 +25,15 @@ class Setting(Generic[T]):
     """One row of the table.
 
     Attributes:
-        key: where it is kept.
-        default: what it is without the user's word; its type is the setting's.
+        key: in the INI file.
+        default: value before the user sets one; its type is the setting's.
         label: its name in the dialog.
-        help: what it does, in a sentence.
-        asked: whether the dialog asks for it; the others are what the window remembers by itself.
+        help: its effect, in a sentence.
+        asked: whether the dialog asks for it; the window remembers the others by itself.
         choices: the values that a text may have, each with its words.
         largest: of a number; the smallest is 0.
         unit: of a number.
-        none: what a number of 0 is called, where it means none.
+        none: label of the number 0, where it means none.
     """
 
     key: str
@@ -198,13 +198,13 @@ class Settings:
 
 
 def remembered_theme(settings: Settings) -> ThemeChoice:
-    """Return the user's choice of theme; the system's where it says none that we know."""
+    """Return the user's choice of theme; the system's where it is missing or unknown."""
     chosen = settings.get(THEME)
     return ThemeChoice(chosen) if chosen in list(ThemeChoice) else ThemeChoice.SYSTEM
 
 
 def _read(raw: object, default: object) -> object:
-    """Convert what the INI file gives (text, mostly) to the type of ``default``."""
+    """Convert a value of the INI file (text, mostly) to the type of ``default``."""
     if isinstance(default, bytes):
         return bytes(raw.data()) if isinstance(raw, QByteArray) else default
     if isinstance(default, list):
@@ -212,6 +212,7 @@ def _read(raw: object, default: object) -> object:
         entries = raw if isinstance(raw, list) else [raw]
         return [str(entry) for entry in entries if entry]
     if isinstance(default, bool):
+        # An INI file keeps text, and bool("false") is True.
         return str(raw).lower() == "true"
     try:
         return type(default)(raw)  # type: ignore[call-arg]

@@ -44,10 +44,10 @@ def versions() -> str:
 def system_information(more: Mapping[str, str]) -> str:
     """Return versions, screens, memory and settings, one fact a line.
 
-    The user's folder is written ``~``: what is copied holds no name of a user.
+    The user's folder is written ``~``: a copy holds no name of a user.
 
     Args:
-        more: facts that the window knows, by name.
+        more: the window's own facts, by name.
     """
     lines = [
         versions(),

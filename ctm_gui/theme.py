@@ -179,7 +179,7 @@ def theme_named(name: str) -> Theme:
 
 
 def system_theme(app: QGuiApplication) -> Theme:
-    """Return the theme that the desktop asks for; light where it says nothing."""
+    """Return the theme that the desktop asks for; light where it states none."""
     scheme = app.styleHints().colorScheme()
     return DARK if scheme is Qt.ColorScheme.Dark else LIGHT
 
@@ -216,6 +216,7 @@ def palette_of(theme: Theme) -> QPalette:
         (roles.Dark, theme.grid),
     ):
         palette.setColor(role, QColor(colour))
+    # The loop above sets all groups, the disabled one too, which would look enabled.
     for role in (roles.WindowText, roles.Text, roles.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.muted))
     palette.setColor(QPalette.ColorGroup.Disabled, roles.Highlight, QColor(theme.grid))

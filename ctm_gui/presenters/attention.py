@@ -44,7 +44,7 @@ class AttentionRows:
     Attributes:
         names: of the operators or types, as in the file.
         types: types of the operators; empty texts where rows are types themselves.
-        counts: how many operators each row stands for, intp [R].
+        counts: number of operators of each row, intp [R].
         latency_share: their part of the latency, float64 [R], 0 to 1.
         to_metrics: float32 [R, K], the attention of a row to each metric; rows add up to 1. A
             type's is the mean of its operators'.
@@ -70,7 +70,7 @@ class AttentionRows:
         return search_texts(self.names, self.types)
 
     def label(self, row: int) -> str:
-        """Return what a row is called in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""
+        """Return the name of a row in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""
         if self.types[row]:
             return f"{shown(self.types[row])} {shown(self.names[row])}"
         count = int(self.counts[row])
@@ -89,13 +89,14 @@ def _by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRow
         counts=np.ones(count, dtype=np.intp),
         latency_share=table.share,
         to_metrics=attention.operator_to_metric,
+        # float32 [K, N] to [N, K].
         from_metrics=np.ascontiguousarray(attention.metric_to_operator.T),
         row_of=np.arange(count, dtype=np.intp),
     )
 
 
 def _by_type(rows: AttentionRows) -> AttentionRows:
-    """Gather operators of one type, in the order in which types first appear."""
+    """Gather operators of one type, in the order of each type's first operator."""
     types = tuple(dict.fromkeys(rows.types))
     code_of = {kind: code for code, kind in enumerate(types)}
     row_of = np.fromiter((code_of[kind] for kind in rows.types), np.intp, len(rows))
@@ -113,6 +114,7 @@ def _by_type(rows: AttentionRows) -> AttentionRows:
 
 def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
     """Add up the rows of ``values`` that go to one row; each row gets at least one."""
+    # float32 [N, K] to [R, K]. For an empty run reduceat would give the row at its start.
     sums: Map = np.add.reduceat(
         values[np.argsort(row_of, kind="stable")], np.cumsum(counts) - counts, axis=0
     )
@@ -120,14 +122,14 @@ def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
 
 
 def looked_at(peak: AttentionPeak, row: int, labels: Sequence[str]) -> str:
-    """Return what a row looks at most, where it looks at anything more than at the rest."""
+    """Return the metric with a row's largest attention, where one stands out from the rest."""
     if not peak.share[row]:
         return NOTHING
     return "all alike" if peak.even[row] else labels[int(peak.at[row])]
 
 
 class AttentionSummary:
-    """The attention of one model on one target, with what the view asks of it.
+    """The attention of one model on one target, with the sums and sentences of the view.
 
     Args:
         table: N operators; its attention must be there.

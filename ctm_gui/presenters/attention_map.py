@@ -1,7 +1,7 @@
-"""Where the cells of the maps of attention lie: x in columns, y in pixels from the top.
+"""Geometry of the attention maps: x in columns, y in pixels from the top.
 
-Both maps stand side by side over the same rows: to the left what operators look at, to the right
-what metrics look at, with a gap of one column between them.
+Both maps stand side by side over the same rows: to the left the attention of operators to metrics,
+to the right that of metrics to operators, with a gap of one column between them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TALLEST_PX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: the row of the data, the metric, and which map it is in."""
+    """One cell: the row of the data, the metric, and the map: backward is metrics to operators."""
 
     row: int
     metric: int
@@ -60,7 +60,7 @@ class MapLayout:
         return self.order.size * self.row_px
 
     def start(self, *, backward: bool) -> int:
-        """Return the column at which a map starts."""
+        """Return the first column of a map."""
         return self.metrics + GAP if backward else 0
 
     def shares(self, places: slice, *, backward: bool) -> Map:
@@ -100,7 +100,7 @@ class MapLayout:
         return Cell(int(self.order[place]), metric, backward)
 
     def place_at(self, y_px: float) -> int | None:
-        """Return which row from the top is at a height."""
+        """Return the place of the row at a height, counted from the top."""
         place = int(np.floor(y_px / self.row_px))
         return place if 0 <= place < self.order.size else None
 
@@ -117,6 +117,7 @@ class MapLayout:
         if cell is None or place is None:
             return Cell(int(self.order[0]), 0, backward=False)
         place = min(max(place + down, 0), self.order.size - 1)
+        # Counted without the gap, so that one step to the right crosses it.
         column = cell.metric + (self.metrics if cell.backward else 0) + right
         column = min(max(column, 0), 2 * self.metrics - 1)
         return Cell(int(self.order[place]), column % self.metrics, column >= self.metrics)

@@ -56,10 +56,10 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
 
 
 def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUnit) -> str:
-    """Return in one line how many targets meet the budget and which is the fastest.
+    """Return one line: the number of targets within the budget, and the fastest target.
 
-    For example ``3 of 12 targets meet 30 ms; fastest: RTX 4090 (1.2 ms)``. What numbers assume
-    follows, a sentence a line.
+    For example ``3 of 12 targets meet 30 ms; fastest: RTX 4090 (1.2 ms)``. The assumptions of the
+    numbers follow, a sentence a line.
     """
     if not len(columns):
         return ""
@@ -146,7 +146,7 @@ _BASIS_STYLES = {
 
 
 def badges_of(prediction: Prediction) -> tuple[Badge, ...]:
-    """Return what a number rests on, and whether the engine knows such models and devices."""
+    """Return the badges of a prediction: its basis, and whether it is out of distribution."""
     if prediction.latency_ms is None or prediction.basis is None:
         return ()
     basis = Badge(prediction.basis.value, _BASIS_STYLES[prediction.basis])

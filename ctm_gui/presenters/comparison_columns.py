@@ -75,7 +75,7 @@ class ComparisonColumns:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models' labels in the order in which they first appear."""
+        """The models' labels in the order of their first rows."""
         return tuple(dict.fromkeys(row.model_label for row in self.rows))
 
     @cached_property
@@ -143,15 +143,17 @@ class ComparisonColumns:
         )
 
     def over(self, budget_ms: float | None) -> npt.NDArray[np.bool_]:
-        """Return which rows' P50 is over the budget, bool [N]."""
+        """Return a mask of the rows whose P50 is over the budget, bool [N]."""
         if budget_ms is None:
             return np.zeros(len(self), dtype=np.bool_)
+        # NaN compares false: a row without a number is not over.
         over: npt.NDArray[np.bool_] = self.latency_ms > budget_ms
         return over
 
     def in_unit(self, latency_ms: FloatArray, unit: LatencyUnit) -> FloatArray:
         """Return times (ms, float64 [N]) in ``unit``; NaN where there is no finite value."""
         if unit is LatencyUnit.FPS:
+            # A subnormal latency overflows to inf, which the last line turns into NaN.
             with np.errstate(divide="ignore", over="ignore"):
                 values = np.where(latency_ms > 0, self.batch * 1e3 / latency_ms, np.nan)
         else:
@@ -159,7 +161,7 @@ class ComparisonColumns:
         return np.where(np.isfinite(values), values, np.nan)
 
     def search_mask(self, search: str) -> npt.NDArray[np.bool_]:
-        """Return which rows hold every word of ``search``, case aside, bool [N].
+        """Return a mask of the rows that hold every word of ``search``, case aside, bool [N].
 
         A word holds no blank, so it lies within one fact, and rows share most of their facts.
         """
@@ -201,13 +203,15 @@ def _codes(values: Sequence[Hashable]) -> tuple[IndexArray, tuple[Hashable, ...]
 def _joined(
     columns: Sequence[IndexArray | npt.NDArray[np.int64]],
 ) -> tuple[IndexArray, IndexArray]:
-    """Return codes of what whole numbers from 0 on say together, and where each first appears."""
+    """Return one code for each distinct combination of codes, and its first row."""
+    # Mixed radix, one int64 a combination: np.unique over rows (axis=0) is much slower.
     joined = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
         distinct, codes = np.unique(column, return_inverse=True)
         joined = joined * max(distinct.size, 1) + codes
     _, firsts, codes = np.unique(joined, return_index=True, return_inverse=True)
     rank = np.empty_like(firsts)
+    # np.unique numbers by value; the codes shall follow the first rows.
     rank[np.argsort(firsts)] = np.arange(firsts.size)
     return rank[codes], np.sort(firsts)
 
@@ -311,16 +315,19 @@ class TargetGroups:
             names = text_ranks([shown(first.device_name) for first in firsts])
             return self._permuted(np.argsort(names, kind="stable"))
         latency_ms = np.nan_to_num(self.columns.latency_ms[self.rows], nan=np.inf)
+        # No group is empty; reduceat would give an empty one its neighbour's value.
         fastest = np.minimum.reduceat(latency_ms, self.starts)
         if order is GroupOrder.LATENCY:
             return self._permuted(np.argsort(fastest, kind="stable"))
         ranks = {name: rank for rank, name in enumerate(sorted({f.family for f in firsts}))}
         families = np.array([ranks[first.family] for first in firsts])
+        # lexsort takes its primary key last.
         return self._permuted(np.lexsort((fastest, families)))
 
     def _permuted(self, order: IndexArray) -> TargetGroups:
         sizes = self.sizes[order]
         starts = np.cumsum(sizes) - sizes
+        # intp [M]: each group moves as a run, by its old start less its new one.
         places = np.repeat(self.starts[order] - starts, sizes) + np.arange(self.rows.size)
         return TargetGroups(self.columns, self.rows[places], starts)
 
@@ -328,7 +335,7 @@ class TargetGroups:
 def target_groups(
     columns: ComparisonColumns, shown_rows: npt.NDArray[np.bool_] | None = None
 ) -> TargetGroups:
-    """Gather the rows of each target, in the order in which the targets first appear.
+    """Gather the rows of each target, in the order of each target's first row.
 
     Where a model appears twice on a target, its second row belongs to a second group.
 
@@ -342,6 +349,7 @@ def target_groups(
     keys = target * (repeat.max(initial=0) + 1) + repeat
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     rank = np.empty_like(first)
+    # np.unique orders by key; the groups follow their first rows.
     rank[np.argsort(first)] = np.arange(first.size)
     groups = rank[group]
     sizes = np.bincount(groups, minlength=first.size)
@@ -349,10 +357,11 @@ def target_groups(
 
 
 def _repeats(keys: IndexArray) -> IndexArray:
-    """Return for each key how often it came before, intp [N]."""
+    """Return for each key the number of equal keys before it, intp [N]."""
     order = np.argsort(keys, kind="stable")
     place = np.arange(keys.size)
     starts = np.concatenate(([True], np.diff(keys[order]) != 0))[: keys.size]
     repeats = np.empty_like(place)
+    # Place among the sorted keys less the place where the run of equal keys starts.
     repeats[order] = place - np.maximum.accumulate(np.where(starts, place, 0))
     return repeats

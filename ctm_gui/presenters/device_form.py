@@ -1,4 +1,4 @@
-"""The HCV form of one device: what is typed, what is wrong with it, undo, save and revert."""
+"""The HCV form of one device: its texts, the findings of the checks, undo, save and revert."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _NOTHING = FormFields("", "", "", Family.CPU)
 
 
 class DeviceForm(QObject):
-    """The form of the device that is shown; what was typed for another one is kept meanwhile.
+    """The form of the device that is shown; unsaved texts of other devices are kept meanwhile.
 
-    ``device_shown`` says that another device is shown; ``changed`` that its fields or what is wrong
-    with them are others; ``modified_changed`` gives the key of a device that now has, or no longer
-    has, what was not saved.
+    ``device_shown`` is emitted when another device is shown; ``changed`` when its fields or their
+    problems change; ``modified_changed`` gives the key of a device that now has, or no longer
+    has, unsaved changes.
 
     Attributes:
         key: of the device that is shown; empty for none.
@@ -41,7 +41,7 @@ class DeviceForm(QObject):
         problems: a sentence for each wrong field, by its key.
 
     Args:
-        library: where devices come from and are saved.
+        library: source and store of the devices.
         undo_stack: gets a command for each edit; typing in one field is one command.
         parent: owner.
     """
@@ -89,7 +89,7 @@ class DeviceForm(QObject):
         return key in self._drafts
 
     def warnings_of(self, field: str) -> list[str]:
-        """Return the sentences on what contradicts a field."""
+        """Return the sentences of the contradictions to a field."""
         family = self.fields.family
         return [
             in_words(finding.sentence, family)
@@ -102,7 +102,7 @@ class DeviceForm(QObject):
         return list(self.problems.values())
 
     def warning_lines(self) -> list[str]:
-        """Return every contradiction, then what has no source."""
+        """Return every contradiction, then the metrics without a source."""
         family = self.fields.family
         lines = [in_words(finding.sentence, family) for finding in self.check.findings]
         unsourced = [metric_label(name, family) for name in self.check.unsourced]
@@ -111,7 +111,7 @@ class DeviceForm(QObject):
         return lines
 
     def missing_line(self) -> str:
-        """Return what must be known for a prediction; empty where nothing is missing."""
+        """Return the missing metrics that a prediction needs; empty where none is missing."""
         entry = self.check.entry
         name = missing_metric(entry.device) if entry is not None else ""
         if not name:
@@ -120,7 +120,7 @@ class DeviceForm(QObject):
         return f"Needed for a prediction without measurements: {label}."
 
     def show(self, key: str) -> None:
-        """Show a device, with what was typed for it before."""
+        """Show a device, with its unsaved texts where there are any."""
         if key != self.key:
             self.key = key
             self._load()
@@ -175,7 +175,7 @@ class DeviceForm(QObject):
             self._library.save(self.key, self.check.entry)
 
     def revert(self) -> None:
-        """Go back to what was saved; undo brings back what was typed."""
+        """Go back to the saved device; undo brings the texts back."""
         entry = self.entry
         if entry is not None:
             self._edit("revert", "Revert", fields_of(entry.file), merge=False)
@@ -198,10 +198,11 @@ class DeviceForm(QObject):
         if self.editable and after != self.fields:
             of = f"{words} of {shown(self.fields.name)}"
             field_key = f"{self.key}/{field}" if merge else ""
+            # push calls redo, which fills the form.
             self._undo_stack.push(_Edit(self, of, self.key, self.fields, after, field_key))
 
     def _keep(self, key: str, fields: FormFields) -> None:
-        """Remember what was typed for a device, as far as it is not what was saved."""
+        """Keep the texts of a device that differ from the saved ones."""
         entry = self._library.entry(key)
         was = key in self._drafts
         if entry is None or fields == fields_of(entry.file):
@@ -225,7 +226,7 @@ class DeviceForm(QObject):
         self.problems = problems
 
     def _on_library(self) -> None:
-        """Follow what was saved or deleted elsewhere."""
+        """Follow devices that were saved or deleted elsewhere."""
         for key in [key for key in self._drafts if self._library.entry(key) is None]:
             del self._drafts[key]
         for key, fields in list(self._drafts.items()):
@@ -256,13 +257,15 @@ class _Edit(QUndoCommand):
         self.field_key = field_key
 
     def id(self) -> int:
+        # Qt merges only commands of one id, and never those of -1.
         return 1 if self.field_key else -1
 
     def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
-        """Take on what was typed on in the same field."""
+        """Merge a further edit of the same field into this command."""
         if not isinstance(other, _Edit) or other.field_key != self.field_key:
             return False
         self.after = other.after
+        # Typed back to the start: Qt drops an obsolete command from the stack.
         self.setObsolete(self.after == self._before)
         return True
 

@@ -22,7 +22,7 @@ _NAMES = re.compile(r"\b(?:" + "|".join(metric.name for metric in METRICS) + r")
 
 
 def metric_help(metric: Metric, family: Family) -> str:
-    """Return what a metric means, its unit and its range, a sentence each."""
+    """Return a metric's meaning, its unit and its range, a sentence each."""
     label = metric_label(metric.name, family)
     unit = f"In {metric.unit}, " if metric.unit else "A count, "
     return (
@@ -43,10 +43,10 @@ def in_words(sentence: str, family: Family) -> str:
 
 
 class DevicesGrid(Grid):
-    """A row for each device: its name, whose it is, and how many metrics are known.
+    """A row for each device: its name, its owner, and the number of its known metrics.
 
     Args:
-        entries: the devices, in the order in which they are shown first.
+        entries: the devices, in the order before any sorting.
         is_modified: whether a key's device has something that is not saved.
     """
 
@@ -99,11 +99,11 @@ class ProfileRow:
 
     Attributes:
         metric: name of the metric.
-        label: what it is called in the family.
+        label: its name in the family.
         value: as text with its unit, a dash where it is absent.
         percentile: share of the family's other devices with a smaller value, equal ones counting
             half, 0 to 100; None where the metric is absent or too few others know it.
-        peers: how many other devices know the metric.
+        peers: number of other devices that state the metric.
         range_text: smallest, middle and largest value of the others.
     """
 
@@ -210,7 +210,7 @@ class DeviceComparisonGrid(Grid):
 
 
 def comparison_summary(left: Device, right: Device) -> str:
-    """Return in words how many metrics both have, and how many only one of them."""
+    """Return in words the number of metrics of both devices, and of one of them only."""
     both = len(left.metrics.keys() & right.metrics.keys())
     lonely = len(left.metrics.keys() ^ right.metrics.keys())
     words = f"{plural(both, 'metric')} known of both"

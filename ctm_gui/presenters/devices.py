@@ -36,8 +36,8 @@ class DeviceEntry:
     """One device of the list.
 
     Attributes:
-        key: what stands for it in this session; its id may change, its key does not.
-        file: the device, and what another version knows of it.
+        key: its identity in this session; its id may change, its key does not.
+        file: the device, with the fields of other versions of its file.
         own: whether it is the user's; shipped ones cannot be changed.
     """
 
@@ -54,9 +54,9 @@ class DeviceEntry:
 class DeviceLibrary(StoreClient):
     """Shipped and own devices. A change is shown once the store has it.
 
-    ``changed`` says that entries are others; ``catalogue_changed`` gives the Catalogue of all;
-    ``made`` the key of a device that the user has just made or brought back; ``renamed`` an old
-    and a new id.
+    ``changed`` is emitted when the entries change; ``catalogue_changed`` gives the Catalogue of
+    all; ``made`` the key of a device that the user has just made or brought back; ``renamed`` an
+    old and a new id.
 
     Args:
         shipped: the devices that ship.
@@ -115,7 +115,7 @@ class DeviceLibrary(StoreClient):
         self._submit(lambda history: history.devices.every(), self._on_loaded)
 
     def duplicate(self, key: str, file: DeviceFile | None = None) -> None:
-        """Make a copy of a device, or of ``file``, which is how it stands in the form."""
+        """Make a copy of a device, or of ``file``, its unsaved state in the form."""
         entry = self.entry(key)
         if entry is not None:
             self.add(copy_of(file or entry.file, self.taken_ids()))
@@ -148,6 +148,7 @@ class DeviceLibrary(StoreClient):
         """Make a device of each file; one that is wrong is told in a sentence and left out."""
         for path in paths:
             self._submit(
+                # Bound now: the loop goes on before the store's thread calls it.
                 lambda _, path=path: import_device(path, ()),  # type: ignore[misc]
                 self._on_read,
             )
@@ -168,6 +169,7 @@ class DeviceLibrary(StoreClient):
 
     def _take(self, entry: DeviceEntry) -> None:
         """Forget a device."""
+        # It may have been saved since, also under another id.
         now = self._own.get(entry.key, entry)
         self._submit(
             lambda history: history.devices.delete(now.device.id), lambda _: self._on_taken(now)
@@ -223,7 +225,7 @@ def _order(entry: DeviceEntry) -> str:
 
 
 class ThisMachine(QObject):
-    """Makes a device of this machine; ``changed`` says that ``state`` is another.
+    """Makes a device of this machine; ``changed`` is emitted when ``state`` changes.
 
     Args:
         library: gets the device.
@@ -246,7 +248,7 @@ class ThisMachine(QObject):
         return self._task is not None
 
     def detect(self) -> None:
-        """Describe this machine, add it, and measure what its system does not state."""
+        """Describe this machine, add it, and measure the metrics that its system does not state."""
         if self.busy:
             return
         self._show("Reading what the system states…")
@@ -255,7 +257,7 @@ class ThisMachine(QObject):
         )
 
     def cancel(self) -> None:
-        """Stop measuring; what the system states stays."""
+        """Stop measuring; the metrics from the system stay."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -276,7 +278,7 @@ class ThisMachine(QObject):
         )
 
     def _on_measured(self, described: Device, measured: Device) -> None:
-        """Add what was measured; what the user has changed meanwhile stays."""
+        """Add the measured metrics; changes that the user made meanwhile stay."""
         self._task = None
         self._show("")
         entry = self._library.entry(self._key)
@@ -284,6 +286,7 @@ class ThisMachine(QObject):
             return
         device = replace(
             entry.device,
+            # The later dict wins: the user's own values.
             metrics={**measured.metrics, **entry.device.metrics},
             sources={**measured.sources, **entry.device.sources},
             notes=measured.notes if entry.device.notes == described.notes else entry.device.notes,

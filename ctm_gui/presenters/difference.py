@@ -1,4 +1,4 @@
-"""The operators of two models side by side: which two, and where the time goes by target."""
+"""The operators of two models side by side: the choice of models, and the time by target."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ModelDifference:
         predictions: of both models, by target.
         times: where the time goes on the first of the targets, as far as it is worked out; None
             where a model has no number.
-        signatures: what the user measured on the targets.
+        signatures: the user's measurements on the targets.
     """
 
     first: ComparedModel
@@ -69,10 +69,10 @@ class ModelDifference:
 
 
 class DifferencePresenter(ComparisonFollower):
-    """Chooses two models of a comparison and works out what differs.
+    """Chooses two models of a comparison and computes their difference.
 
-    ``choices_changed`` says that the models or the choice are others; ``difference_changed`` that
-    ``difference`` and ``message`` are.
+    ``choices_changed`` is emitted when the models or the choice change; ``difference_changed`` when
+    ``difference`` and ``message`` do.
     """
 
     choices_changed = Signal()
@@ -246,6 +246,7 @@ class DifferenceGrid(Grid):
         self._names = _pairs(before.names, operators.first, after.names, operators.second)
         self._types = _pairs(before.op_types, operators.first, after.op_types, operators.second)
         shapes = _pairs(_shapes(before), operators.first, _shapes(after), operators.second)
+        # An operator of one model alone has a dash on the other side, not 0 ms.
         before_ms = np.where(operators.first < 0, np.nan, times.before_ms)
         after_ms = np.where(operators.second < 0, np.nan, times.after_ms)
         super().__init__(
@@ -270,7 +271,7 @@ class DifferenceGrid(Grid):
         )
 
     def mask(self, search: str, change: Change | None) -> npt.NDArray[np.bool_]:
-        """Return which rows hold every word and are of one kind of change, bool [R]."""
+        """Return a mask of the rows with every word and one kind of change, bool [R]."""
         mask = np.ones(self.count, dtype=np.bool_)
         if search.strip():
             mask = search_mask(search_texts(self._names, self._types), search)
@@ -282,7 +283,7 @@ class DifferenceGrid(Grid):
 
 
 def difference_summary(difference: ModelDifference) -> str:
-    """Return in one line how many operators were added, removed and changed."""
+    """Return one line with the numbers of added, removed and changed operators."""
     counts = {change: len(difference.difference.rows_of(change)) for change in Change}
     words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
     return f"From {shown(difference.first.label)} to {shown(difference.second.label)}: {words}"

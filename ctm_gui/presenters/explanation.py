@@ -24,9 +24,9 @@ WORKING = "Working out where the time goes…"
 class ExplanationPresenter(ComparisonFollower):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
-    ``choices_changed`` says that models, targets or the choice are others; ``table_changed`` that
-    ``table``, its ``device`` and ``message`` are. ``done`` gives a sentence about what was done,
-    ``failed`` the CtmError of what was not.
+    ``choices_changed`` is emitted when models, targets or the choice change; ``table_changed`` when
+    ``table``, its ``device`` and ``message`` do. ``done`` gives a sentence about a finished action,
+    ``failed`` the CtmError of a failed one.
 
     Args:
         worker: the thread that predictions are made on.
@@ -40,6 +40,7 @@ class ExplanationPresenter(ComparisonFollower):
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
+        # Ids, not indices: these change with each comparison.
         self._chosen: tuple[int, str] | None = None
         self.table: OperatorTable | None = None
         self.device: Device | None = None
@@ -124,6 +125,7 @@ class ExplanationPresenter(ComparisonFollower):
             self._show(None, compared.problem)
             return
         self.message = WORKING
+        # Read now: the comparison may be another one when the worker comes to it.
         device, signatures = target.device, self._comparison.signatures
         self._submit(
             lambda _: explain(compared.model, target, signatures=signatures),
@@ -139,6 +141,7 @@ class ExplanationPresenter(ComparisonFollower):
     ) -> None:
         self._task = None
         self.table, self.device = table, device
+        # Rows of the table before mean other operators now.
         self.selected, self.current = np.zeros(0, dtype=np.intp), None
         self.message = message
         self.table_changed.emit()

@@ -34,12 +34,12 @@ class Column:
     Attributes:
         key: stable name.
         title: header, with the unit where there is one.
-        text: what the row's cell shows.
-        numeric: whether it holds numbers, which are set to the right.
+        text: text of the row's cell.
+        numeric: whether it holds numbers; those are aligned to the right.
         sort_keys: float64 [N] over all rows, NaN for a missing cell; computed when first asked.
-            None where rows sort by what they show, a dash last.
-        copied: what the cells of rows are in a copy, for all rows at once, since a copy may hold
-            every row; None where it is what they show, a dash left out.
+            None where rows sort by their texts, a dash last.
+        copied: the cells of rows in a copy, for all rows at once, since a copy may hold every
+            row; None where they are the texts, a dash left out.
         help: one sentence for the header's tooltip.
     """
 
@@ -58,7 +58,7 @@ class Column:
         return ["" if (text := self.text(row)) == NOTHING else text for row in rows]
 
     def keys(self, count: int) -> FloatArray:
-        """Return what ``count`` rows sort by, float64 [N]."""
+        """Return the sort keys of ``count`` rows, float64 [N]."""
         if self.sort_keys is not None:
             return self.sort_keys()
         texts = map(self.text, range(count))
@@ -169,7 +169,7 @@ class Grid:
 
     Args:
         count: N.
-        columns: all columns, in the order in which they are shown.
+        columns: all columns, from left to right.
         copied: columns that only a copy holds, after the others.
     """
 
@@ -221,6 +221,7 @@ class Grid:
         """Return where ``rows`` of the data are shown, ascending; those not shown are left out."""
         wanted = np.zeros(self.count, dtype=np.bool_)
         wanted[np.asarray(rows, dtype=np.intp)] = True
+        # bool [N] by row; read in the present order, it is by position.
         return np.flatnonzero(wanted[self.order])
 
     def as_csv(self, rows: Sequence[int] | IndexArray, *, titled: bool = True) -> str:
@@ -248,11 +249,12 @@ class Grid:
         return self._keys[column]
 
     def _refresh(self) -> None:
+        # Hidden rows are sorted too, so that a change of the filter needs no new sort.
         self.order = self._sorted[self._visible[self._sorted]]
 
 
 def search_mask(texts: Sequence[str], search: str) -> npt.NDArray[np.bool_]:
-    """Return which texts hold every word of ``search``.
+    """Return a mask of the texts that hold every word of ``search``.
 
     Args:
         texts: N texts, already case-folded.
@@ -268,7 +270,7 @@ def search_mask(texts: Sequence[str], search: str) -> npt.NDArray[np.bool_]:
 
 
 def search_texts(*columns: Sequence[str]) -> list[str]:
-    """Return what a search looks through: the texts of each row as shown, case-folded.
+    """Return the text that a search reads of each row: its texts as shown, case-folded.
 
     Args:
         columns: N texts each, from files.
@@ -296,9 +298,9 @@ def to_csv(header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Seq
     """Write a table as CSV after RFC 4180: commas, CRLF, quotes where needed, formulas guarded.
 
     Args:
-        header: names of the C columns; empty for the lines alone, which go on with a table.
+        header: names of the C columns; empty for the lines alone, to continue a table.
         columns: C lists of N cells.
-        numeric: for each column whether it holds numbers, which are left as they are.
+        numeric: for each column whether it holds numbers; those are left as they are.
 
     Returns:
         The table, header first, each line ended by CRLF.

@@ -42,7 +42,7 @@ def page_of(class_names: Iterable[str]) -> str:
     """Return the page of the first class that has one, else the index.
 
     Args:
-        class_names: of the widget with the focus and of what it lies in, from inside out.
+        class_names: of the widget with the focus and of its parents, from inside out.
     """
     names = map(view_name, class_names)
     return next((name for name in names if has_page(name)), INDEX)
@@ -73,7 +73,7 @@ def matching(commands: Sequence[Command], asked: str) -> list[Command]:
     """Return the commands that hold every word of ``asked``; best first.
 
     A word that begins a word of the text counts more than one inside it, and one of the text more
-    than one of its menu or sentence. What cannot be done now comes last.
+    than one of its menu or sentence. Commands that are disabled now come last.
     """
     words = asked.casefold().split()
     ranked = [(_rank(command, words), command) for command in commands]
@@ -83,7 +83,7 @@ def matching(commands: Sequence[Command], asked: str) -> list[Command]:
 
 
 def _rank(command: Command, words: Sequence[str]) -> int | None:
-    """Return how far a command is from what is asked; None where a word is missing."""
+    """Return the distance of a command from the words asked for; None where one is missing."""
     text = command.text.casefold()
     rest = f"{command.menu} {command.tip}".casefold()
     distance = 0

@@ -38,9 +38,9 @@ Marks = tuple[tuple[str, ...], str]  # tags and note
 
 
 class HistoryPresenter(StoreClient):
-    """Holds what the History view shows.
+    """Holds the data of the History view.
 
-    ``changed`` says that ``data`` is another; ``compared`` gives a tuple of Change;
+    ``changed`` is emitted when ``data`` changes; ``compared`` gives a tuple of Change;
     ``reopened`` a path, the values of its dimensions and a device id; ``record_found`` a
     StoredPrediction and its device's name.
 
@@ -86,7 +86,7 @@ class HistoryPresenter(StoreClient):
             self.read()
 
     def begin(self) -> None:
-        """Begin to read: the store is open. What was deleted a month ago goes for good."""
+        """Begin to read: the store is open. Predictions deleted a month ago go for good."""
         self._is_open = True
         self._submit(lambda history: history.past.purge(), lambda _: None)
         self.expect_more()
@@ -104,6 +104,7 @@ class HistoryPresenter(StoreClient):
 
         def work(history: History) -> PastRows:
             rows = past_rows(history.past.read(SHOWN), devices)
+            # Compared here, off the window's thread; the same object means no change.
             return before if rows.same_as(before) else rows
 
         self._submit(work, self._on_read)
@@ -176,7 +177,7 @@ class HistoryPresenter(StoreClient):
         self._submit(lambda _: _checked_file(stored), lambda _: self._on_file(stored))
 
     def compare(self, rows: Sequence[int]) -> None:
-        """Predict again what was predicted, with the present engine."""
+        """Predict the stored predictions again, with the present engine."""
         stored = [self.data.rows[row].stored for row in rows[:MOST_COMPARED]]
         if len(rows) > MOST_COMPARED:
             self.done.emit(f"The first {MOST_COMPARED} of {len(rows)} are compared")

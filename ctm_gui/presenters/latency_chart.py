@@ -30,20 +30,20 @@ _NAMES_MEASURED = 48
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar, or the reason for which there is none.
+    """One bar, or the reason why there is none.
 
     Attributes:
         row: index into the rows shown.
         top_px: its upper edge from the top of the chart.
-        series: index of its model, which gives the colour.
+        series: index of its model, and so of its colour.
         value: its length in the unit shown; None where there is no number.
         low, high: ends of the 80 % interval in the unit, or None.
         bound: the bound in the unit, or None.
-        predicted: what the engine predicts where the value was measured, in the unit, or None.
+        predicted: the engine's prediction where the value was measured, in the unit, or None.
         over: whether it is over the budget.
-        label: what stands at its end, or the reason.
-        badges: what the number rests on, and whether the engine knows such models and devices.
-        doubt: why the engine does not know them, else empty; shown where there is room.
+        label: the text at its end, or the reason.
+        badges: the basis of the number, and whether it is out of distribution.
+        doubt: the reason for out of distribution, else empty; shown where there is room.
     """
 
     row: int
@@ -78,7 +78,7 @@ class ChartLayout:
         groups: the targets from the top down, over M bars.
         unit: the unit of x.
         values, lows, highs, bounds, predicted: in the unit, float64 [M], NaN where there is none.
-        over: which bars are over the budget, bool [M].
+        over: mask of the bars over the budget, bool [M].
         budget: the budget in the unit; None where there is none, or where the rows have several
             batches and the unit is a rate, so that no single line stands for it.
     """
@@ -114,6 +114,7 @@ class ChartLayout:
     def bar(self, place: int) -> Bar:
         """Return the bar at a place, counted from the top."""
         row = int(self.groups.rows[place])
+        # The last group that starts at this place or before.
         group = int(np.searchsorted(self.groups.starts, place, side="right")) - 1
         over, value = bool(self.over[place]), _number_at(self.values, place)
         predicted = _number_at(self.predicted, place)
@@ -280,6 +281,7 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
     Linear axes start at zero. Logarithmic ones start at the power of ten under the smallest value
     (bound and interval included), so that the shortest bar still has a length.
     """
+    # fmax skips NaN; the initial value is left where no bar has a number.
     longest = float(np.fmax.reduce(_reach(layout), initial=-np.inf))
     longest = longest if math.isfinite(longest) else 1.0
     if layout.budget is not None and layout.budget <= BUDGET_REACH * longest:
@@ -296,7 +298,7 @@ def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
 
 
 def _reach(layout: ChartLayout) -> FloatArray:
-    """Return how far right a bar and its marks go, float64 [M], NaN without a number."""
+    """Return the right end of each bar with its marks, float64 [M], NaN without a number."""
     furthest = np.fmax(np.fmax(layout.values, layout.highs), layout.predicted)
     return np.where(np.isnan(layout.values), np.nan, furthest)
 
@@ -304,7 +306,7 @@ def _reach(layout: ChartLayout) -> FloatArray:
 def bars_share(
     layout: ChartLayout, label_px: Callable[[Bar], float], width_px: float, *, log: bool
 ) -> float:
-    """Return which part of the width the axis up to the longest bar may take.
+    """Return the part of the width that the axis up to the longest bar may take.
 
     Labels are measured for the longest bars of each kind of label only: a shorter bar has the more
     room, and labels of one kind are about as wide.
@@ -336,6 +338,7 @@ def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
     """Return the places of the longest bars among those with the same words in their labels."""
     columns, rows = layout.groups.columns, layout.groups.rows
     measured = ~np.isnan(columns.predicted_ms[rows])
+    # One code for each combination: three flags as bits, the basis above them.
     kinds = layout.over + 2 * columns.is_flagged[rows] + 4 * measured + 8 * columns.basis[rows]
     places: list[int] = []
     present = np.unique(kinds).tolist()
@@ -349,6 +352,7 @@ def _largest(values: FloatArray | IndexArray, count: int) -> IndexArray:
     """Return the places of the ``count`` largest values, in no order; all where fewer."""
     if values.size <= count:
         return np.arange(values.size)
+    # A partition takes linear time, and no order is needed.
     return np.argpartition(values, values.size - count)[-count:]
 
 

@@ -55,7 +55,7 @@ class MessageLog(QObject):
         return sum(message.level is Level.ERROR for message in self._messages)
 
     def info(self, text: str) -> None:
-        """Add a sentence on what was done."""
+        """Add a sentence on a finished action."""
         self._add(Level.INFO, text)
 
     def error(self, error: CtmError) -> None:

@@ -39,7 +39,7 @@ _TYPES_SHOWN = 6
 
 
 def operator_unit(unit: LatencyUnit) -> LatencyUnit:
-    """Return the unit in which operators are shown: a rate is about a whole run only."""
+    """Return the unit of operators' times: a rate applies to a whole run only."""
     return LatencyUnit.MS if unit is LatencyUnit.FPS else unit
 
 
@@ -63,9 +63,9 @@ class TypeTime:
     """The time that the operators of one type, or of all the rest, take together.
 
     Attributes:
-        label: the type as shown, or how many further types.
+        label: the type as shown, or the number of further types.
         types: the types.
-        count: how many operators.
+        count: number of operators.
         latency_ms: their time together.
         share: their part of the model's time, 0 to 1.
         by_bound_ms: their time by ``BOUND_TYPES``.
@@ -80,7 +80,7 @@ class TypeTime:
 
 
 class OperatorSummary:
-    """An operator table with what searching and summing up need, computed when first asked.
+    """An operator table with the columns for search and sums, computed at the first access.
 
     Args:
         table: N operators of one model on one target.
@@ -103,7 +103,7 @@ class OperatorSummary:
         return free
 
     def mask(self, chosen: OperatorFilter) -> npt.NDArray[np.bool_]:
-        """Return which operators the filter lets through, bool [N]."""
+        """Return a mask of the operators that pass the filter, bool [N]."""
         mask = np.ones(len(self), dtype=np.bool_)
         if chosen.search.strip():
             mask &= search_mask(self._search_texts, chosen.search)
@@ -145,6 +145,7 @@ class OperatorSummary:
             (bound_of.get(bound, 0) for bound in self.table.bound_type), np.intp, len(self)
         )
         width = len(BOUND_TYPES)
+        # One bincount over the pairs (type, bound), then [types * width] to [types, width].
         sums = np.bincount(
             codes * width + bounds, weights=self.table.latency_ms, minlength=types * width
         )
@@ -200,6 +201,7 @@ def _operators(count: int) -> str:
 
 def _sums(table: OperatorTable, rows: IndexArray, unit: LatencyUnit) -> str:
     latency = latency_text(float(table.latency_ms[rows].sum()), operator_unit(unit))
+    # No line break between a number and its unit.
     macs = format_count(int(table.macs[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
     moved = format_bytes(int(table.bytes_moved[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
     return f"{latency}, {macs} MACs, {moved} moved"
@@ -233,7 +235,7 @@ class OperatorsGrid(Grid):
     Args:
         table: N operators.
         unit: of the times; a rate is shown in milliseconds.
-        device: of the target; with it, what operators attend to has a column.
+        device: of the target; with it, the operators' attention has a column.
     """
 
     def __init__(
@@ -250,7 +252,7 @@ class OperatorsGrid(Grid):
         return float(self.table.share.max(initial=0.0))
 
     def bar_length(self, position: int) -> float:
-        """Return the share shown at a position over the largest one, which fills its cell."""
+        """Return the share at a position over the largest one: the filled part of its cell."""
         share = float(self.table.share[self.source(position)])
         has_bar = self._largest_share > 0 and math.isfinite(share)
         return share / self._largest_share if has_bar else 0.0

@@ -1,4 +1,4 @@
-"""Sorting by index arrays: stable in both directions, what is missing always last."""
+"""Sorting by index arrays: stable in both directions, missing values always last."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BREAK = "\0"
 
 
 def natural_key(text: str) -> str:
-    """Return a sort key in which ``RTX 980`` sorts before ``RTX 3090``, case aside."""
+    """Return a sort key by which ``RTX 980`` sorts before ``RTX 3090``, case aside."""
     plain = text.replace(_BREAK, " ").casefold()
     return _NUMBER.sub(lambda run: run.group().zfill(_DIGITS), plain)
 
@@ -35,6 +35,7 @@ def _natural_keys(texts: Sequence[str]) -> list[bytes]:
         joined = _BREAK.join(text.replace(_BREAK, " ") for text in texts)
     codes = np.frombuffer(joined.casefold().encode(errors="surrogatepass"), np.uint8)
     is_digit = codes - _ZERO < 10  # what comes before 0 wraps round
+    # Start and end of each run of digits, in turn.
     edges = np.flatnonzero(np.diff(is_digit, prepend=False, append=False))
     starts, lengths = edges[::2], edges[1::2] - edges[::2]
     missing = np.maximum(min(lengths.max(initial=0), _DIGITS) - lengths, 0)

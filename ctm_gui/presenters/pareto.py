@@ -1,4 +1,4 @@
-"""Latency against the user's score: which models no other beats in both, and where they lie."""
+"""Latency against the user's score: the Pareto front, and the points of the chart."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Scores(QObject):
     A fingerprint knows no weights, so the names of the file and its folder are part of the key. A
     model keeps its score while it is open, also when another batch gives it another fingerprint.
 
-    ``changed`` says that a score, the name of the scores or what is better is another.
+    ``changed`` is emitted when a score, the name of the scores or their better end changes.
 
     Args:
-        settings: where they are remembered.
+        settings: keep the scores.
         parent: owner.
     """
 
@@ -76,10 +76,12 @@ class Scores(QObject):
     def set(self, compared: ComparedModel, score: float | None) -> None:
         """Give a model a score, or take it away."""
         self._of_entry[compared.entry_id] = score
+        # Taken out first: a dict keeps the order of insertion, and the oldest scores are dropped.
         self._known.pop(_key(compared), None)
         if score is not None:
             self._known[_key(compared)] = score
         newest = list(self._known.items())[-_MOST_REMEMBERED:]
+        # repr keeps every digit. The key comes last because it may hold blanks.
         self._settings.set(table.SCORES, [f"{score!r} {key}" for key, score in newest])
         self.changed.emit()
 
@@ -89,7 +91,7 @@ class Scores(QObject):
         self.changed.emit()
 
     def set_higher_is_better(self, *, higher: bool) -> None:
-        """Set which end of the scores is the better one."""
+        """Set the better end of the scores."""
         self._settings.set(table.SCORE_HIGHER, higher)
         self.changed.emit()
 
@@ -115,7 +117,7 @@ def _key(compared: ComparedModel) -> str:
 
 
 def _read(line: str) -> tuple[str, float] | None:
-    """Read what ``set`` wrote; None for a line that makes no sense."""
+    """Parse a line that ``set`` wrote; None for one that is malformed."""
     score, _, key = line.partition(" ")
     try:
         value = float(score)
@@ -142,10 +144,10 @@ class TradeOff:
         lows, highs: 80 % interval in ``unit``, float64 [M].
         latency_ms: the same latency in ms, float64 [M].
         scores: float64 [M].
-        front: which models no other one beats in both, bool [M].
+        front: mask of the models on the Pareto front, bool [M].
         unit: of the values.
         budget: in ``unit``; None where there is none or batches differ.
-        score_name: what the scores are.
+        score_name: title of the scores.
         higher_is_better: of the scores.
     """
 
@@ -214,7 +216,7 @@ def trade_off(
 
 
 def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which points no other one beats: none is as fast and as good, and better in one.
+    """Return the mask of the Pareto front: no other point is as fast and good, and better in one.
 
     Args:
         latency_ms: float64 [M] with NaN.
@@ -225,6 +227,8 @@ def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]
     """
     is_best = np.zeros(latency_ms.size, dtype=np.bool_)
     known = np.flatnonzero(~np.isnan(latency_ms + goodness))
+    # Fastest first, at equal latency the best first: a point is on the front where it is better
+    # than every one before it.
     order = known[np.lexsort((-goodness[known], latency_ms[known]))]
     best, at_ms = -math.inf, math.nan
     for index in order.tolist():
@@ -236,7 +240,7 @@ def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]
 
 
 def trade_off_sentence(points: TradeOff) -> str:
-    """Return how many models are on the front, and the best within the budget, in a sentence."""
+    """Return the number of models on the front, and the best within the budget, in a sentence."""
     placed = points.is_placed
     missing = int(np.isnan(points.scores).sum())
     if not placed.any():
@@ -285,7 +289,7 @@ def point_details(points: TradeOff, model: int) -> str:
 
 
 class ScoresGrid(Grid):
-    """The models with their scores, which can be typed in, and their place."""
+    """The models with their editable scores, and their place."""
 
     def __init__(self, points: TradeOff) -> None:
         self.points, models = points, range(len(points.labels))

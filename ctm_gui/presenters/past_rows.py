@@ -1,4 +1,4 @@
-"""The predictions of the past as rows, which of them a filter shows, their points in a chart."""
+"""The predictions of the past as rows, their filter, their points in a chart."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PastRow:
 
     @property
     def error(self) -> float | None:
-        """The engine's error as a part of what was measured; None where it cannot be told."""
+        """The engine's relative error, predicted / measured - 1; None without both."""
         if self.measured_ms is None or not self.predicted_ms:
             return None
         return self.predicted_ms / self.measured_ms - 1
@@ -76,8 +76,8 @@ class PastFilter:
         device_id: id of the device.
         basis: of the prediction.
         tag: one of its tags.
-        days: how far back.
-        measured: whether only those that were measured are shown.
+        days: age at most, in days.
+        measured: whether only measured ones are shown.
     """
 
     search: str = ""
@@ -91,12 +91,12 @@ class PastFilter:
 
 @dataclass(frozen=True, eq=False)
 class PastRows:
-    """All rows, what was measured of them, and the errors by target.
+    """All rows, their measurements, and the errors by target.
 
     Attributes:
         rows: N rows, the newest first.
-        count: how many the store has; more than N where old ones are not shown.
-        pairs: measurements with the predictions that they tell about, the oldest first.
+        count: number in the store; more than N where old ones are not shown.
+        pairs: measurements with the predictions of the same graph and target, the oldest first.
         device_names: by id, of the devices that there are.
     """
 
@@ -140,11 +140,11 @@ class PastRows:
         return sorted({tag for row in self.rows for tag in row.stored.tags}, key=natural_key)
 
     def mask(self, wanted: PastFilter, now_ns: int | None = None) -> npt.NDArray[np.bool_]:
-        """Return which rows a filter shows, bool [N].
+        """Return a mask of the rows that pass a filter, bool [N].
 
         Args:
             wanted: the filter.
-            now_ns: the time that days are counted back from; None for the present.
+            now_ns: Unix time that days are counted back from, in ns; None for the present.
         """
         mask = search_mask(self._texts, wanted.search)
         values = (wanted.model, wanted.device_id, wanted.basis)
@@ -182,6 +182,7 @@ class PastRows:
         names = [prediction.model for prediction in predictions]
         ids = [prediction.device_id for prediction in predictions]
         bases = list(map(basis_text, predictions))
+        # Not NumPy's strings, which give every row the width of the longest.
         return [np.array(column, dtype=np.object_) for column in (names, ids, bases)]
 
     @cached_property
@@ -190,7 +191,7 @@ class PastRows:
 
 
 def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
-    """Return the rows of what was read.
+    """Return the rows of the store's content.
 
     Args:
         content: of the store.
@@ -257,12 +258,12 @@ class TruthChart:
 
     @cached_property
     def measured(self) -> FloatArray:
-        """log10 of what was measured, float64 [N]."""
+        """log10 of the measured latencies, float64 [N]."""
         return self._logs([pair.measured_ms for pair in self.pairs])
 
     @cached_property
     def predicted(self) -> FloatArray:
-        """log10 of what was predicted, float64 [N]."""
+        """log10 of the predicted latencies, float64 [N]."""
         return self._logs([pair.predicted_ms for pair in self.pairs])
 
     @cached_property
@@ -287,7 +288,7 @@ class TruthChart:
         return [BASES[index] for index in sorted(set(self.basis.tolist()))]
 
     def span(self) -> tuple[float, float]:
-        """Return log10 of the ends of both axes, which are the same: the line is a diagonal."""
+        """Return log10 of the ends of both axes; they are equal, so that the line is a diagonal."""
         low, high = self.whiskers
         values = np.concatenate((self.measured, self.predicted, low, high))
         values = values[np.isfinite(values)]
@@ -303,7 +304,7 @@ class TruthChart:
         Args:
             points: float64 [N, 2], where the points are drawn.
             at: the place.
-            reach: how far it may be.
+            reach: distance at most.
         """
         nearest = nearest_point(points, at, reach) if len(self) else None
         return None if nearest is None else self.pairs[nearest]

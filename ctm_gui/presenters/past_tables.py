@@ -1,4 +1,4 @@
-"""The tables of the History view: past predictions, errors by target, what changed; their words."""
+"""The tables of the History view: past predictions, errors by target, changes; their words."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ErrorsGrid(Grid):
 
 
 class ChangeGrid(Grid):
-    """A row for each prediction: what was said then, what is said now, what was measured.
+    """A row for each prediction: the stored latency, today's, and the measured one.
 
     Args:
         entries: stored predictions against today's.
@@ -120,7 +120,7 @@ def _created(data: PastRows) -> Column:
 
 
 def _figures(data: PastRows, unit: LatencyUnit) -> list[Column]:
-    """Return what the engine said, what was measured, and what the user wrote on it."""
+    """Return the engine's prediction, the measurement, and the user's note."""
     rows = data.rows
     interval = Column(
         "interval",
@@ -185,7 +185,7 @@ NOTHING_YET = (
 
 
 def summary(data: PastRows) -> str:
-    """Return in one line how many predictions there are and how right they were."""
+    """Return one line with the number of predictions and their errors."""
     count = plural(len(data), "prediction")
     if data.count > len(data):
         count = f"the last {len(data)} of {data.count} predictions"
@@ -270,7 +270,7 @@ def pair_details(pair: Pair, data: PastRows, unit: LatencyUnit) -> str:
 
 
 def change_summary(entries: tuple[Change, ...]) -> str:
-    """Return in one line how predictions changed since."""
+    """Return one line on the changes of predictions since."""
     changes = [abs(entry.relative) for entry in entries if entry.relative is not None]
     failed = sum(1 for entry in entries if entry.problem)
     words = []

@@ -1,4 +1,4 @@
-"""One comparison: the models and devices that it is asked for, and the rows that come out."""
+"""One comparison: its models and devices, and the rows of predictions."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ComparedModel:
     Attributes:
         entry_id: its id on the shelf.
         label: its name in the window, unique among the models.
-        model: what was read from its file last.
-        problem: why there are no numbers for it now, else empty.
+        model: as last read from its file.
+        problem: the reason for its missing numbers, else empty.
     """
 
     entry_id: int
@@ -60,7 +60,7 @@ class Comparison:
     """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
     ``signatures`` are the user's measurements on the targets, by target key; ``engine_problem`` is
-    the reason for which another engine stands in for the usual one, empty where none does.
+    the reason why another engine stands in for the usual one, empty where none does.
     """
 
     models: tuple[ComparedModel, ...] = ()
@@ -88,12 +88,12 @@ def compare(
 
     Args:
         models: the models.
-        devices: each in the configuration that is asked for.
-        what_if: what is asked for.
+        devices: the chosen configuration of each first.
+        what_if: precision and threads in place of the usual ones.
         part: gets the comparison of the first models, a few times a second while the rest is
             predicted; may raise CancelledError.
         own: the user's measurements of the models, the oldest first.
-        signatures: what the user measured on targets.
+        signatures: the user's measurements on targets.
 
     Raises:
         InputError: the configuration asked for makes no sense.
@@ -166,7 +166,7 @@ T = TypeVar("T")
 
 
 class ComparisonFollower(QObject):
-    """Works on the newest comparison while somebody looks; ``_begin`` is what it does.
+    """Works on the newest comparison while its view is visible; ``_begin`` starts the work.
 
     Args:
         worker: the thread that predictions are made on.
@@ -183,23 +183,23 @@ class ComparisonFollower(QObject):
 
     @property
     def settled(self) -> bool:
-        """Whether what is shown is true to the comparison and to the choice."""
+        """Whether the content shown is that of the present comparison and choice."""
         return self._task is None
 
     def set_comparison(self, comparison: Comparison) -> None:
-        """Follow a new comparison; what was chosen stays chosen where it is in it."""
+        """Follow a new comparison; the choice stays where the comparison still has it."""
         if comparison is not self._comparison:
             self._comparison = comparison
             self._refresh()
 
     def set_active(self, *, active: bool) -> None:
-        """Note whether anybody looks; what is not looked at is not computed."""
+        """Set whether the view is visible; nothing is computed for a hidden one."""
         self._active = active
         if active and self._stale:
             self._refresh()
 
     def _refresh(self) -> None:
-        """Drop what is being worked out and begin anew, later where nobody looks."""
+        """Drop the running work and begin anew; a hidden view begins when it is shown."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -208,7 +208,7 @@ class ComparisonFollower(QObject):
             self._begin()
 
     def _begin(self) -> None:
-        """Show what can be said at once, or submit the work."""
+        """Show the result where it needs no work, else submit the work."""
         raise NotImplementedError
 
     def _submit(

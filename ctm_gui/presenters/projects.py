@@ -25,7 +25,7 @@ Answers = Mapping[Conflict, Choice]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedProject:
-    """A project file that was read, and what taking it over would do."""
+    """A project file that was read, and the changes that an import would make."""
 
     path: str
     project: Project
@@ -56,13 +56,13 @@ class ProjectExchange(StoreClient):
         self._tokens: list[CancelToken] = []
 
     def cancel(self) -> None:
-        """Stop; what was not there before will not be there."""
+        """Stop; the store is left as it was before the import."""
         for token in self._tokens:
             token.cancel()
         self._tokens.clear()
 
     def export(self, path: str, tags: Sequence[str] = ()) -> None:
-        """Write a project; a file that is there is replaced, which the dialog has asked about.
+        """Write a project; an existing file is replaced, since the dialog has asked.
 
         Args:
             path: the file.

@@ -38,12 +38,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportSubject:
-    """The subject of a report: what the window shows.
+    """The subject of a report: the window's present comparison.
 
     Attributes:
         comparison: with at least one row.
         what_if: that it was made with.
-        unit: in which latencies are shown.
+        unit: of the latencies.
         budget_ms: that latencies are held against, None without one.
     """
 
@@ -74,8 +74,8 @@ class Draft:
 class ReportPresenter(QObject):
     """Makes the report of one subject at a time.
 
-    ``changed`` says that ``draft`` or ``busy`` is another; ``progressed`` gives a Progress;
-    ``done`` says in words what was written; ``failed`` gives a CtmError.
+    ``changed`` is emitted when ``draft`` or ``busy`` changes; ``progressed`` gives a Progress;
+    ``done`` a sentence on the file written or the pages sent; ``failed`` gives a CtmError.
 
     Args:
         recorder: of the window's store.
@@ -145,7 +145,7 @@ class ReportPresenter(QObject):
             self._run(lambda context: paint(pages, context), lambda _: self.done.emit(words))
 
     def cancel(self) -> None:
-        """Stop what is being made; what is there stays."""
+        """Stop the running work; a finished draft stays."""
         self._turn += 1
         self._is_reading = False
         if self._task is not None:
@@ -173,7 +173,7 @@ class ReportPresenter(QObject):
         self._run(partial(_laid_out, report, self.choice), self._on_draft)
 
     def _run(self, work: Callable[[TaskContext], T], on_result: Callable[[T], None]) -> None:
-        """Do the work in place of what is being done."""
+        """Cancel the running work and submit this instead."""
         if self._task is not None:
             self._task.cancel()
         self._task = self._worker.submit(
@@ -227,6 +227,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
         explain=partial(explain, signatures=comparison.signatures),
+        # Local time with its offset from UTC, which a naive time lacks.
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,
         unit=subject.unit,
@@ -262,7 +263,7 @@ _KEPT = 12
 class PageImages(QObject):
     """Paints the pages that are asked for, and keeps the last of them.
 
-    ``painted`` says that a picture is there that was asked for in vain before.
+    ``painted`` is emitted when a picture is ready that was asked for before.
 
     Args:
         parent: owner.
@@ -305,7 +306,7 @@ class PageImages(QObject):
         return image
 
     def close(self) -> None:
-        """Stop painting; what is asked for afterwards stays blank."""
+        """Stop painting; pages asked for afterwards stay blank."""
         self.show(None, self._size)
         self._worker.close()
 
@@ -318,6 +319,7 @@ class PageImages(QObject):
 
 
 def _painted(page: Page, width: float, size_px: QSize) -> QImage:
+    # Not a QPixmap, which only the window's thread may paint.
     image = QImage(size_px, QImage.Format.Format_RGB32)
     image.fill(QColor(LIGHT.surface))
     painter = QPainter(image)

@@ -23,7 +23,7 @@ from predictor.services.models.ingestion import IngestionWorker, Model
 
 
 class ModelState(StrEnum):
-    """Where a model stands between its file and its numbers."""
+    """Steps of a model from its file to its predictions."""
 
     WAITING = "waiting"
     READING = "reading"
@@ -39,9 +39,9 @@ class ModelEntry:
         id: unique in this session.
         path: absolute path of the file.
         bindings: values that the user gave to dynamic dimensions, by name.
-        state: where it stands; ``READY`` alone says that ``model`` fits the bindings.
+        state: step of its reading; ``READY`` alone says that ``model`` fits the bindings.
         model: the last one that was read, kept while it is read again.
-        error: why the last reading failed, else None.
+        error: of the last reading where it failed, else None.
     """
 
     id: int
@@ -74,11 +74,11 @@ class ModelEntry:
 
 
 class ModelShelf(QObject):
-    """The list of models, in the order in which they were added.
+    """The list of models, in the order of their addition.
 
     ``inserting``/``inserted`` and ``removing``/``removed`` frame changes of the list with the first
-    and last row; ``entry_changed`` gives the row of one that changed; ``content_changed`` says that
-    what can be compared is another.
+    and last row; ``entry_changed`` gives the row of one that changed; ``content_changed`` is
+    emitted when the models to compare change.
 
     Attributes:
         entries: the models in order.
@@ -187,6 +187,7 @@ class ModelShelf(QObject):
 
     def cancel_all(self) -> None:
         """Stop reading whatever is being read or waits."""
+        # Backwards: a new model leaves the list, and the rows after it move up.
         for row in reversed(range(len(self.entries))):
             self.cancel(row)
 
@@ -209,6 +210,7 @@ class ModelShelf(QObject):
         self._read(self.entries[row])
 
     def _insert(self, rows: Sequence[tuple[int, ModelEntry]]) -> None:
+        # Qt's beginInsertRows announces one run of rows, so each run has its own frame.
         for first, last in _runs([row for row, _ in rows]):
             run = [entry for row, entry in rows if first <= row <= last]
             self.inserting.emit(first, last)
@@ -220,6 +222,7 @@ class ModelShelf(QObject):
         self.content_changed.emit()
 
     def _take(self, rows: Sequence[int]) -> None:
+        # From the last run up, so that the rows before keep their numbers.
         for first, last in reversed(_runs(rows)):
             for entry in self.entries[first : last + 1]:
                 self._stop(entry)

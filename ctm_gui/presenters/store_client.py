@@ -24,9 +24,9 @@ Key = tuple[object, ...]
 class Recorder(QObject):
     """Records each prediction of this session once.
 
-    ``opened`` says that the store is open; ``recorded`` gives how many predictions one transaction
-    stored; ``failed`` gives the error, once where the store cannot be opened, and one for each
-    prediction that it refuses.
+    ``opened`` is emitted once the store is open; ``recorded`` gives the number of predictions that
+    one transaction stored; ``failed`` gives the error, once where the store cannot be opened, and
+    one for each prediction that it refuses.
 
     Args:
         open_store: opens the store; called on the worker's thread.
@@ -52,11 +52,12 @@ class Recorder(QObject):
         )
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
-        """Store what was not stored in this session; returns at once."""
+        """Store the predictions that this session has not stored yet; returns at once."""
         new = [p for p in predictions if p.latency_ms is not None and _key(p) not in self._seen]
         if self._broken or not new:
             return
         keys = frozenset(map(_key, new))
+        # Noted before it is stored: the next comparison may come while the transaction waits.
         self._seen |= keys
         fingerprints = {prediction.fingerprint for prediction in new}
         about = [model for model in models if model.graph.fingerprint in fingerprints]
@@ -73,14 +74,15 @@ class Recorder(QObject):
         on_result: Callable[[T], None],
         on_error: Callable[[CtmError], None],
     ) -> None:
-        """Run ``work`` with the open store, after what was asked of it before.
+        """Run ``work`` with the open store, after all work submitted before.
 
-        Where the store could not be opened, ``on_error`` gets that in a sentence.
+        Where the store could not be opened, ``on_error`` gets a HostError.
         """
         self._worker.submit(partial(self._with_store, work), on_result=on_result, on_error=on_error)
 
     def close(self) -> None:
-        """Write what waits and close the store."""
+        """Finish all submitted work and close the store."""
+        # The store closes on the worker's thread too, after the writes that wait.
         self._worker.close(self._close, finish=True)
 
     def _with_store(self, work: Callable[[History], T], _: TaskContext) -> T:
@@ -93,6 +95,7 @@ class Recorder(QObject):
         return work(self._history)
 
     def _open(self, _: TaskContext) -> None:
+        # On the worker's thread: an SQLite connection serves only the thread that opened it.
         self._history = self._open_store()
 
     def _store(
@@ -117,6 +120,7 @@ class Recorder(QObject):
             self.failed.emit(error)
 
     def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
+        # The next comparison tries them again.
         self._seen -= keys
         self.failed.emit(error)
 
@@ -148,10 +152,10 @@ class StoreRunner(Protocol):
 
 
 class StoreClient(QObject):
-    """Has work done with the store and knows whether any is still to come.
+    """Submits work with the store and counts the outstanding calls.
 
-    ``busy_changed`` says that ``busy`` may be another; ``failed`` gives an error, ``done`` a
-    sentence on what was done.
+    ``busy_changed`` is emitted when ``busy`` may have changed; ``failed`` gives an error, ``done``
+    a sentence on a finished action.
 
     Args:
         run: runs work with the open store.
@@ -192,7 +196,7 @@ class StoreClient(QObject):
 
 
 class OwnMeasurements(QObject):
-    """Keeps the measurements of some models and of targets; ``changed`` says that they are others.
+    """Keeps the user's measurements of models and targets; ``changed`` is emitted with new ones.
 
     Args:
         run: runs work with the open store.

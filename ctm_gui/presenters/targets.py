@@ -12,10 +12,10 @@ from predictor.services.devices.catalogue import Catalogue
 
 
 class TargetSelection(QObject):
-    """The devices of the catalogue and which of them are checked.
+    """The devices of the catalogue, and the selection among them.
 
-    ``changed`` says that the checked devices are others; ``devices_changed`` that the devices to
-    choose from are; ``badges_changed`` that their badges are, with the ids of the devices whose is.
+    ``changed`` is emitted when the checked devices change; ``devices_changed`` when the devices to
+    choose from do; ``badges_changed`` gives the ids of the devices whose badges changed.
 
     Attributes:
         configurations: the one that was chosen in place of the usual one, by device id.
@@ -40,6 +40,7 @@ class TargetSelection(QObject):
         super().__init__(parent)
         self.catalogue = catalogue
         wanted = selected if selected is not None else [d.id for d in catalogue.cross_section]
+        # Ids of absent devices are kept: own devices come only once the store is read.
         self._selected = set(wanted)
         self._favourites: set[str] = set()
         self.configurations: dict[str, Configuration] = {}
@@ -68,7 +69,7 @@ class TargetSelection(QObject):
             self.configurations[new_id] = self.configurations.pop(old_id)
 
     def search(self, words: str) -> tuple[Device, ...]:
-        """Return the devices in which every one of the words occurs; all where there is none."""
+        """Return the devices that contain every word; all devices where there is no word."""
         return self.catalogue.search(words)
 
     @property
@@ -120,6 +121,7 @@ class TargetSelection(QObject):
         chosen = self.configuration_of(device)
         if chosen == device.configurations[0]:
             return device
+        # resolve_targets takes the first configuration that has the precision asked for.
         others = (c for c in device.configurations if c != chosen)
         return replace(device, configurations=(chosen, *others))
 

@@ -43,7 +43,7 @@ class VariantMatrix(Variants):
     """M models on T targets against one of the models.
 
     Attributes:
-        comparison: what the predictions are of.
+        comparison: the source of the predictions.
     """
 
     comparison: Comparison
@@ -98,7 +98,7 @@ def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
 
 
 def cell_lines(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit) -> list[str]:
-    """Return what a cell says: the latency, then how it differs from the baseline's.
+    """Return the text of a cell: the latency, then its difference from the baseline's.
 
     Without an interval of the difference that is one line with percent and time, else one for each.
     """
@@ -157,6 +157,7 @@ def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
 
 def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray:
     """Return the fastest model that meets the budget, by target, intp [T]; -1 for none."""
+    # argmin would choose a NaN.
     latency_ms = np.nan_to_num(matrix.latency_ms, nan=np.inf)
     least = latency_ms.min(axis=0, initial=np.inf)
     meets = np.isfinite(least) & (least <= (np.inf if budget_ms is None else budget_ms))
@@ -169,7 +170,7 @@ def fastest_on(matrix: VariantMatrix, target: int, budget_ms: float | None) -> s
 
 
 def matrix_summary(matrix: VariantMatrix) -> str:
-    """Return in one line how the other models stand to the baseline."""
+    """Return one line on the other models against the baseline."""
     name = shown(matrix.models[matrix.baseline].label)
     parts = [
         _standing(matrix, model) for model in range(len(matrix.models)) if model != matrix.baseline
@@ -199,7 +200,7 @@ def _standing(matrix: VariantMatrix, model: int) -> str:
 class VariantsPresenter(ComparisonFollower):
     """The choice of a baseline, and the matrix that follows from it.
 
-    ``matrix_changed`` says that ``matrix`` is another.
+    ``matrix_changed`` is emitted when ``matrix`` changes.
     """
 
     matrix_changed = Signal()
@@ -300,8 +301,9 @@ class VariantsGrid(Grid):
         )
 
     def _numbers_of(self, target: int) -> list[Column]:
-        """Return what a copy holds of a target: each number in a column of its own."""
+        """Return the columns of a target in a copy: each number in a column of its own."""
         differences = self.matrix.differences
+        # Cells are model-major: every T-th one is this target's.
         rows = slice(target, None, len(self.matrix.targets))
         device = self.matrix.target_title(target).replace("\n", ", ")
         numbers = {

@@ -36,10 +36,10 @@ BATCH_DELAY_MS = 250
 
 
 class Workspace(QObject):
-    """Owns what the window shows and keeps the comparison true to it.
+    """Owns the state of the window and keeps the comparison up to date with it.
 
-    ``comparison_changed`` says that ``comparison`` is another; ``activity_changed`` that files are
-    searched, read or predicted, or no longer are; ``opened`` gives the paths that were added.
+    ``comparison_changed`` is emitted when ``comparison`` changes; ``activity_changed`` when
+    searching, reading or predicting begins or ends; ``opened`` gives the paths that were added.
 
     Attributes:
         comparison: the last one.
@@ -97,13 +97,13 @@ class Workspace(QObject):
 
     @property
     def settled(self) -> bool:
-        """Whether the comparison is true to everything that was asked for."""
+        """Whether the comparison is up to date and nothing is under way."""
         waiting = self._predict_timer.isActive() or self._batch_timer.isActive()
         working = self._prediction is not None or self._finder.busy
         return not (waiting or working or self.shelf.pending_count)
 
     def start(self) -> None:
-        """Start what takes its time in the background: the reader's child process, the store."""
+        """Start the slow parts in the background: the reader's child process, the store."""
         self._reader.submit(
             lambda _: self.ingestion.start(),
             on_result=lambda _: None,
@@ -119,6 +119,7 @@ class Workspace(QObject):
             worker.close()
         self.machine.close()
         self.history.close()
+        # Last, after everything that submits work to it.
         self.recorder.close()
 
     def open_paths(self, paths: Sequence[str]) -> None:
@@ -206,6 +207,7 @@ class Workspace(QObject):
         (row,) = self.shelf.add([path])
         for name, value in dimensions.items():
             self.shelf.bind(row, name, value)
+        # The device may have been deleted since the prediction.
         if device_id in self.library.by_id():
             self.selection.select([device_id], selected=True)
         self.opened.emit([path])

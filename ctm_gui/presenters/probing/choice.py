@@ -32,16 +32,16 @@ class TargetChoice:
     """Choice of the first page.
 
     Attributes:
-        way: how the target is reached.
+        way: this machine, a board over SSH, a kit or an import.
         device: that is probed; None for this machine as it is detected.
-        threads: of one operator; 0 for all cores, for an import what the file says.
+        threads: of one operator; 0 for all cores, for an import those of the file.
         address: of the board, ``user@host:port``.
         key_file: private key for the board; empty for the agent and the usual files.
         python: program that runs Python 3 on the board.
-        source: what is imported.
+        source: kind of the import.
         path: of the file that is imported.
         typed: medians, one network a line.
-        configuration: that was measured elsewhere; what it leaves open the file must say.
+        configuration: that was measured elsewhere; the file must state its open fields.
     """
 
     way: Way = Way.THIS
@@ -78,12 +78,12 @@ class TargetChoice:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A session that has something left to do.
+    """A session with networks left to measure.
 
     Attributes:
         session: as stored.
         way: how it was begun: by its kit, or by where its measurements come from; None where
-            nothing tells.
+            neither is known.
     """
 
     session: ProbeSession

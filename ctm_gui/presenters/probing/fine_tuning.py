@@ -22,17 +22,17 @@ from predictor.services.signatures.film import Adaptations, adaptations, median_
 class FineTuning(QObject):
     """Fine-tunes to one signature at a time; the store is changed at the end or not at all.
 
-    ``changed`` says that one of the attributes is another.
+    ``changed`` is emitted when an attribute changes.
 
     Attributes:
-        progress: how far it is; None before the first fit.
+        progress: fits done and to do; None before the first fit.
         outcome: errors of both ways; None before it is done, and where nothing did.
-        error: why nothing came of it.
+        error: the reason for a missing outcome.
         cancelled: whether the user stopped it.
 
     Args:
         path: the store's file; None for the usual one.
-        shelf: of the signatures; gets what is better.
+        shelf: of the signatures; gets the better adaptation.
         parent: owner.
     """
 
@@ -92,7 +92,7 @@ class FineTuning(QObject):
             self.changed.emit()
 
     def forget(self) -> None:
-        """Stop it, and forget what came of the last one."""
+        """Stop it, and forget the last outcome."""
         self.cancel()
         self._forget()
 

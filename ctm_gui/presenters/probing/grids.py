@@ -78,7 +78,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
 
     Args:
         rows: of the signature.
-        other: when the signature was measured that it is compared with; empty for none.
+        other: date of the signature that it is compared with; empty for none.
     """
     columns = [
         text_column("network", "Network", [row.name for row in rows]),
@@ -247,6 +247,7 @@ def _nearer(before: float | None, after: float | None) -> str:
     """Name the way that predicts a network better."""
     if before is None or after is None:
         return NOTHING
+    # Compared as shown: equal texts with a winner would puzzle the reader.
     if ratio_text(abs(after)) == ratio_text(abs(before)):
         return "alike"
     return "after" if abs(after) < abs(before) else "before"
@@ -257,8 +258,8 @@ def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -
 
     Args:
         read: the file.
-        meant: what each name means.
-        left_out: the words for one that means nothing.
+        meant: model or reference network of each name.
+        left_out: the words for a name without one.
     """
     known_ms = {latency.network: latency.value_ms for latency in read.file.latencies}
     values_ms = [known_ms.get(match.name) for match in read.names]

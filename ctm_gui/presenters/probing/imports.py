@@ -28,7 +28,7 @@ from predictor.services.probing.open import open_probing
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file that was read, what each of its names may mean, and all that they could mean."""
+    """A file that was read, the candidates of each of its names, and all candidates."""
 
     file: ImportedFile
     names: tuple[NameMatch, ...]
@@ -76,7 +76,7 @@ class ProbeImport(QObject):
         return self._task is not None
 
     def begin(self, choice: TargetChoice, models: Sequence[Model]) -> None:
-        """Read what is chosen; the results of a kit are taken over at once."""
+        """Read the chosen source; the results of a kit are imported at once."""
         kit = choice.source is Source.KIT
         work = (
             partial(_take_kit, Path(choice.path), self._store)
@@ -98,13 +98,13 @@ class ProbeImport(QObject):
             choice: the target that they were measured on.
             file: as read.
             models: that names may mean, beside the reference networks.
-            meant: what each name means; None leaves it out.
+            meant: model or reference network of each name; None leaves it out.
         """
         work = partial(_take, choice, file, tuple(models), dict(meant), self._store)
         self._submit(work, self.imported)
 
     def close(self) -> None:
-        """Do what was begun and end."""
+        """Finish the submitted work and end."""
         self._worker.close(finish=True)
 
     def _submit(self, work: object, outcome: object) -> None:

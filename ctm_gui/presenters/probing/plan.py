@@ -1,4 +1,4 @@
-"""Plans of probe sessions, made off the window's thread while the user changes what is asked."""
+"""Plans of probe sessions, made off the window's thread while the user changes the request."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class PlanFields:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, how its networks lie among all, and what it is expected to bring.
+    """A plan, its coverage of the pool, and the expected interval after it.
 
     Attributes:
-        plan: what is measured first, or all of it.
+        plan: its first networks, or all of them.
         coverage: of the plan.
         interval: now and when it is carried out; None where the engine gives none.
-        models: how many open models the interval is about; 0 for networks of the pool.
+        models: number of open models of the interval; 0 for networks of the pool.
         note: a sentence where there are no estimates.
     """
 
@@ -98,16 +98,16 @@ def plan_words(planned: Planned) -> str:
 
 
 class ProbePlanner(QObject):
-    """Keeps a plan true to what is asked; ``changed`` says that anything of it is another.
+    """Keeps a plan up to date with the request; ``changed`` is emitted when an attribute changes.
 
     Attributes:
-        planned: the last plan; None while there is none for what is asked.
-        error: why there is none.
-        state: what is done now, in a few words.
+        planned: the last plan; None while there is none for the request.
+        error: the reason for a missing plan.
+        state: the present activity, in a few words.
 
     Args:
         store: the store's file, beside which host keys are; None for the usual one.
-        models: returns the open models: what is to be predicted.
+        models: returns the open models, the subjects of later predictions.
         parent: owner.
     """
 
@@ -137,7 +137,7 @@ class ProbePlanner(QObject):
         return self._timer.isActive() or self._task is not None
 
     def ask(self, choice: TargetChoice, fields: PlanFields) -> None:
-        """Plan for what is asked now; an older wish is forgotten."""
+        """Plan for this request; an older one is dropped."""
         if (choice, fields) == self._asked and self.error is None:
             return
         self._asked = (choice, fields)
@@ -182,6 +182,7 @@ class ProbePlanner(QObject):
     def _on_planned(self, planned: Planned) -> None:
         self._task = None
         if planned.plan.target.device.id == THIS_MACHINE_ID:
+            # Measuring this machine takes seconds: later plans use the same values.
             self._machine = (planned.plan.target.device, planned.note)
         self.planned, self.state = planned, ""
         self.changed.emit()

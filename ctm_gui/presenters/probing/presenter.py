@@ -27,11 +27,11 @@ class ProbingPresenter(QObject):
 
     Attributes:
         library: the devices that can be probed: the user's, then the shipped ones.
-        models: returns the models of the window: what imported names may mean.
+        models: returns the models of the window, candidates for imported names.
         planner: plans.
         run: measures.
-        imports: takes over what was measured elsewhere.
-        shelf: shows what is stored.
+        imports: imports measurements from elsewhere.
+        shelf: shows stored sessions and signatures.
         tuning: fine-tunes to a signature.
         undo_stack: of the window; deleted signatures are on it.
 
@@ -77,7 +77,7 @@ class ProbingPresenter(QObject):
         self.run.start(plan, choice)
 
     def write_kit(self, plan: ProbePlan, path: str) -> None:
-        """Write the kit of a plan; the shelf shows its session, which waits for results."""
+        """Write the kit of a plan; the shelf shows its session, waiting for results."""
 
         def work_done(session: ProbeSession) -> None:
             self._workspace.messages.info(f"Wrote the kit {path}")
@@ -90,7 +90,7 @@ class ProbingPresenter(QObject):
         )
 
     def close(self) -> None:
-        """Stop all work; what was measured is stored."""
+        """Stop all work; finished measurements are stored."""
         self.run.close()
         self.planner.close()
         self.imports.close()

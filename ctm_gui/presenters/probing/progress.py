@@ -30,7 +30,7 @@ Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event, and how its network is stored since then; None where it is about none."""
+    """An event, and the stored network after it; None where it is about none."""
 
     event: ProbeEvent
     probe: SessionProbe | None = None
@@ -44,9 +44,9 @@ class NetworkRow:
         name: of the network.
         why: it was chosen.
         expected_ms: its estimate; None where there is none.
-        state: what became of it.
+        state: of its measurement.
         median_ms: None while there is none.
-        words: its verdict, or why it has no number.
+        words: its verdict, or the reason for its missing number.
     """
 
     name: str
@@ -82,6 +82,7 @@ class SampleTrace:
         values_ms = np.concatenate(self._blocks[block]) if block in self._blocks else np.empty(0)
         if values_ms.size <= most:
             return np.arange(1.0, values_ms.size + 1), values_ms
+        # Two points a stretch, so half as many stretches as points.
         edges = np.linspace(0, values_ms.size, most // 2 + 1).astype(np.intp)
         kept: list[int] = []
         for first, end in pairwise(edges):
@@ -101,12 +102,12 @@ class RunProgress:
     Attributes:
         current: name of the network that is measured; empty between networks.
         block: of it, from 1.
-        sentinel: whether it is measured to see drift.
+        sentinel: whether it is measured as the drift sentinel.
         trace: its samples.
         drift: of the sentinel so far.
         host: facts of the machine that measures.
-        finished: whether the runner has said that nothing is left.
-        to_come: how many networks are still to be chosen, at most.
+        finished: whether the runner has reported the end.
+        to_come: number of networks still to be chosen, at most.
     """
 
     def __init__(self, session: ProbeSession, measurements: Mapping[str, Measurement]) -> None:
@@ -164,8 +165,8 @@ class RunProgress:
         """Expected seconds of the rest.
 
         Args:
-            active_s: how long was measured in this run; the networks done in it tell how long one
-                takes, before the first of them the plan's own estimate does.
+            active_s: seconds measured in this run; they give the time of a network, for which the
+                plan's estimate stands before the first is done.
         """
         each_s = self._expected_s / max(self.total + self.to_come, 1)
         if self._done_here:
@@ -201,6 +202,7 @@ class RunProgress:
         return self.drift is not None and self.drift.drift > DRIFT_LIMIT
 
     def _begin(self, event: BlockStarted) -> None:
+        # A repeat of the same network begins with block 1 again.
         if (event.name, event.sentinel) != (self.current, self.sentinel) or event.block == 1:
             self.trace = SampleTrace()
         self.current, self.block, self.sentinel = event.name, event.block, event.sentinel

@@ -31,16 +31,16 @@ class ResultRow:
 
     Attributes:
         name: of the network.
-        fingerprint: of its graph, by which signatures are compared.
+        fingerprint: of its graph, the key for comparing signatures.
         median_ms: None where it has no number.
         least_ms: of its fastest run; None where single runs are not known.
         variation: coefficient of variation, as a share.
-        runs: how many are known.
-        words: its verdict, or why it has no number.
+        runs: number of known runs.
+        words: its verdict, or the reason for its missing number.
         other_ms: the median in the signature that it is compared with.
         measurement_id: of its measurement; empty where it has no number.
-        fit: what the other networks tell of it; None where they tell nothing, or not yet.
-        excluded: why the user left it out of the signature; empty where it is in it.
+        fit: its prediction from the other networks; None where there is none yet.
+        excluded: the user's reason for leaving it out of the signature; empty where it is in it.
     """
 
     name: str
@@ -80,8 +80,8 @@ class Result:
         session: None for a signature that was imported.
         signatures: all of the target, the newest first.
         other_id: of the signature that it is compared with, else empty.
-        way: how its session was measured; None where nothing tells.
-        assessed: whether it is known what the networks tell of one another and of the models.
+        way: of its session's measurement; None where unknown.
+        assessed: whether the networks' fits and the models' changes are computed.
         changes: the open models without the signature and with it.
     """
 
@@ -98,7 +98,7 @@ class Result:
 
     @property
     def drift(self) -> float:
-        """Drift of the sentinel, as a share; 0 where nothing tells."""
+        """Drift of the sentinel, as a share; 0 where it is unknown."""
         return (self.signature and self.signature.facts.drift) or 0.0
 
     @property
@@ -178,14 +178,14 @@ def compared(rows: Sequence[ResultRow], others: Sequence[Measurement]) -> tuple[
 
 
 def assessed(result: Result, fits: Sequence[LeftOut], changes: tuple[BeforeAfter, ...]) -> Result:
-    """Return a result with what its networks tell of one another, and of the open models."""
+    """Return a result with its networks' fits and the changes of the open models."""
     by_measurement = {fit.measurement_id: fit for fit in fits}
     rows = tuple(replace(row, fit=by_measurement.get(row.measurement_id)) for row in result.rows)
     return replace(result, rows=rows, assessed=True, changes=changes)
 
 
 def of_session(session_id: str, probing: Probing) -> Result:
-    """Return the outcome of a session: its newest signature, else what was measured so far."""
+    """Return the outcome of a session: its newest signature, else its measurements so far."""
     session = probing.sessions.get(session_id)
     signatures = _of_target(probing, session.device_id, session.configuration)
     mine = next((s for s in signatures if s.session_id == session.id), None)
@@ -264,6 +264,7 @@ def _of_target(
     target = (device_id, configuration)
     return tuple(
         entry
+        # The store lists the oldest first.
         for entry in reversed(probing.signatures.every())
         if (entry.signature.device_id, entry.signature.configuration) == target
     )

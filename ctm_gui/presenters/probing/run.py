@@ -72,6 +72,7 @@ class HostKeyQuestion:
 
     def wait(self, cancel: CancelToken) -> bool:
         """Return the answer once it is there; no where the run is cancelled before."""
+        # Polled: a cancelled run must not wait for an answer that never comes.
         while not self._answered.wait(_ASK_POLL_S):
             if cancel.cancelled:
                 return False
@@ -93,21 +94,21 @@ _Queued = StoredEvent | HostKeyQuestion | _SessionOpened | Progress | ProbeSessi
 class ProbeRun(QObject):
     """Measures one session at a time.
 
-    ``changed`` says that phase or progress is another, at most four times a second;
+    ``changed`` is emitted when phase or progress changes, at most four times a second;
     ``host_key_asked`` gives a HostKeyQuestion; ``ended`` the id of a session that has ended, with
     its signature where one came of it.
 
     Attributes:
         choice: how its machine is reached.
-        phase: what the run is doing.
+        phase: of the run.
         progress: of the session; None before it is known.
         session_id: of the session, empty before it is known.
-        error: why the run stopped by itself.
-        state: what the copying to a board does, in a few words.
+        error: that stopped the run.
+        state: of the copying to a board, in a few words.
 
     Args:
         store: of the sessions.
-        models: returns the open models: what networks are chosen for as a session goes.
+        models: returns the open models; the adaptive selector chooses networks for them.
         parent: owner.
     """
 
@@ -156,7 +157,7 @@ class ProbeRun(QObject):
         self._begin(choice, partial(_new_session, plan))
 
     def go_on(self, session_id: str, choice: TargetChoice, again: Sequence[str] = ()) -> None:
-        """Measure what a session is still waiting for.
+        """Measure the waiting networks of a session.
 
         Args:
             session_id: of the session.
@@ -176,6 +177,7 @@ class ProbeRun(QObject):
         """End a pause."""
         if self.phase is Phase.PAUSED and self._runner is not None:
             self._runner.send(Command.CONTINUE)
+            # Not the wall clock, which may be set back during a run.
             self._since_s = time.monotonic()
             self._show(Phase.MEASURING)
 
@@ -185,13 +187,13 @@ class ProbeRun(QObject):
             self._runner.send(Command.SKIP)
 
     def stop(self) -> None:
-        """Stop; what was measured is stored, and the session can go on later."""
+        """Stop; finished measurements are stored, and the session can go on later."""
         if self.active and self._task is not None:
             self._task.token.cancel()
             self._show(Phase.STOPPING)
 
     def repeat(self, names: Sequence[str]) -> None:
-        """Measure networks again: now, or after what is being measured."""
+        """Measure networks again: now, or after the present run."""
         if self.active:
             self._again += [name for name in names if name not in self._again]
             self.changed.emit()
@@ -204,7 +206,7 @@ class ProbeRun(QObject):
         return tuple(self._again)
 
     def give_up(self) -> None:
-        """End a stopped session; what was measured becomes its signature."""
+        """End a stopped session; its measurements become its signature."""
         if self.phase is Phase.STOPPED and self.session_id:
             session_id = self.session_id
             self._store.run(
@@ -214,7 +216,7 @@ class ProbeRun(QObject):
             )
 
     def close(self) -> None:
-        """Stop all work; what was measured is stored."""
+        """Stop all work; finished measurements are stored."""
         self._timer.stop()
         if self._task is not None:
             self._task.token.cancel()
@@ -227,6 +229,7 @@ class ProbeRun(QObject):
         self._again = []
         self._active_s, self._since_s = 0.0, time.monotonic()
         self._timer.start()
+        # Taken here, since the window's models belong to the window's thread.
         asked = [model.graph for model in self._models()]
         self._task = self._worker.submit(
             partial(self._measure, choice, find, asked),
@@ -275,7 +278,7 @@ class ProbeRun(QObject):
         )
 
     def _follow(self) -> None:
-        """Take what the worker has told since the last time."""
+        """Take the worker's events since the last call."""
         any_came = False
         while True:
             try:
@@ -304,6 +307,7 @@ class ProbeRun(QObject):
     def _on_done(self, _: None) -> None:
         self._settle()
         self.phase = Phase.ENDED
+        # go_on refuses while the phase is an active one, hence ENDED before it.
         if self._again:
             self.go_on(self.session_id, self.choice, self._again)
         else:

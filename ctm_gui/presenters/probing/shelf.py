@@ -56,8 +56,8 @@ _Overview = tuple[tuple[Unfinished, ...], tuple[StoredSignature, ...]]
 class SignatureShelf(QObject):
     """Follows the store.
 
-    ``sessions_changed`` says that ``sessions`` are others; ``shown`` gives a Result; ``failed`` an
-    error; ``done`` a sentence on what was done.
+    ``sessions_changed`` is emitted when ``sessions`` change; ``shown`` gives a Result; ``failed``
+    an error; ``done`` a sentence on a finished action.
 
     Args:
         store: of sessions and signatures.
@@ -100,7 +100,7 @@ class SignatureShelf(QObject):
         return self._lookup.device(device_id)
 
     def show_session(self, session_id: str) -> None:
-        """Show what came of a session."""
+        """Show the outcome of a session."""
         self._show(partial(of_session, session_id))
 
     def show_signature(self, signature_id: str, other_id: str = "") -> None:
@@ -145,7 +145,7 @@ class SignatureShelf(QObject):
         )
 
     def leave(self, session_id: str) -> None:
-        """End a session that will not go on; what was measured becomes its signature."""
+        """End a session that will not go on; its measurements become its signature."""
         self._store.run(
             lambda probing: probing.sessions.give_up(session_id),
             on_result=lambda _: self.refresh(),
@@ -153,7 +153,7 @@ class SignatureShelf(QObject):
         )
 
     def delete(self, stored: StoredSignature) -> None:
-        """Delete a signature, and show what is left of its target; undo brings it back."""
+        """Delete a signature, and show another of its target; undo brings it back."""
         signature, what = stored.signature, f"the signature of {local_time(stored.created_ns)}"
 
         def put_away(probing: Probing) -> Result:
@@ -176,10 +176,12 @@ class SignatureShelf(QObject):
 
         The signature that was made stays in the store, with the reason that it keeps.
         """
+        # Set and read on the store's thread alone, by the functions below.
         made, active = "", False
 
         def take_place(signatures: Signatures) -> str:
             nonlocal made
+            # A redo: the signature of the first time is still in the store.
             if made:
                 signatures.restore(made, active=active)
             else:
@@ -197,7 +199,7 @@ class SignatureShelf(QObject):
         self._undo_stack.push(UndoStep(text, redo, undo))
 
     def _change(self, work: Callable[[Signatures], str], message: str) -> None:
-        """Change signatures, show the one whose id comes of it, and say what was done."""
+        """Change signatures, show the one whose id is returned, and emit ``done``."""
         self._show(lambda probing: of_signature(work(probing.signatures), "", probing), message)
 
     def _show(self, work: Any, message: str = "") -> None:
@@ -216,7 +218,7 @@ class SignatureShelf(QObject):
         )
 
     def _assess(self, result: Result) -> None:
-        """Predict networks from one another, and the models; which takes a second or two."""
+        """Predict networks from one another, and the models; it takes a second or two."""
         device = self.device(result.device_id)
         if result.signature is None or device is None:
             return
@@ -228,6 +230,7 @@ class SignatureShelf(QObject):
             return left_out(target, measured, used), before_and_after(target, measured, models)
 
         def done(assessment: tuple[tuple[LeftOut, ...], tuple[BeforeAfter, ...]]) -> None:
+            # Another result may be shown by now.
             if self.result is result:
                 self.result = assessed(result, *assessment)
                 self.shown.emit(self.result)

@@ -37,13 +37,13 @@ class ProbingStore(QObject):
         on_result: Callable[[T], None],
         on_error: Callable[[CtmError], None],
     ) -> Task:
-        """Run ``work`` after what was asked before; its outcome comes on the window's thread."""
+        """Run ``work`` after all earlier work; its outcome comes on the window's thread."""
         return self._worker.submit(
             partial(self._with_store, work), on_result=on_result, on_error=on_error
         )
 
     def close(self) -> None:
-        """Do what waits and close the store."""
+        """Finish all submitted work and close the store."""
         self._worker.close(self._close, finish=True)
 
     def _with_store(self, work: Callable[[Probing], T], _: TaskContext) -> T:
