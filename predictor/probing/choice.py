@@ -1,4 +1,4 @@
-"""The choice of networks for a session: all at once, or by what the last ones showed."""
+"""The choice of networks for a session: all at once, or by the latencies so far."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ SELECTORS: Final[dict[str, Selector]] = {
 SELECTOR_NAMES: Final = (*SELECTORS, ADAPTIVE)
 BY_OPERATORS: Final = (INFORMATION, ADAPTIVE)
 """Selectors that choose by what operators of the target a network's profile would tell."""
+# Each round costs one prediction and one sentinel (docs/decisions/0004, Live choice).
 ROUND: Final = 3
 """Networks that the adaptive selector has measured before it looks again."""
 
@@ -54,11 +55,11 @@ class PlanRequest:
 
     Attributes:
         target: threads and batch resolved to counts.
-        probes: k, how many networks.
+        probes: k, the number of networks.
         selector: one of :data:`SELECTOR_NAMES`.
-        seed: of what is random.
-        budget_s: how long the session may take, even where every network needs a third block.
-        configuration: how networks are run.
+        seed: of random draws.
+        budget_s: longest time of the session, a third block of every network included.
+        configuration: execution configuration of the networks.
         live: whether some networks are measured before the others are chosen, where the selector
             can make use of that. A kit is planned once.
         within: with the adaptive selector: measure no more once the 80 % interval of a typical
@@ -81,9 +82,9 @@ class Beliefs:
 
     Attributes:
         works: of the operators of each network of the pool.
-        asked: works of what is to be predicted; none for the pool.
-        belief: of what is to be predicted, what was measured so far taken into account; None
-            where nobody wants to stop by it.
+        asked: works of the networks to be predicted; empty for the pool itself.
+        belief: about the networks to be predicted, given the measurements so far; None where no
+            width of intervals ends the session.
     """
 
     works: Sequence[Work]
@@ -96,9 +97,9 @@ class Choosing:
     """A choice among networks.
 
     Attributes:
-        request: what is asked of the plan.
+        request: the request for the plan.
         pool: the N networks that may be measured.
-        known_ms: float64 [N, D], what the networks take on known targets: DBSel's training
+        known_ms: float64 [N, D], latencies of the networks on known targets: DBSel's training
             latencies, the predicted ones of an engine where none are published.
         beliefs: works of the N networks, which the adaptive selector needs; the
             information-optimal one goes by features where there are none.
@@ -113,7 +114,7 @@ class Choosing:
         """Choose the networks that are measured first: all, unless the choice is live.
 
         Raises:
-            InputError: there is no such selector, or it lacks what it needs.
+            InputError: there is no such selector, or it lacks its data.
         """
         request = self.request
         count = request.probes
@@ -125,6 +126,7 @@ class Choosing:
             raise InputError(f"selector {request.selector}", "there is none", reason)
         if request.live and isinstance(selector, DBSel):
             drawn = selector.first(len(self.pool), count, live=True, seed=request.seed)
+            # None for a budget below 6: without them Eq. 1 has nothing to align devices by.
             if drawn:
                 why = "drawn at random, to see which known devices this one is like"
                 return [(row, why) for row in drawn]
@@ -151,6 +153,7 @@ class Choosing:
         if not isinstance(selector, DBSel):
             return []
         measured_ms = [latency_ms[self.pool[row].name] for row in chosen]
+        # Algorithm 1 over all k: the drawn networks stay its first, and the others are new.
         together = selector.rest(self._candidates(), len(chosen) + left, chosen, measured_ms)
         rest = together.indices[len(chosen) :]
         return [(row, self._why(place)) for place, row in enumerate(rest, len(chosen))]
@@ -176,6 +179,7 @@ class Choosing:
             return _REASONS[self.request.selector]
         if place == 0:
             return "typical, and known devices differ on it"
+        # Algorithm 1 adds the coverage term in the second half of the signature.
         if place + 1 > self.request.probes / 2:
             return "unlike those before it, and widens the range that they cover"
         return "unlike those before it on known devices"
@@ -183,4 +187,5 @@ class Choosing:
 
 def half_width(asked: Belief) -> float:
     """Half width of the 80 % interval of a typical network above its P50, as a share."""
+    # The spread is one of log-latency; Z80 of it reach from the median to the 90th percentile.
     return float(np.expm1(Z80 * np.median(asked.spread)))

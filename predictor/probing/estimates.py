@@ -31,6 +31,7 @@ def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> 
 
 def expected_seconds(latency_ms: float | None, settings: Settings) -> float:
     """Expected seconds of measuring one network; a latency of NaN counts as no time."""
+    # The profiled pass ends when both its runs and its least time are over, or at its limit.
     runs = settings.profile_warm_up_runs + settings.profile_runs
     profiled_s = max(settings.profile_s, min(settings.profile_limit_s, runs * _seconds(latency_ms)))
     return BLOCKS * block_seconds(latency_ms, settings) + profiled_s
@@ -54,6 +55,7 @@ def _column(macs: Floats, moved: Floats, launches: Floats, target: Target) -> Fl
     except InputError:
         return np.full(len(launches), np.nan)
     compute_s = macs / _rates(rates)
+    # The pool counts bytes of fp32 tensors.
     memory_s = moved * (rates.activation_bytes / 4) / rates.bandwidth_bytes_per_s
     times: Floats = np.maximum(compute_s, memory_s).sum(axis=1) * 1e3
     return times + launches * rates.launch_ms

@@ -16,7 +16,7 @@ _LONGEST_NS = 10**12
 
 @dataclass(frozen=True, slots=True)
 class OperatorTime:
-    """How long one entry of a profile took, as the tool names it.
+    """Time of one entry of a profile, under the tool's name for it.
 
     Attributes:
         name: of the (often fused) operator; empty where the file tells the type alone.
@@ -51,6 +51,7 @@ def _checked(entry: object) -> OperatorTime:
             raise ValueError(
                 f"an operator's name or type is no text of at most {LONGEST_NAME} characters"
             )
+    # JSON's true is an int to Python.
     number = isinstance(time_ns, int | float) and not isinstance(time_ns, bool)
     if not number or not 0 <= time_ns < _LONGEST_NS:  # nor is NaN
         raise ValueError("an operator's time is no number of nanoseconds from 0")
@@ -70,7 +71,7 @@ def triples(operators: Sequence[OperatorTime]) -> list[list[str | int]]:
 def operator_times(provenance: Provenance) -> tuple[OperatorTime, ...]:
     """Return the time of each node from a measurement's provenance; empty where it has none.
 
-    What is not as it should be counts as not told: another program may have written it.
+    A malformed list counts as none: another program may have written it.
     """
     try:
         return checked_operators(provenance.content.get("operators", []))

@@ -1,4 +1,4 @@
-"""Plans: which reference networks to measure, why each, and how long it is expected to take."""
+"""Plans of sessions: the networks in the order of measuring, with reasons and expected times."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from predictor.probing.selection.interface import Floats, Pool, check_budget
 SENTINEL = "fbnet-cifar100-00"
 """Measured first, in the middle and last; small, so that it costs little on a slow device."""
 
+# First, in the middle and last.
 _SENTINEL_BLOCKS = 3
 _LEAST_CAP_S = 3.0
 
@@ -52,13 +53,13 @@ class ProbePlan:
         target: threads and batch resolved to counts.
         probes: in the order of measuring.
         sentinel: measured between them.
-        configuration: how networks are run.
+        configuration: execution configuration of the networks.
         settings: of the measuring protocol.
-        selector: name of what chose them.
-        seed: of what is random.
-        expected_s: how long it is expected to take, what is chosen later included.
-        budget_s: how long it may take.
-        to_come: how many networks are chosen when these are measured, at most.
+        selector: name of the selector that chose them.
+        seed: of random draws.
+        expected_s: expected time of the session, networks that are chosen later included.
+        budget_s: longest time of the session.
+        to_come: most networks that may still be chosen when these are measured.
         within: a live session ends when intervals are no wider than this share; None for never.
     """
 
@@ -85,9 +86,9 @@ def make_plan(
     """Choose the networks that are measured first: all, unless the choice is live.
 
     Args:
-        request: what is asked for.
+        request: target, number of probes, selector and budget.
         pool: the networks to choose from.
-        known_ms: float64 [N, D], what they take on known targets; DBSel needs it.
+        known_ms: float64 [N, D], their latencies on known targets; DBSel needs them.
         beliefs: on the target; the adaptive selector needs them, the information-optimal one goes
             by features of graphs without.
 
@@ -133,17 +134,18 @@ def more_probes(
     latency_ms: Mapping[str, float],
     beliefs: Beliefs | None = None,
 ) -> list[PlannedProbe]:
-    """Choose what a live session measures next; nothing once it is enough.
+    """Choose the next networks of a live session; none once it is enough.
 
     Args:
-        request: what was asked for.
+        request: of the session's plan.
         pool: the networks to choose from.
         known_ms: as :func:`make_plan` takes it.
         latency_ms: of every network of the session so far; NaN for those without.
-        beliefs: on the target, what was measured so far taken into account.
+        beliefs: on the target, given the measurements so far.
     """
     expected = estimated_ms(pool, [request.target])[:, 0]
     fitting = set(_affordable(expected, request, _settings_within(request)))
+    # Measured networks stay, fitting or not: the selector looks up their rows.
     rows = [i for i, network in enumerate(pool) if i in fitting or network.name in latency_ms]
     chosen = _choosing(request, pool, rows, known_ms, beliefs).more(latency_ms)
     return [PlannedProbe(pool[rows[i]], why, _number(expected[rows[i]])) for i, why in chosen]
@@ -171,6 +173,7 @@ def _sentinel_blocks(request: PlanRequest) -> int:
     if request.live and request.selector == ADAPTIVE:
         rounds = math.ceil(request.probes / ROUND)
     elif request.live and request.selector == DBSEL:
+        # The random probes, then the rest.
         rounds = 2
     return _SENTINEL_BLOCKS * rounds
 
@@ -185,6 +188,7 @@ def _settings_within(request: PlanRequest) -> Settings:
     blocks = request.probes * (BLOCKS + 1) + _sentinel_blocks(request)
     overhead_s = START_S + settings.warm_up_s
     profiled_s = request.probes * settings.profile_s
+    # Solved for the cap: budget = profiled passes + blocks * (overhead + cap / BLOCKS).
     cap_s = ((request.budget_s - profiled_s) / blocks - overhead_s) * BLOCKS
     if cap_s < _LEAST_CAP_S:
         least_s = (_LEAST_CAP_S / BLOCKS + overhead_s) * blocks + profiled_s
@@ -198,7 +202,8 @@ def _settings_within(request: PlanRequest) -> Settings:
 
 
 def _affordable(expected: Floats, request: PlanRequest, settings: Settings) -> list[int]:
-    """Return the networks of which a probe fits its share of the budget; all without estimates."""
+    """Return rows of networks whose probe fits its share of the budget; all without estimates."""
+    # The sentinel's blocks count as probes of two blocks each.
     share_s = request.budget_s / (request.probes + _sentinel_blocks(request) / BLOCKS)
     fitting = [i for i, ms in enumerate(expected) if expected_seconds(ms, settings) <= share_s]
     if len(fitting) < request.probes:

@@ -25,7 +25,7 @@ STATISTIC = "median"
 _MOST_SAMPLES = 10_000_000
 _LONGEST_NS = 10**12
 _LONGEST_REASON = 500
-# What is kept of a block beside its samples.
+# Facts of a block that are kept beside its samples.
 _BLOCK_FACTS = (
     "started_unix",
     "load_s",
@@ -55,9 +55,9 @@ class CheckedNetwork:
         agreeing: indices of the blocks that the median is taken from.
         blocks: facts of each block, without its samples.
         samples_ns: samples of each block, in order.
-        operators: how long each node takes with the profiler on, in the order of running; empty
-            where it was not found out.
-        operators_missing: why not, empty where it was not tried.
+        operators: time of each node with the profiler on, in the order of running; empty where
+            nodes were not timed.
+        operators_missing: the reason for that; empty where it was not tried.
     """
 
     name: str
@@ -115,10 +115,12 @@ def checked_network(entry: Mapping[str, Any], settings: Settings, source: str) -
 
 def _checked(entry: Mapping[str, Any], settings: Settings) -> CheckedNetwork:
     blocks = [_checked_block(block) for block in entry["blocks"]]
+    # The protocol takes two blocks, and a third where their medians differ by over 3 %.
     if not 1 <= len(blocks) <= BLOCKS + 1:
         raise ValueError(f"it has {len(blocks)} blocks")
     recomputed = summary(blocks, settings)
     for key in ("verdict", "median_ms"):
+        # Exact, floats too: the runner takes the same function of the same whole nanoseconds.
         if entry[key] != recomputed[key]:
             raise ValueError(f"its {key} is {entry[key]}, its samples give {recomputed[key]}")
     return CheckedNetwork(
@@ -140,6 +142,7 @@ def _checked_block(block: Mapping[str, Any]) -> dict[str, Any]:
     samples = block["samples_ns"]
     if not isinstance(samples, list) or not 0 < len(samples) <= _MOST_SAMPLES:
         raise ValueError("a block has no list of samples")
+    # Not isinstance: JSON's true is an int to Python.
     if not all(type(sample) is int and 0 < sample < _LONGEST_NS for sample in samples):
         raise ValueError("a sample is no positive whole number of nanoseconds")
     if block["median_ns"] != sorted(samples)[len(samples) // 2]:
@@ -178,7 +181,7 @@ def measurement_of(
         network: with a median.
         device_id: id of the device.
         configuration: threads and batch resolved to counts.
-        origin: tool, host and whatever else is known of the run; blocks, verdict and the times of
+        origin: tool, host and other facts of the run; blocks, verdict and the times of
             operators are added.
     """
     if network.median_ms is None:

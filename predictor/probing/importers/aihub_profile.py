@@ -13,7 +13,7 @@ from predictor.probing.importers.records import ImportedLatency, Reading, Statis
 from predictor.probing.importers.source import Source, median_ns
 from predictor.probing.operator_times import OperatorTime
 
-_PER_MS = 1000.0
+_PER_MS = 1000.0  # microseconds
 _SUMMARY = "execution_summary"
 _DETAIL = "execution_detail"
 _ESTIMATE = "estimated_inference_time"

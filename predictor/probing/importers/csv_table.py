@@ -1,4 +1,4 @@
-"""A plain table: columns model and latency_ms, and optionally how each was run."""
+"""A plain table: columns model and latency_ms, and optionally the configuration of each run."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def parse(source: Source) -> Reading:
     Raises:
         InputError: a column is missing or in another unit, a cell is wrong, or a row repeats one.
     """
+    # newline="" leaves line ends to csv, and strict refuses a stray quote instead of guessing.
     reader = csv.reader(io.StringIO(source.text, newline=""), strict=True)
     try:
         return _read(source, _filled_rows(reader))

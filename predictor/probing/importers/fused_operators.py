@@ -1,10 +1,10 @@
 """Names of fused operators in a profile, mapped back to the operators of the model.
 
-A runtime names what it fused after one of its nodes, after several of them, or after the tensor
+A runtime names a fused operator after one of its nodes, after several of them, or after the tensor
 that comes out. So an entry is looked for among node names, then among output tensors, then part by
-part. One that is named after nothing but its own type is looked for by what it is made of, in the
-order of running. What the runtime swallowed has no entry of its own: it joins the entry that it
-runs inside; a convolution or a product never does.
+part. One that is named after nothing but its own type is looked for by its parts, in the order of
+running. A node that the runtime swallowed has no entry of its own: it joins the entry that it runs
+inside; a convolution or a product never does.
 
 Forms that are known, with the tool that writes them: ``a + b`` and ``a || b``, ``PWN(a, b)`` and
 ``{ForeignNode[a...b]}`` (TensorRT); ``tensor_nchwc``, ``tensor_token_7``, ``node/MatMulAddFusion``,
@@ -36,9 +36,9 @@ class _Pattern:
 
     Attributes:
         anchor: the type that no other operator of the pattern has.
-        before: types of what comes before it.
-        after: types of what comes after it.
-        most: how many operators there are at most.
+        before: types of the operators before it.
+        after: types of the operators after it.
+        most: the largest number of operators.
     """
 
     anchor: str
@@ -123,6 +123,7 @@ class _Matcher:
             yield node
         elif foreign := _FOREIGN.match(name.strip()):
             first, last = self._single(foreign["first"]), self._single(foreign["last"])
+            # TensorRT names the ends alone; the nodes between are taken in file order.
             if first is not None and last is not None:
                 yield from range(first, last + 1)
         elif wrapped := _WRAPPED.match(name.strip()):
@@ -163,6 +164,7 @@ class _Matcher:
         node = members[0]
         while True:
             free = [p for p in self._producers[node] if p not in self._owner]
+            # A result that others read too has to exist, so its producer was not fused away.
             alone = [p for p in free if len(self._consumers[p]) == 1]
             if not alone:
                 return
@@ -216,4 +218,5 @@ class _Matcher:
                 continue
             owned = [p for p in self._producers[node] if p in self._owner]
             if owned:
+                # Nodes are in topological order, so the largest position runs last.
                 self._owner[node] = self._owner[max(owned)]

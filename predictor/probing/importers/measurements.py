@@ -19,7 +19,7 @@ PROTOCOL = "import"
 def resolve_configuration(
     file: ImportedFile, latency: ImportedLatency, chosen: Configuration
 ) -> Configuration:
-    """Return the configuration of an import: what the file tells must agree with what was chosen.
+    """Return the configuration of an import: the file's facts must agree with the user's choice.
 
     Args:
         file: that holds the latency.

@@ -15,7 +15,7 @@ from predictor.probing.importers.records import ImportedLatency, Reading, Statis
 from predictor.probing.importers.source import Source
 
 _MARK = ":::MLLOG"
-_PER_MS = 1e6
+_PER_MS = 1e6  # nanoseconds
 _MEDIAN = "result_50.00_percentile_latency_ns"
 _STATISTICS = (
     (_MEDIAN, Statistic.MEDIAN),
@@ -59,7 +59,7 @@ def parse(source: Source) -> Reading:
         value_ms=facts[key],
         statistic=statistic,
         runs=count,
-        batch=1,
+        batch=1,  # a query of SingleStream is one sample
         facts={
             "scenario": "SingleStream",
             **{f"{k.removesuffix('_ns')}_ms": f"{v:.6g}" for k, v in facts.items()},

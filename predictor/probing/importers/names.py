@@ -49,7 +49,7 @@ def stem(name: str) -> str:
 
 
 def match_names(names: Iterable[str], candidates: Sequence[str]) -> tuple[NameMatch, ...]:
-    """Find what each name may stand for.
+    """Match each name with the candidates.
 
     Args:
         names: as in the file.
@@ -78,6 +78,7 @@ def similarity(left: str, right: str) -> float:
     resnet18 and resnet50 are nearly the same letters and never the same network.
     """
     first, second = (_SEPARATORS.sub("", stem(name)).casefold() for name in (left, right))
+    # autojunk would leave out frequent letters of names of 200 and more.
     ratio = SequenceMatcher(None, first, second, autojunk=False).ratio()
     same_numbers = sorted(_DIGITS.findall(first)) == sorted(_DIGITS.findall(second))
     return ratio if same_numbers else ratio / 2

@@ -53,6 +53,7 @@ def parse(source: Source) -> Reading:
     latencies: list[ImportedLatency] = []
     for number, line in source.lines():
         if header := _HEADER.match(line):
+            # A header after rows starts another run of the tool.
             if run.rows or not run.facts:
                 run = _Run(number)
             run.facts[header["key"]] = header["value"]
@@ -105,4 +106,5 @@ def _count(source: Source, run: _Run, key: str) -> int | None:
 def _runtime(run: _Run) -> str | None:
     if "gpu_device" not in run.facts:
         return None
+    # -1 is benchncnn's number for the processor.
     return "ncnn" if run.facts["gpu_device"] == "-1" else "ncnn-vulkan"

@@ -14,7 +14,7 @@ from predictor.probing.importers.records import ImportedLatency, Reading, Statis
 from predictor.probing.importers.source import Entry, Source, median_ns
 from predictor.probing.operator_times import OperatorTime
 
-_PER_MS = 1000.0
+_PER_MS = 1000.0  # microseconds
 _KERNEL = "_kernel_time"
 _NOTE_PROFILED = "These runs were timed with the profiler on, which slows small networks."
 
@@ -48,6 +48,7 @@ def parse(source: Source) -> Reading:
         raise source.error(f"it holds {content}", "profile at least two runs of the session")
     runs.sort(key=lambda run: run.start_us)
     _check_apart(source, runs)
+    # The first run is the warm-up.
     kept = runs[1:]
     for run in kept:
         source.latency_ms(f"line {run.line}", run.duration_us, _PER_MS, "dur of model_run")
@@ -110,6 +111,7 @@ def _check_apart(source: Source, runs: Sequence[_Event]) -> None:
 
 def _operators(nodes: Sequence[_Event], runs: Sequence[_Event]) -> tuple[OperatorTime, ...]:
     first_us, last_us = runs[0].start_us, runs[-1].start_us + runs[-1].duration_us
+    # A node that runs several times in a run is summed over it.
     totals: dict[tuple[str, str, str], float] = {}
     for node in nodes:
         if first_us <= node.start_us <= last_us:

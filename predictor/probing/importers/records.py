@@ -29,15 +29,15 @@ class ImportedLatency:
         network: its name in the file.
         place: where in the file, as ``line 12`` or ``results[3]``.
         value_ms: the headline value; None where the file holds times of operators alone.
-        statistic: what ``value_ms`` is; None where there is no value.
+        statistic: of ``value_ms``; None where there is no value.
         samples_ns: every run in order, where the file has them.
-        runs: how many runs the value stands on.
+        runs: number of runs behind the value.
         runtime: one of ``core.runtimes.RUNTIMES``.
         precision: arithmetic of the run.
-        threads: how many.
+        threads: number of threads.
         batch: inputs of one run.
         device: name for the device.
-        profiled: whether the tool's profiler ran, which slows small networks.
+        profiled: whether the tool's profiler ran; it slows small networks.
         facts: whatever else is worth keeping, by name.
         operators: times of operators, in the file's order.
     """
@@ -69,8 +69,8 @@ class ImportedFile:
         name: of the file, without its folder.
         sha256: of its bytes, hex.
         format: name of the format.
-        latencies: what it holds, at least one.
-        notes: sentences for the user about what was left out or is doubtful.
+        latencies: of its networks, at least one.
+        notes: sentences for the user about omissions and doubts.
     """
 
     name: str

@@ -26,6 +26,7 @@ from predictor.probing.runner.settings import LONGEST_NAME
 
 NAME = "typed"
 _LONGEST = 500
+# Both signs for micro, U+00B5 and U+03BC: keyboards and tools write either.
 _PER_MS = {"ns": 1e6, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1.0, "s": 1e-3}
 _LINE = re.compile(
     r"^(?P<network>\S.*?)\s*[\s:=,;]\s*(?P<number>[-+]?[\d.,]\S*?)\s*(?P<unit>[a-zA-Zµμ]*)$"
@@ -94,7 +95,7 @@ class Format:
         recognises: whether a file looks like this; looks at the content only and never raises.
         parse: reads the whole file, or raises one ``InputError`` and keeps nothing.
         names_nodes: whether times of operators carry the names of the model's nodes.
-        has_lines: whether it is read line by line; what a tool writes so has no long ones.
+        has_lines: whether it is read line by line; such files have no long lines.
     """
 
     name: str

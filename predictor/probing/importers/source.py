@@ -37,7 +37,7 @@ class Source:
     """A file's name and text.
 
     Attributes:
-        name: of the file, or what stands for one ("the typed values").
+        name: of the file, or a stand-in for it ("the typed values").
         text: decoded, without a byte order mark.
     """
 
@@ -122,6 +122,7 @@ class Source:
         position = _skip_space(self.text, position + 1)
         line, counted = 1, 0
         while self.text[position : position + 1] != "]":
+            # Counted on from the last element: from the start each time would be quadratic.
             line, counted = line + self.text.count("\n", counted, position), position
             try:
                 value, end = decoder.raw_decode(self.text, position)
@@ -159,6 +160,7 @@ class Source:
         return position
 
     def _unique(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        # json keeps the last of equal keys without a word.
         table = dict(pairs)
         if len(table) != len(pairs):
             keys = [key for key, _ in pairs]
@@ -172,7 +174,7 @@ class Source:
         Args:
             place: where it stands.
             value: number or text of a number, in the file's unit.
-            per_ms: how many of the file's unit make a millisecond.
+            per_ms: number of the file's units in a millisecond.
             what: its name in the file, for the error.
 
         Raises:
@@ -211,6 +213,7 @@ class Source:
         number = math.nan
         if isinstance(value, int | float) and not isinstance(value, bool):
             number = _as_float(value)
+        # float() takes 1_000, which no tool writes.
         elif isinstance(value, str) and "_" not in value:
             try:
                 number = float(value)
@@ -232,7 +235,7 @@ class Source:
         return int(number)
 
     def ordered(self, place: str, values: Mapping[str, float]) -> None:
-        """Check that values which the tool sorts do not fall.
+        """Check that values sorted by the tool do not fall.
 
         Raises:
             InputError: one is larger than the next, so the line is damaged or its units differ.

@@ -16,7 +16,7 @@ from predictor.probing.importers.records import ImportedLatency, Reading, Statis
 from predictor.probing.importers.source import Source
 from predictor.probing.operator_times import OperatorTime
 
-_PER_MS = 1000.0
+_PER_MS = 1000.0  # microseconds
 _COUNT = re.compile(r"(?P<timings>Timings \(microseconds\):\s*)?\bcount=(?P<count>\S+)(?P<rest>.*)")
 _FIELD = re.compile(r"(?P<key>first|curr|min|max|avg|std|p5|median|p95)=(?P<value>[^\s(]+)")
 _ALL_SAME = "(all same)"
@@ -87,7 +87,7 @@ def parse(source: Source) -> Reading:
 
 
 def _runs(source: Source) -> Iterator[list[_Line]]:
-    """Split the log where the tool starts; what stands before the first start belongs to it."""
+    """Split the log at each start of the tool; lines before the first start belong to it."""
     current: list[_Line] = []
     started = False
     for number, line in source.lines():
@@ -157,6 +157,7 @@ def _statistics(source: Source, number: int, line: str) -> _Statistics:
     rest = match["rest"]
     texts = {m["key"]: m["value"] for m in _FIELD.finditer(rest)}
     if count == 1 or _ALL_SAME in rest:
+        # One run, or equal ones: the tool prints curr= alone.
         texts.setdefault("avg", texts.get("curr", ""))
     elif missing := [
         key for key in ("first", "curr", "min", "max", "avg", "std") if key not in texts

@@ -98,6 +98,7 @@ def _document(data: bytes) -> Any:
     """
     text = data.decode()
     document = json.loads(text, parse_constant=_refuse_constant)
+    # json.loads takes half a surrogate pair, which no UTF-8 can hold: encoding refuses it.
     if "\\ud" in text.lower():
         json.dumps(document, ensure_ascii=False).encode()
     return document
@@ -143,7 +144,7 @@ class _Members:
         if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise zipfile.BadZipFile("a compression that no kit has")
         with self._archive.open(entry) as file:
-            # The directory says how large a member is; only reading shows whether it is.
+            # The directory's size of a member may be a lie: only reading shows the true one.
             content = file.read(self._left + 1)
         self._left -= len(content)
         if self._left < 0:
@@ -153,6 +154,7 @@ class _Members:
 
 
 def _checked_name(path: Path, entry: zipfile.ZipInfo) -> str:
+    # Some archivers on Windows write backslashes.
     name = entry.filename.replace("\\", "/")
     if name.startswith("/") or ":" in name or ".." in name.split("/"):
         raise _refused(path, f"the name {entry.filename!r} in it leads out of the archive")
@@ -164,7 +166,7 @@ def _checked_name(path: Path, entry: zipfile.ZipInfo) -> str:
 def _check_manifest(
     path: Path, members: _Members, names: Mapping[str, zipfile.ZipInfo], root: str
 ) -> None:
-    """Refuse a kit of which a file is not the one that was handed out."""
+    """Refuse a kit with a file that differs from the one handed out."""
     try:
         manifest = _document(members.read(names[f"{root}{MANIFEST_FILE}"]))
         listed = {str(name): str(f["sha256"]) for name, f in manifest["files"].items()}
@@ -187,6 +189,7 @@ def _results(document: Mapping[str, Any], source: str) -> KitResults:
         raise ValueError(f"protocol {document['protocol']}")
     names = {field.name for field in fields(Settings)}
     given = dict(document["settings"])
+    # Documents of older runners lack later settings, which take their defaults.
     required = names - (LATER_SETTINGS - given.keys())
     settings = Settings(**{key: given[key] for key in required})
     entries = list(document["networks"])

@@ -43,10 +43,10 @@ def write_kit(plan: MeasuringPlan, path: Path, expected_s: float) -> str:
     Args:
         plan: its networks' files lie on this machine.
         path: of the archive; one that is there is replaced.
-        expected_s: how long measuring is expected to take.
+        expected_s: expected time of measuring.
 
     Returns:
-        SHA-256 (hex) of the plan in the kit, which its results will carry.
+        SHA-256 (hex) of the plan in the kit; its results will carry it.
 
     Raises:
         HostError: a network cannot be read, or the archive cannot be written.

@@ -1,1 +1,1 @@
-"""Measuring a plan: what every runner takes and gives, and the runner of this machine."""
+"""Measuring a plan: the interface of runners, and the runner of this machine."""

@@ -83,9 +83,9 @@ def _network(network: NetworkFile, in_place: bool) -> dict[str, Any]:
 
 
 def event_of(message: Mapping[str, Any]) -> ProbeEvent | None:
-    """Return the event that a message of the runner tells, or None where it tells none.
+    """Return the event of a runner's message, or None where it has none.
 
-    A message that is not as it should be tells none: it came from another machine.
+    A malformed message has none: it came from another machine.
     """
     payload: Any = message.get("payload")
     try:

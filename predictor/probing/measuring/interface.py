@@ -47,7 +47,7 @@ class RunConfiguration:
     Attributes:
         provider: execution provider of onnxruntime.
         provider_options: its options.
-        threads: of one operator; 0 is what the runtime takes by itself.
+        threads: of one operator; 0 for the runtime's own choice.
         affinity: processors that the run is bound to; empty where the system chooses.
         graph_optimisation: disabled, basic, extended or all.
         precision: of the networks, as text of ``core.records.Precision``.
@@ -69,7 +69,7 @@ class MeasuringPlan:
         id: of the session, UUID hex; results carry it.
         networks: in the order of measuring, names distinct.
         sentinel: measured first, in the middle and last, to see drift; None for none.
-        configuration: how networks are run.
+        configuration: execution configuration of the networks.
         settings: the measuring protocol's numbers.
     """
 
@@ -183,7 +183,7 @@ class ProbeRunner(Protocol):
         ends the measuring.
 
         Args:
-            plan: what to measure.
+            plan: networks, configuration and settings.
             cancel: ends the run within a second.
 
         Raises:

@@ -34,7 +34,7 @@ class LocalRunner:
     """Measures plans on this machine; see :class:`ProbeRunner`.
 
     The runner and its blocks end when this process does, however it ends: they see their standard
-    input close. What they need is written beside the networks of the plan: whoever made that folder
+    input close. Their files are written beside the networks of the plan: whoever made that folder
     clears it, also where this process was killed before it could.
     """
 
@@ -73,10 +73,11 @@ def _not_written(folder: Path, error: OSError) -> HostError:
 
 
 def _prepared(folder: Path, plan: MeasuringPlan) -> list[str]:
-    """Write what the runner needs and return its command line."""
+    """Write the runner and its plan, and return the command line."""
     try:
         (folder / PLAN_FILE).write_bytes(plan_bytes(plan, in_place=True))
         program = [sys.executable, FROZEN_FLAG]
+        # A frozen program has no Python to run the file with, and acts as the runner itself.
         if not getattr(sys, "frozen", False):
             (folder / RUNNER_FILE).write_bytes(runner_bytes())
             program = [sys.executable, str(folder / RUNNER_FILE)]
@@ -103,7 +104,7 @@ def _events(child: _RunnerProcess, cancel: CancelToken) -> Iterator[ProbeEvent]:
 
 
 def _raise_refusal(message: dict[str, Any]) -> None:
-    """Raise what keeps the whole run from being started."""
+    """Raise the runner's reason not to start the run."""
     payload = message["payload"]
     if message["kind"] != "error" or payload.get("event") != "run":
         return
@@ -112,10 +113,11 @@ def _raise_refusal(message: dict[str, Any]) -> None:
 
 
 class _RunnerProcess(ChildProcess):
-    """The runner, which leads a process group with its blocks in it."""
+    """The runner, leader of a process group with its blocks in it."""
 
     def kill(self) -> None:
         """End the runner and its blocks at once."""
+        # Windows has no process groups of this kind; blocks end there when their input closes.
         if hasattr(os, "killpg"):
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -124,6 +126,7 @@ class _RunnerProcess(ChildProcess):
     def describe_end(self) -> str:
         """Return the runner's end in words."""
         code = self._process.wait()
+        # The thread that reads the standard error, so that the last words are complete.
         self._threads[1].join()
         words = shortened(self._last_words, 200)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"

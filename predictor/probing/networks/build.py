@@ -17,9 +17,9 @@ from predictor.probing.runner.messages import Lines
 
 
 def main() -> int:
-    """Build what the standard input asks for, and answer."""
+    """Build the networks that the standard input names, and answer."""
     answers = Lines(os.fdopen(os.dup(1), "wb"))
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # prints of a library are no answer
     job = json.loads(sys.stdin.buffer.readline())
     try:
         answers.send(0, "result", _build(job))

@@ -26,6 +26,7 @@ def checked_code(space: str, code: Sequence[int], choices: Sequence[Sequence[int
             f"give {len(choices)} numbers",
         )
     for position, (number, allowed) in enumerate(zip(numbers, choices, strict=True)):
+        # int() above would cut 1.5 to an allowed 1.
         if number not in allowed or number != code[position]:
             raise InputError(
                 f"architecture code of {space}",

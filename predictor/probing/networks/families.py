@@ -1,4 +1,4 @@
-"""Small networks of one kind of work each, which the search spaces have little of.
+"""Small networks of one kind of work each, rare in the published search spaces.
 
 They serve users of transformers, of grouped and wide convolutions, of gates and of large products.
 None is a published network made smaller: each repeats one block at one size. A code is a row of
@@ -27,7 +27,7 @@ class Family:
 
     Attributes:
         positions: names of the numbers of a code.
-        choices: what each may be.
+        choices: the allowed values of each.
         build: writes the network of a checked code and returns its output.
     """
 
@@ -150,6 +150,7 @@ def _depthwise(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
     for index in range(depth):
         name = f"block{index}"
         y = layers.depthwise(writer, f"{name}.depthwise", x, kernel=kernel)
+        # LayerNormalization and MatMul work along the last axis: channels go there and back.
         y = writer.node("Transpose", f"{name}.last", [y], last, perm=(0, 2, 3, 1))
         y = tokens.layer_norm(writer, f"{name}.norm", y)
         y = tokens.gelu(writer, f"{name}.gelu", tokens.project(writer, f"{name}.up", y, 2 * width))

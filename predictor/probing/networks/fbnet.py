@@ -115,6 +115,7 @@ def _block(
     if choice == SKIP:
         if keeps_shape:
             return x
+        # The paper leaves open a skip that changes width or stride; see docs/decisions/0004.
         return layers.conv(writer, f"{name}.skip", x, width, stride=stride)
     y = _bottleneck(writer, name, x, width, stride, BLOCKS[choice])
     return layers.add(writer, f"{name}.add", x, y) if keeps_shape else y
@@ -124,6 +125,7 @@ def _bottleneck(
     writer: NetworkWriter, name: str, x: Value, width: int, stride: int, block: Block
 ) -> Value:
     hidden = x.shape[1] * block.expansion
+    # With two groups both 1x1 convolutions are grouped (0004); the shuffle lets the groups mix.
     y = layers.conv(writer, f"{name}.expand", x, hidden, groups=block.groups)
     y = layers.relu(writer, f"{name}.relu1", y)
     if block.groups > 1:

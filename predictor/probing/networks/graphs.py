@@ -1,6 +1,6 @@
 """The operator graphs of the pool's networks, which ship beside it.
 
-Engines need the graphs of what was measured, and building them takes onnx and seconds.
+Engines need the graphs of measured networks, and building them takes onnx and seconds.
 ``resources/probes/graphs.zip`` holds one entry a network, named by fingerprint, in the graph's own
 byte form; ``packaging/make_probes.py`` writes it.
 """

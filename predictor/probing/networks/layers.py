@@ -39,7 +39,7 @@ def conv(
         kernel: its height and width, odd.
         stride: in both directions.
         groups: of channels; as many as channels is a depthwise convolution.
-        bias: whether there is one, which stands for a folded batch normalisation too.
+        bias: whether to add one; it stands for a folded batch normalisation too.
     """
     batch, channels, height, breadth = x.shape
     fan_in = channels // groups * kernel * kernel
@@ -93,7 +93,7 @@ def add(writer: NetworkWriter, name: str, x: Value, y: Value) -> Value:
 
 
 def times_zero(writer: NetworkWriter, name: str, x: Value) -> Value:
-    """Return x * 0, which no compiler may fold, since x could be infinite."""
+    """Return x * 0; no compiler may fold it, since x could be infinite."""
     zero = writer.constant("zero", np.zeros((), np.float32))
     return writer.node("Mul", name, [x, zero], x.shape)
 
@@ -145,7 +145,7 @@ def channel_shuffle(writer: NetworkWriter, name: str, x: Value, *, groups: int) 
 
 
 def global_pool(writer: NetworkWriter, name: str, x: Value) -> Value:
-    """Average over height and width, which become 1."""
+    """Average over height and width, to [batch, channels, 1, 1]."""
     return writer.node("GlobalAveragePool", name, [x], (*x.shape[:2], 1, 1))
 
 
@@ -166,6 +166,7 @@ def channel_gate(writer: NetworkWriter, name: str, x: Value, *, squeezed: int) -
 
     As in J. Hu et al., "Squeeze-and-Excitation Networks", CVPR 2018, section 3.
     """
+    # The axes are an attribute up to opset 17, and an input from 18 on.
     y = writer.node("ReduceMean", f"{name}.mean", [x], (*x.shape[:2], 1, 1), axes=[2, 3])
     y = silu(writer, f"{name}.act", conv(writer, f"{name}.reduce", y, squeezed))
     y = conv(writer, f"{name}.expand", y, x.shape[1])

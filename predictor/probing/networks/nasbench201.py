@@ -6,10 +6,10 @@ Search", ICLR 2020, section 2.1, in the form for CIFAR: images of 32 x 32, five 
 A cell is a graph of four nodes; each of its six edges carries an operation, and a node is the sum
 of the edges that end in it. Two forms are built of one code:
 
-- *pruned*, what a graph compiler runs: edges without effect are left out. These are "none" edges,
+- *pruned*, the form of a graph compiler: edges without effect are left out. These are "none" edges,
   edges out of a node that the cell's input does not reach, and edges into a node that does not
   reach the cell's output. A cell whose output is not reached is its input times zero.
-- *eager*, what PyTorch runs operator by operator: all six edges, "none" as a multiplication by
+- *eager*, the form of PyTorch, operator by operator: all six edges, "none" as a multiplication by
   zero, as in the benchmark's own code.
 """
 
@@ -46,6 +46,7 @@ def live_edges(code: Sequence[int]) -> tuple[int, ...]:
         source, target = EDGES[position]
         if source in reached:
             reached.add(target)
+    # By falling source: all edges out of a node come before those into it.
     for position in sorted(present, key=lambda p: EDGES[p][0], reverse=True):
         source, target = EDGES[position]
         if target in reaching:
@@ -92,6 +93,7 @@ def _cell(
     writer: NetworkWriter, name: str, x: Value, code: Sequence[int], edges: Sequence[int]
 ) -> Value:
     if not edges:
+        # 341 codes: built as a constant they would have no latency to learn from (0004).
         return layers.times_zero(writer, f"{name}.zero", x)
     nodes = {_INPUT: x}
     for position in edges:
@@ -117,6 +119,7 @@ def _operation(writer: NetworkWriter, name: str, x: Value, operation: str) -> Va
 def _relu_conv(
     writer: NetworkWriter, name: str, x: Value, width: int, *, kernel: int, stride: int = 1
 ) -> Value:
+    # ReLU comes first, as in ReLUConvBN of the benchmark's code.
     rectified = layers.relu(writer, f"{name}.relu", x)
     return layers.conv(writer, f"{name}.conv", rectified, width, kernel=kernel, stride=stride)
 
@@ -126,5 +129,6 @@ def _reduction(writer: NetworkWriter, name: str, x: Value, width: int) -> Value:
     y = _relu_conv(writer, f"{name}.a", x, width, kernel=3, stride=2)
     y = _relu_conv(writer, f"{name}.b", y, width, kernel=3)
     shortcut = layers.average_pool(writer, f"{name}.pool", x, kernel=2, stride=2)
+    # The benchmark's code has no normalisation after it, so there is no bias to stand for one.
     shortcut = layers.conv(writer, f"{name}.shortcut", shortcut, width, bias=False)
     return layers.add(writer, f"{name}.add", shortcut, y)

@@ -43,6 +43,7 @@ class _Unit:
     squeezes: bool
 
 
+# Widths of MobileNetV3-Large, before the multiplier.
 _STEM_CHANNELS, _EXPANDED_CHANNELS, _MIXED_CHANNELS = 16, 960, 1280
 _UNITS = (
     _Unit(24, 2, layers.relu, squeezes=False),
@@ -82,6 +83,7 @@ def ofa(
     """
     space = f"ofa-mbv3-w{multiplier}"
     numbers = checked_code(space, code, CHOICES)
+    # Kernels, expansions, depths, resolution.
     parts = [numbers[:SLOTS], numbers[SLOTS : 2 * SLOTS], numbers[2 * SLOTS : -1], numbers[-1:]]
     name = "-".join([space, *("".join(map(str, part)) for part in parts)])
     writer = NetworkWriter(name, with_weights=with_weights)
@@ -99,6 +101,7 @@ def ofa(
 
 def _unit_blocks(numbers: list[int], unit: int, multiplier: float) -> list[_Block]:
     form = _UNITS[unit]
+    # Every unit has slots for its greatest depth, whatever depth is in use.
     first = unit * max(DEPTHS)
     return [
         _Block(

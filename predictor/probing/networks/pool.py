@@ -104,6 +104,7 @@ def cost_by_kind(graph: OperatorGraph) -> dict[str, KindCost]:
         members = (kinds == kind) & runs
         if members.any():
             costs[kind] = KindCost(
+                # A fused operator still computes; its traffic and its launch are gone.
                 int(graph.macs[kinds == kind].sum()),
                 int(graph.bytes_moved[members].sum()),
                 int(graph.repeats[members].sum()),
@@ -119,6 +120,7 @@ def graph_features(networks: Sequence[PoolNetwork]) -> NDArray[np.float64]:
     """
     parameters = np.array([network.parameters for network in networks], dtype=np.float64)
     launches = np.array([network.launches for network in networks], dtype=np.float64)
+    # MACs and bytes, two tables of [N, kinds], beside two columns.
     columns = (*(costs_of(networks) / 1e3), launches[:, None], parameters[:, None] / 1e3)
     features: NDArray[np.float64] = np.log1p(np.concatenate(columns, axis=1))
     return features
@@ -130,6 +132,7 @@ def costs_of(networks: Sequence[PoolNetwork]) -> NDArray[np.float64]:
     costs = [[network.cost.get(kind, none) for kind in KINDS] for network in networks]
     pairs = [[(cost.macs, cost.bytes_moved) for cost in row] for row in costs]
     table = np.array(pairs, dtype=np.float64).reshape(len(networks), len(KINDS), 2)
+    # [N, kinds, 2] to [2, N, kinds].
     return np.moveaxis(table, 2, 0)
 
 
@@ -146,6 +149,7 @@ def _kind(op_type: str, gemm: list[int], window: list[int]) -> str:
         return "matmul"
     taps = window[0] * window[1]
     if groups > 1:
+        # One output channel a group, and one input channel: k is the window alone.
         return "depthwise" if n == 1 and k == taps else "grouped"
     return "pointwise" if taps == 1 else "dense"
 

@@ -50,6 +50,7 @@ def attention(writer: NetworkWriter, name: str, x: Value, heads: int) -> Value:
     head = width // heads
     query, key, value = (project(writer, f"{name}.{part}", x, width) for part in "qkv")
     query = _split(writer, f"{name}.q", query, heads, (0, 2, 1, 3))
+    # Transposed already, [batch, heads, head, tokens], for the product with queries.
     key = _split(writer, f"{name}.k", key, heads, (0, 2, 3, 1))
     value = _split(writer, f"{name}.v", value, heads, (0, 2, 1, 3))
     scale = writer.constant(f"sqrt{head}", np.array(math.sqrt(head), np.float32))
@@ -78,7 +79,7 @@ def _split(
 
 
 def encoder_layer(writer: NetworkWriter, name: str, x: Value, heads: int, expansion: int) -> Value:
-    """Attend and feed forward, each normalised before and added to what it was given."""
+    """Attend and feed forward, each normalised before and added to its input."""
     y = attention(writer, f"{name}.attention", layer_norm(writer, f"{name}.norm1", x), heads)
     x = writer.node("Add", f"{name}.add1", [x, y], x.shape)
     width = x.shape[-1]
@@ -101,6 +102,7 @@ def window_layer(writer: NetworkWriter, name: str, x: Value, heads: int, windows
     """
     batch, size, _, width = x.shape
     side = size // windows
+    # The first is in the order of the image; the second has each window's tokens side by side.
     apart, joined = (windows, side, windows, side, width), (windows, windows, side, side, width)
     y = _reshaped(writer, f"{name}.cut", x, (batch, *apart))
     y = _windows_swapped(writer, f"{name}.gather", y)
@@ -118,6 +120,7 @@ def _reshaped(writer: NetworkWriter, name: str, x: Value, shape: tuple[int, ...]
 
 
 def _windows_swapped(writer: NetworkWriter, name: str, x: Value) -> Value:
+    # Its own inverse, so it gathers windows and scatters them again.
     batch, first, second, third, fourth, width = x.shape
     shape = (batch, first, third, second, fourth, width)
     return writer.node("Transpose", name, [x], shape, perm=(0, 1, 3, 2, 4, 5))

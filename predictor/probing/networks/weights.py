@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+# A float32 holds integers of so many bits exactly, so no platform rounds differently.
 _MANTISSA_BITS = 24
 
 
@@ -27,6 +28,7 @@ def uniform(name: str, shape: tuple[int, ...], bound: float) -> NDArray[np.float
     count = math.prod(shape)
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest(), "little")
     stream = np.random.PCG64(seed).random_raw(-(-count // 2))
+    # Two 32-bit words of each 64-bit output, low one first on every machine.
     words = np.asarray(stream, dtype="<u8").view("<u4")[:count]
     half = np.float32(2 ** (_MANTISSA_BITS - 1))
     fractions = (words >> (32 - _MANTISSA_BITS)).astype(np.float32) / half - np.float32(1)
@@ -35,7 +37,7 @@ def uniform(name: str, shape: tuple[int, ...], bound: float) -> NDArray[np.float
 
 
 def unit_gain_bound(fan_in: int) -> float:
-    """Return the bound at which a sum over ``fan_in`` inputs has the variance of one input.
+    """Return the bound of weights that give a sum over ``fan_in`` inputs the variance of one.
 
     A uniform value in [-b, b) has the variance b^2 / 3, so b = sqrt(3 / fan_in).
     """

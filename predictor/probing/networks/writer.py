@@ -14,6 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 from predictor.graph.tensor_data import LEFT_OUT
 from predictor.probing.networks.weights import uniform
 
+# The first opset with LayerNormalization, and the IR version of its release: an older runtime
+# refuses files of a later one.
 OPSET = 17
 IR_VERSION = 8
 PRODUCER = "closertome-probes"
@@ -78,6 +80,7 @@ class NetworkWriter:
     def weight(self, name: str, shape: tuple[int, ...], bound: float) -> Value:
         """Declare a weight with generated values within ``bound``."""
         if self._with_weights:
+            # ONNX wants raw data little-endian on every machine.
             data = uniform(f"{self.name}/{name}", shape, bound).astype("<f4").tobytes()
             tensor = TensorProto(name=name, dims=shape, data_type=TensorProto.FLOAT, raw_data=data)
         else:

@@ -1,6 +1,6 @@
 """Beliefs of an engine about networks on a target.
 
-An engine with intervals says what the errors of its predictions have in common
+An engine with intervals gives the shared part of its predictions' errors
 (``PredictionTable.shared_error``). From that follows how much narrower intervals become once some
 networks are measured, whatever their latencies will be: the variance of a normal distribution that
 is conditioned does not depend on the values.
@@ -26,7 +26,7 @@ class Belief:
         latency_ms: float64 [N], P50.
         features: float64 [N, F]; the product of two rows is the covariance of the errors of two
             log-latencies.
-        noise: float64 [N], standard deviation of what a network's error has for itself.
+        noise: float64 [N], standard deviation of the part of an error that no other network has.
     """
 
     latency_ms: Floats
@@ -38,10 +38,13 @@ class Belief:
         """Return a table's belief about one target; None where it has no intervals or a gap."""
         if table.shared_error is None:
             return None
+        # Of a log-normal: its 90th percentile lies Z80 standard deviations above the median.
         spread = np.log(table.high80_ms[:, column] / table.latency_ms[:, column]) / Z80
         if not np.isfinite(spread).all():
             return None
         shared = table.shared_error[:, column].astype(np.float64)
+        # Dot products are correlations: 1 minus a vector's own is the share that is not shared. Its
+        # float32 rounding may pass 1.
         own = np.maximum(1.0 - (shared**2).sum(axis=1), 0.0)
         return cls(table.latency_ms[:, column], shared * spread[:, None], spread * np.sqrt(own))
 

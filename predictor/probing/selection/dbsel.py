@@ -1,7 +1,7 @@
 """DBSel, the Device Behavior Signature Selector: Eq. 1, Eq. 2 and Algorithm 1.
 
 C. Tang et al., "CloserToMe: A Unified Framework for Accurate and Transferable Latency Prediction
-Across Heterogeneous Devices". What the paper leaves open is settled in docs/decisions/0004.
+Across Heterogeneous Devices". The paper's open points are settled in docs/decisions/0004.
 
 Latencies are divided by their device's mean over the pool before anything is computed from them,
 so that a slow device does not outweigh the others.
@@ -80,11 +80,11 @@ class DBSel:
         )
 
     def first(self, size: int, k: int, *, live: bool, seed: int = 0) -> tuple[int, ...]:
-        """Return the random probes of a pool of ``size`` networks: what is measured first.
+        """Return the random probes of a pool of ``size`` networks, the first to be measured.
 
         Args:
             size: of the pool.
-            k: how many networks are measured altogether.
+            k: number of networks measured altogether.
             live: whether the rest is chosen when these are measured; there are none otherwise.
             seed: of the draw.
 
@@ -102,16 +102,18 @@ class DBSel:
 
         Args:
             pool: to choose from.
-            k: how many networks are measured altogether.
-            probes: what :meth:`first` has drawn.
+            k: number of networks measured altogether.
+            probes: the draw of :meth:`first`.
             latency_ms: of each; NaN for those that could not be measured. Empty without a device.
 
         Returns:
             The probes and then the others; no latencies.
         """
+        # The new device needs no scaling: cosine and Pearson do not depend on it.
         known = pool.needed_latency_ms("DBSel")
         scaled = known / known.mean(axis=0)
         latencies = np.asarray(latency_ms, np.float64)
+        # Not strict: without a device latency_ms is empty.
         rows = [row for row, ms in zip(probes, latencies, strict=False) if np.isfinite(ms)]
         weights = self._weights(scaled[rows], latencies[np.isfinite(latencies)])
         chosen = self._signature(scaled, weights, probes, k)
@@ -149,6 +151,7 @@ class DBSel:
         """Extend the probes to ``k`` networks by the second half of Algorithm 1."""
         chosen = list(probes)
         if not chosen:
+            # Eq. 2 starts a signature only where no random probe does (docs/decisions/0004).
             score = diversity_coverage_score(scaled, weights, self.gamma)
             chosen.append(int(np.argmax(score)))
         distance = np.full(len(scaled), np.inf)
@@ -156,6 +159,7 @@ class DBSel:
             distance = np.minimum(distance, _weighted_distance(scaled, weights, row))
         while len(chosen) < k:
             objective = (1 - self.alpha_cov) * distance
+            # t of Algorithm 1 is the place in the signature, random probes included.
             if len(chosen) + 1 > k / 2:
                 objective += self.alpha_cov * coverage_gain(scaled, weights, chosen)
             objective[chosen] = -np.inf
@@ -182,7 +186,7 @@ def hybrid_similarity(train_probes: Floats, test_probes: Floats) -> Floats:
 
 
 def _centred(latencies: Floats) -> Floats:
-    """Subtract each column's mean; what is left of a constant column is rounding, and becomes 0."""
+    """Subtract each column's mean; a constant column, of which rounding is left, becomes 0."""
     centred = latencies - latencies.mean(axis=0)
     varies = np.abs(centred).max(axis=0) > 1e-12 * np.abs(latencies).max(axis=0)
     kept: Floats = centred * varies
@@ -209,6 +213,7 @@ def alignment_weights(similarity: Floats, tau: float, alpha_sim: float) -> Float
     """
     z = (similarity - similarity.mean()) / (similarity.std() + EPSILON)
     exponent = alpha_sim * z / tau
+    # The largest exponent cancels, and cannot overflow once it is 0.
     weights = np.exp(exponent - exponent.max())
     normalised: Floats = weights / weights.sum()
     return normalised
@@ -233,7 +238,7 @@ def diversity_coverage_score(scaled: Floats, weights: Floats, gamma: float) -> F
 
 
 def coverage_gain(scaled: Floats, weights: Floats, chosen: Sequence[int]) -> Floats:
-    """Return c of Algorithm 1: how far each network would extend the range that is covered.
+    """Return c of Algorithm 1: each network's extension of the covered range.
 
     Args:
         scaled: float64 [N, D], scaled latencies.
@@ -246,6 +251,7 @@ def coverage_gain(scaled: Floats, weights: Floats, chosen: Sequence[int]) -> Flo
     covered = scaled[list(chosen)]
     low, high = covered.min(axis=0), covered.max(axis=0)
     extension = np.maximum(scaled - high, 0) + np.maximum(low - scaled, 0)
+    # The paper's "CurrentRange_{d+eps}" is read as CurrentRange_d + eps (0004).
     gain: Floats = (weights * extension / (high - low + EPSILON)).sum(axis=1)
     return gain
 

@@ -1,7 +1,7 @@
 """Probes that say most about a linear model of log-latency.
 
-For y = x^T w + noise with Gaussian prior and noise, what a probe tells about w depends on its
-features x and not on the latency that is measured: a plan can be made before anything is measured.
+For y = x^T w + noise with Gaussian prior and noise, a probe's information about w depends on its
+features x and not on the measured latency: a plan can be made before anything is measured.
 See V. Fedorov, "Theory of Optimal Experiments", 1972.
 
 - D-optimal: the volume of the posterior of w. A probe divides it by sqrt(1 + v(x) / noise), where
@@ -128,6 +128,7 @@ def _conditioned(features: Floats, noise_variance: float, chosen: Sequence[int])
         return features.copy()
     seen = features[list(chosen)]
     covariance = seen @ seen.T + noise_variance * np.eye(len(seen))
+    # A system of the measured rows, not of the F features: probes are few.
     rest: Floats = features - features @ seen.T @ np.linalg.solve(covariance, seen)
     return rest
 
@@ -139,12 +140,12 @@ def _first_best(values: Floats, chosen: list[int]) -> int:
 
 
 def _share(features: Floats, direction: Floats, total_variance: float) -> Floats:
-    """Return each row's covariance with the measured one, over the variance of what is read."""
+    """Return each row's covariance with the measured one, over the variance of its reading."""
     share: Floats = (features * direction).sum(axis=1) / total_variance
     return share
 
 
 D_OPTIMAL: Final = DesignSelector("D-optimal", largest_variances)
-# It prefers what is typical of the pool where D-optimal prefers the extremes, which matters most
+# It prefers networks typical of the pool where D-optimal prefers the extremes, which matters most
 # when probes are few.
 I_OPTIMAL: Final = DesignSelector("I-optimal", smallest_mean_variance)

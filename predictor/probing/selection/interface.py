@@ -93,13 +93,13 @@ class Selector(Protocol):
 
         Args:
             pool: to choose from.
-            k: how many to choose; also how many latencies are read, no more.
+            k: number of networks to choose, and of latencies to read.
             measure: the live device; None for a plan made before anything is measured.
-            seed: of what is random.
+            seed: of random draws.
 
         Raises:
-            InputError: ``k`` is not between 1 and the size of the pool, the pool lacks what this
-                selector needs, or a measured latency is not a positive number.
+            InputError: ``k`` is not between 1 and the size of the pool, the pool lacks data of
+                this selector, or a measured latency is not a positive number.
         """
 
 

@@ -1,11 +1,11 @@
 """Probes whose profiles say most about the operators of other networks.
 
-A probe that is profiled tells how long each of its operators took, and not only their sum. With
+A profiled probe gives the time of each of its operators, and not only their sum. With
 :class:`FactorPrior`, linearised at the target's own rates, the logarithms of operators' factors
 are Gaussian, and the logarithm of a network's latency is their sum weighed by the operators' shares
-of it. What a probe tells depends on its operators and not on the times that are measured, so a plan
-can be made before anything is measured. Greedy I-optimal design: each probe leaves the smallest
-mean variance of what is asked about. See V. Fedorov, "Theory of Optimal Experiments", 1972.
+of it. A probe's information depends on its operators and not on the measured times, so a plan can
+be made before anything is measured. Greedy I-optimal design: each probe leaves the smallest
+mean variance of the graphs in question. See V. Fedorov, "Theory of Optimal Experiments", 1972.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OperatorDesign:
 
         Args:
             networks: that may be measured, on the target.
-            asked: what is to be predicted there; none for the networks.
+            asked: graphs to be predicted there; none for the networks.
             prior: of operators.
         """
         self._prior = prior or FactorPrior()
@@ -47,9 +47,10 @@ class OperatorDesign:
         size = work.parts_ms.sum(axis=1)
         often = np.stack([np.bincount(where[where >= 0], minlength=len(work)) for where in places])
         shares = often * size / np.maximum((often * size).sum(axis=1, keepdims=True), _LEAST_MS)
+        # [D + N + A, D]: each operator alone, then each network as the sum of its shares.
         weights = np.vstack([np.eye(len(work)), shares])
         self._covariance = weights @ self._of_operators(work) @ weights.T
-        # What a network tells: its operators, and their sum.
+        # Rows of the covariance that a profiled network reads: its operators, and their sum.
         self._seen_rows = [
             np.append(np.flatnonzero(each), len(work) + place)
             for place, each in enumerate(often[: len(networks)])
@@ -60,7 +61,7 @@ class OperatorDesign:
         """Choose networks greedily.
 
         Args:
-            count: how many.
+            count: number of networks.
             first: networks that were measured already; they are not chosen again.
 
         Returns:
@@ -85,10 +86,10 @@ class OperatorDesign:
         return covariance
 
     def _gains(self, covariance: Floats) -> Floats:
-        """Return by how much each network lowers the mean variance of what is asked, [N].
+        """Return each network's reduction of the mean variance of the graphs in question, [N].
 
-        With the covariance S of what it tells and the covariances X of that with what is asked it
-        is the trace of S^-1 X X^T over the number asked.
+        With the covariance S of its readings and their covariances X with those graphs it is the
+        trace of S^-1 X X^T over the number asked.
         """
         crossed = covariance[:, self._asked] / np.sqrt(len(self._asked))
         squared = crossed @ crossed.T
@@ -99,9 +100,11 @@ class OperatorDesign:
         return np.array([np.trace(each) for each in solved])
 
     def _seen(self, covariance: Floats, rows: Integers) -> Floats:
-        """Return the covariance of what is read of a network, with its noise."""
+        """Return the covariance of a network's readings, with their noise."""
         noise = np.full(len(rows), self._prior.entry)
+        # The last row is the sum: whole runs are timed better than entries of a profile.
         noise[-1] = self._prior.network
+        # The state is common to all times of one network, so it is in every entry.
         return covariance[np.ix_(rows, rows)] + self._prior.state**2 + np.diag(noise**2)
 
     def _condition(self, covariance: Floats, place: int) -> None:

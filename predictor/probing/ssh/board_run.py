@@ -38,6 +38,7 @@ _log = logging.getLogger(__name__)
 _FIRST_DELAY_S = 0.2
 _LONGEST_DELAY_S = 10.0
 _CLEAN_UP_S = 10.0
+# A cancelled run ends within a second: its clean-up has less time than others.
 _CANCEL_S = 0.6
 _MAX_RESTARTS = 3
 _SMALL_DISK_BYTES = 2**20
@@ -52,7 +53,7 @@ class BoardRun:
         known: whose keys are trusted.
         ask: asked about the key of a host that no file knows.
         post: given each event.
-        progress: told how the copying goes.
+        progress: called with the state of copying.
         patience_s: so long the board may be out of reach.
     """
 
@@ -78,8 +79,8 @@ class BoardRun:
         """Measure and post events; ``RunFinished`` is the last, when the board is clean again.
 
         Args:
-            plan: what to measure.
-            files: what the plan's folder on the board holds.
+            plan: networks, configuration and settings.
+            files: names and contents for the plan's folder on the board.
 
         Raises:
             InputError: the board cannot be reached as described.
@@ -101,6 +102,7 @@ class BoardRun:
                 reason = f"what answers there is not the agent that was started ({error})"
                 action = "check the address and the Python of the board"
                 raise HostError(self.target.label, reason, action) from error
+            # Any word from the board since the last attempt starts the delays again.
             delay_s = _FIRST_DELAY_S if self._contact_s != contact_s else delay_s * 2
             await asyncio.sleep(min(delay_s, _LONGEST_DELAY_S))
         self.post(RunFinished())
@@ -142,7 +144,7 @@ class BoardRun:
         else:
             with suppress(
                 LostError, ReplyError, HostError
-            ):  # all is measured: what stays there is no reason to fail
+            ):  # all is measured: files left there are no reason to fail
                 await session.request("remove", folder=folder)
         finally:
             self._session = None
@@ -151,7 +153,7 @@ class BoardRun:
     async def _clean_up(
         self, connection: asyncssh.SSHClientConnection, folder: str, limit_s: float
     ) -> None:
-        """End the runner and remove what was copied, by a fresh agent: the old one may be busy.
+        """End the runner and remove the copied files, by a fresh agent: the old one may be busy.
 
         When the time is over the agent goes on by itself.
         """
@@ -164,13 +166,14 @@ class BoardRun:
         while not self._finished:
             number = await session.start_runner(self._generation, self._offset)
             if number != self._generation:
+                # The lines of another generation come from its start.
                 self._generation, self._offset = number, 0
             self._touch()
             await self._tell(session)
             self._judge(await self._follow(session))
 
     async def _follow(self, session: BoardSession) -> RunnerEnd:
-        """Take the runner's lines, and return how it ended."""
+        """Take the runner's lines, and return its end."""
         while isinstance(message := await session.message(), RunnerLine):
             self._touch()
             if message.generation == self._generation:
@@ -250,4 +253,5 @@ class BoardRun:
         async with self._telling:
             while self._untold:
                 await session.request("tell", command=self._untold[0].value)
+                # Only after the answer: a command whose connection was lost is told again.
                 del self._untold[0]

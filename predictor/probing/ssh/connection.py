@@ -40,6 +40,8 @@ async def connect(target: SshTarget, known: KnownHosts, ask: Ask) -> asyncssh.SS
         InputError: address, user, key or host key are wrong.
         LostError: nothing answers at the address; the reason is in words.
     """
+    # asyncssh asks for a verdict on the key at once, within the handshake, and a person takes
+    # longer: note the key, ask, and log in again.
     client = _Client()
     try:
         return await _login(target, known, client)
@@ -112,6 +114,7 @@ async def _login(
         options["client_keys"] = [str(path.expanduser()) for path in target.keys]
         options["passphrase"] = target.passphrase
     if not target.own_settings:
+        # Left out, they would mean the user's ~/.ssh/config and agent.
         options |= {"config": None, "agent_path": None, "port": target.port or DEFAULT_PORT}
     try:
         return await asyncssh.connect(target.host, **options)

@@ -64,6 +64,7 @@ class KnownHosts:
         revoked: list[asyncssh.SSHKey] = []
         for path in (self._own, *self._others):
             hosts = _read(path.expanduser())
+            # Files of known hosts name a port only where it is not 22.
             listed = None if port == DEFAULT_PORT else port
             keys = hosts.match(host, address, listed)
             trusted += keys[0]
@@ -71,7 +72,7 @@ class KnownHosts:
             revoked += keys[2]
             if listed:
                 # Where no key of host and port is trusted the library looks for the host alone,
-                # and forgets which keys of host and port are revoked.
+                # and forgets the revoked keys of host and port (docs/decisions/0006).
                 for name in (host, address):
                     revoked += hosts.match(f"[{name}]:{listed}", "", None)[2]
         return trusted, authorities, revoked

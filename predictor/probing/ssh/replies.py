@@ -17,7 +17,7 @@ _LARGEST_INTEGER = 2**63
 
 
 class ReplyError(Exception):
-    """A reply that the agent never gives; its text says what is wrong with it."""
+    """A reply that the agent never gives; its text names the fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Answer:
 
     Attributes:
         id: of the request.
-        value: what the agent answers with.
+        value: the agent's result.
         refusal: code of the refusal; empty where it was not refused.
         words: of the refusal.
     """
@@ -91,7 +91,7 @@ Reply = Hello | OldPython | Answer | RunnerLine | RunnerEnd
 
 
 def parse_reply(line: bytes) -> Reply | None:
-    """Return the reply in a line; None for what a login or a library prints.
+    """Return the reply in a line; None for prints of a login or a library.
 
     Raises:
         ReplyError: it looks like a reply of the agent, and is none that the agent gives.
@@ -111,7 +111,7 @@ def parse_reply(line: bytes) -> Reply | None:
 
 
 def missing_files(answer: object, names: Collection[str]) -> list[str]:
-    """Return the files that the board asks for, which must be some of ``names``."""
+    """Return the files that the board asks for, all of them in ``names``."""
     if not isinstance(answer, list) or any(name not in names for name in map(str, answer)):
         raise ReplyError("it asks for files that were not offered")
     return [name for name in names if name in answer]
@@ -171,6 +171,7 @@ def _table(value: object) -> Mapping[str, object]:
 
 def _integer(reply: Mapping[str, object], key: str) -> int:
     value = reply.get(key)
+    # Not isinstance: JSON's true is an int to Python.
     if type(value) is not int or abs(value) >= _LARGEST_INTEGER:
         raise ReplyError(f"its {key} is no whole number")
     return value

@@ -20,6 +20,7 @@ from predictor.probing.ssh.target import SshTarget
 
 PATIENCE_S = 120.0
 _POLL_S = 0.05  # how late a cancel is noticed
+# Below the second that a cancel may take, and above the clean-up's share of it.
 _SETTLE_S = 0.8
 
 
@@ -28,7 +29,7 @@ class SshRunner:
     """Measures plans on a board; see :class:`ProbeRunner`.
 
     The board needs Python 3.8 with numpy and onnxruntime. Where the connection is lost the board
-    measures on, and this end comes back for what it missed. A plan that was left alone that way is
+    measures on, and this end comes back for the missed lines. A plan that was left alone so is
     found again by its id, at work or done. That also holds when this program was started anew, and
     asks only for the networks that it has not got.
 
@@ -36,9 +37,9 @@ class SshRunner:
         target: where and as whom.
         known: whose keys are trusted.
         decide: asked in the thread that iterates about the key of a host that no file knows.
-        progress: told in another thread how the copying goes.
+        progress: called with the state of copying, in another thread.
         patience_s: so long the board may be out of reach before the run is given up.
-        files: what a plan's folder on the board holds.
+        files: names and contents for a plan's folder on the board.
     """
 
     target: SshTarget
@@ -139,7 +140,7 @@ class _Work:
             self._submit(self._run.tell(command))
 
     def end(self) -> None:
-        """Cancel what still runs, give it time to clean up, and end the thread."""
+        """Cancel the tasks that still run, give them time to clean up, and end the thread."""
         self._submit(self._settle()).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -96,7 +96,7 @@ class BoardSession:
             raise LostError("it closed the connection") from error
 
     async def _hello(self) -> Hello | OldPython:
-        """Return the agent's first reply; what a login prints before it is passed over."""
+        """Return the agent's first reply; prints of a login before it are passed over."""
         try:
             async with asyncio.timeout(self._target.timeout_s):
                 async for reply in self._replies():
@@ -173,7 +173,7 @@ class BoardSession:
                     answer.set_exception(self._failure)
 
     async def message(self) -> RunnerLine | RunnerEnd:
-        """Return what the agent tells next of the runner.
+        """Return the agent's next message of the runner.
 
         Raises:
             ReplyError: it tells something else.
@@ -215,6 +215,7 @@ class BoardSession:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[self._last_id] = future
         self._write(json.dumps({"id": self._last_id, "do": do, **fields}).encode("ascii") + b"\n")
+        # In chunks, so that the limit of silence holds for each and not for the whole file.
         for start in range(0, len(content), _CHUNK):
             self._write(content[start : start + _CHUNK])
             async with self._limited():

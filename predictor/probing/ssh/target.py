@@ -18,8 +18,8 @@ class SshTarget:
 
     Attributes:
         host: name, address, or a host of the user's own SSH configuration.
-        user: empty for what that configuration says, else the name of the user here.
-        port: None for what that configuration says, else 22.
+        user: empty for the one of that configuration, else the name of the user here.
+        port: None for the one of that configuration, else 22.
         keys: files of private keys; empty for the agent and the usual files.
         passphrase: of these files.
         python: program that runs Python 3 there.
