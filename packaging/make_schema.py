@@ -12,7 +12,8 @@ import json
 import sys
 from pathlib import Path
 
-from predictor.core.metrics import METRIC_BY_NAME, METRICS, Family, Metric
+from predictor.core.instruction_sets import INSTRUCTION_SETS
+from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, METRICS, Family, Metric
 from predictor.core.records import Precision
 from predictor.core.runtimes import RUNTIMES
 from predictor.devices.fields import ID_PATTERN, MAX_ID, MAX_NAME, MAX_NOTES, MAX_SOURCE
@@ -21,7 +22,9 @@ from predictor.devices.schema import (
     MAX_CLUSTERS,
     MAX_CONFIGURATIONS,
     MAX_METRICS,
+    MAX_OPERATING_POINTS,
     MAX_THREADS,
+    POINT_RANGES,
     REQUIRED_FIELDS,
     SCHEMA,
 )
@@ -40,11 +43,14 @@ def device_json_schema() -> Json:
         "required": list(REQUIRED_FIELDS),
         "properties": {
             "schema": {"const": SCHEMA},
-            "id": {"type": "string", "pattern": ID_PATTERN, "maxLength": MAX_ID},
+            "id": _id(),
             "name": _text(MAX_NAME),
             "vendor": _text(MAX_NAME),
             "family": {"enum": [family.value for family in Family]},
             "system": {"type": "string", "maxLength": MAX_NAME},
+            "chip": _id(),
+            "architecture": _id(),
+            "instruction_sets": _instruction_sets(),
             "configurations": {
                 "type": "array",
                 "minItems": 1,
@@ -60,6 +66,16 @@ def device_json_schema() -> Json:
                 "additionalProperties": {"type": "number"},
             },
             "sources": {"type": "object", "additionalProperties": _text(MAX_SOURCE)},
+            "measured": {
+                "type": "object",
+                "properties": {name: _measured(metric) for name, metric in MEASURABLE.items()},
+                "additionalProperties": False,
+            },
+            "operating_points": {
+                "type": "array",
+                "maxItems": MAX_OPERATING_POINTS,
+                "items": _operating_point(),
+            },
             "notes": {"type": "string", "maxLength": MAX_NOTES},
         },
     }
@@ -102,9 +118,50 @@ def _cluster() -> Json:
             "cores": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
             "clock_mhz": _metric(METRIC_BY_NAME["clock_mhz"]),
             "fp32_au_per_core": _metric(METRIC_BY_NAME["fp32_au_per_core"]),
+            "architecture": _id(),
+            "instruction_sets": _instruction_sets(),
         },
         "additionalProperties": False,
     }
+
+
+def _measured(metric: Metric) -> Json:
+    return {
+        "type": "object",
+        "required": ["value", "source"],
+        "properties": {"value": _metric(metric), "source": _text(MAX_SOURCE)},
+        "additionalProperties": False,
+    }
+
+
+def _operating_point() -> Json:
+    numbers = {
+        name: {
+            "type": "integer" if name == "cores" else "number",
+            "minimum": metric.low,
+            "maximum": metric.high,
+        }
+        for name, metric in POINT_RANGES.items()
+    }
+    return {
+        "type": "object",
+        "required": ["name", "source"],
+        "properties": {"name": _text(MAX_NAME), **numbers, "source": _text(MAX_SOURCE)},
+        "additionalProperties": False,
+    }
+
+
+def _instruction_sets() -> Json:
+    return {
+        "type": "array",
+        "minItems": 1,
+        "uniqueItems": True,
+        "items": {"enum": list(INSTRUCTION_SETS)},
+    }
+
+
+def _id() -> Json:
+    return {"type": "string", "pattern": ID_PATTERN, "maxLength": MAX_ID}
 
 
 def _text(limit: int) -> Json:

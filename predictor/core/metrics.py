@@ -201,3 +201,15 @@ METRICS: tuple[Metric, ...] = (
 )
 
 METRIC_BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
+
+# No metric of the vector, whose list is part of every checkpoint: it is only ever measured.
+LAUNCH_US = Metric(
+    "launch_us", "Launch", "µs", 1e-3, 1e6, _C, "Time to start one kernel or operator."
+)
+
+MEASURABLE: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (*METRICS, LAUNCH_US)
+    if metric.unit in {"TFLOP/s", "TOP/s", "GB/s", LAUNCH_US.unit}
+}
+"""Rates that can be reached as well as stated, and the time of a launch."""

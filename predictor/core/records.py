@@ -55,12 +55,45 @@ class Cluster:
         cores: their number.
         clock_mhz: their highest clock.
         fp32_au_per_core: FP32 FMA lanes x units per core, or None where it is not known.
+        architecture: id of their design in the table of architectures; empty where not known.
+        instruction_sets: that they have; empty for those of the architecture.
     """
 
     name: str
     cores: int
     clock_mhz: float
     fp32_au_per_core: float | None = None
+    architecture: str = ""
+    instruction_sets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRate:
+    """A rate that was reached, and where that is reported."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """A power mode or a fixed clock of a device; None for what it leaves as it is.
+
+    Attributes:
+        name: as its maker calls it, for example ``15W``.
+        source: of the values.
+        power_w: power limit.
+        cpu_mhz, gpu_mhz, memory_mhz: highest clocks.
+        cores: CPU cores that are on.
+    """
+
+    name: str
+    source: str
+    power_w: float | None = None
+    cpu_mhz: float | None = None
+    gpu_mhz: float | None = None
+    memory_mhz: float | None = None
+    cores: int | None = None
 
 
 def _frozen(mapping: Mapping[str, object]) -> Mapping[str, object]:
@@ -85,6 +118,12 @@ class Device:
         clusters: kinds of cores, the fastest first; empty where all are alike.
         system: name that joins the units of one chip or board, empty where there is one.
         notes: free text.
+        chip: id of the die or system on chip; devices of one chip share silicon.
+        architecture: id of its design in the table of architectures; of a processor with
+            ``clusters`` each of them has its own.
+        instruction_sets: that it has; empty for those of the architecture.
+        measured: rates that were reached, by the name of the metric or ``launch_us``.
+        operating_points: its power modes and fixed clocks.
     """
 
     id: str
@@ -97,11 +136,17 @@ class Device:
     clusters: tuple[Cluster, ...] = ()
     system: str = ""
     notes: str = ""
+    chip: str = ""
+    architecture: str = ""
+    instruction_sets: tuple[str, ...] = ()
+    measured: Mapping[str, MeasuredRate] = field(default_factory=dict)
+    operating_points: tuple[OperatingPoint, ...] = ()
 
     def __post_init__(self) -> None:
         # Copies, since a caller's dictionary could change; a frozen class forbids plain assignment.
         object.__setattr__(self, "metrics", _frozen(self.metrics))
         object.__setattr__(self, "sources", _frozen(self.sources))
+        object.__setattr__(self, "measured", _frozen(self.measured))
 
     def metric(self, name: str) -> float | None:
         """Return the metric's value, or None where it is not known."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from predictor.core.errors import InputError
+from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import METRIC_BY_NAME, Family, Metric
 from predictor.core.records import Precision
 from predictor.core.runtimes import RUNTIMES
@@ -84,7 +85,7 @@ def check_notes(value: object, place: Place) -> str:
 
 
 def check_id(value: object, place: Place) -> str:
-    """Check a device's id: lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
+    """Check an id: lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
     text = check_text(value, place, MAX_ID)
     # "$" also matches before a trailing newline.
     if not _ID.match(text) or text.endswith("\n"):
@@ -125,7 +126,11 @@ def check_metric(name: str, value: object, place: Place) -> float:
     # The usual case first: thousands of metrics are checked at each start. True is an int, 1.
     if isinstance(value, _NUMBERS) and value is not True and metric.low <= value <= metric.high:
         return float(value)
-    place = place.at(name)
+    return check_range(metric, value, place.at(name))
+
+
+def check_range(metric: Metric, value: object, place: Place) -> float:
+    """Check a value at ``place`` against the plausible range of ``metric``."""
     number = check_number(value, place)
     if not metric.low <= number <= metric.high:
         raise place.wrong(
@@ -164,6 +169,22 @@ def check_runtime(value: object, place: Place) -> str:
 def check_precision(value: object, place: Place) -> Precision:
     """Check the field ``precision`` of the object at ``place``."""
     return _PRECISIONS[_one_of(value, place, "precision", _PRECISIONS)]
+
+
+def check_instruction_sets(value: object, place: Place) -> tuple[str, ...]:
+    """Check a list of instruction sets, each named once."""
+    items = check_list(value, place, len(INSTRUCTION_SETS))
+    if not items:
+        raise place.wrong("is empty", 'leave it out where it is not known, or use ["none"]')
+    for index, item in enumerate(items):
+        if item not in INSTRUCTION_SETS:
+            text = check_text(item, place.item(index), MAX_NAME)
+            raise place.item(index).wrong(
+                f'is "{shortened(text, 40)}"', f"use one of {', '.join(INSTRUCTION_SETS)}"
+            )
+        if item in items[:index]:
+            raise place.item(index).wrong("is listed twice", "remove one of the two")
+    return tuple(str(item) for item in items)
 
 
 def check_object(value: object, place: Place) -> dict[str, object]:

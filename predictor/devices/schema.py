@@ -4,109 +4,56 @@ A metric that a file does not name is not known; it is never taken as 0. A metri
 know is kept apart with its value and a warning, and is written back, so that a file of a later
 version loses nothing on its way through this one.
 
-NeuSight's description of a GPU (github.com/sitar-lab/NeuSight, device_configs) is read too: Device,
-Dev_Mem (GB), Mem_Bw (GB/s), Num_Sm, Core_Per_SM, Freq (MHz), SingleFLOPs (GFLOP/s), L2Cache (MiB).
-For AMD, Core_Per_SM counts the SIMD units of a compute unit (16 lanes each), SingleFLOPsVEC is the
-vector rate and SingleFLOPsMM the matrix rate in FP32.
+NeuSight's description of a GPU is read too (``predictor.devices.neusight``).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from predictor.core.metrics import METRIC_BY_NAME, METRICS
-from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, METRICS
+from predictor.core.records import (
+    Cluster,
+    Configuration,
+    Device,
+    MeasuredRate,
+    OperatingPoint,
+    Precision,
+)
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import shortened
 from predictor.devices.consistency import consistency_warnings
 from predictor.devices.fields import (
-    MAX_ID,
     MAX_NAME,
     MAX_SOURCE,
     Place,
     check_count,
     check_family,
     check_id,
+    check_instruction_sets,
     check_list,
     check_metric,
     check_notes,
     check_number,
     check_object,
     check_precision,
+    check_range,
     check_runtime,
     check_text,
     is_usual_text,
 )
+from predictor.devices.neusight import is_neusight, to_device_object
 from predictor.devices.strict_json import read_object
-
-_NEUSIGHT_MARKS = frozenset({"Device", "Num_Sm", "Mem_Bw"})
-_LANES_PER_AMD_SIMD = 16
-
-# NeuSight's field -> our metric and the factor between the units.
-_NEUSIGHT_FIELDS: dict[str, tuple[str, float]] = {
-    "Dev_Mem": ("dram_gb", 1),
-    "Mem_Bw": ("dram_bw_gbps", 1),
-    "Num_Sm": ("core_count", 1),
-    "Core_Per_SM": ("fp32_au_per_core", 1),
-    "Freq": ("boost_clock_mhz", 1),
-    "SingleFLOPs": ("fp32_tflops", 1e-3),
-    "SingleFLOPsVEC": ("fp32_tflops", 1e-3),
-    "L2Cache": ("l2_kb", 1024),
-}
-
-
-def is_neusight(content: Mapping[str, object]) -> bool:
-    """Whether a JSON object is NeuSight's description of a GPU."""
-    return "schema" not in content and content.keys() >= _NEUSIGHT_MARKS
-
-
-def to_device_object(content: Mapping[str, object], subject: str) -> dict[str, object]:
-    """Return the same GPU in our form; fields that we do not know become unknown metrics.
-
-    Raises:
-        InputError: when a field is of the wrong type or its value out of range, in its own name.
-    """
-    place = Place(subject)
-    name = check_text(content["Device"], place.at("Device"), MAX_NAME)
-    is_amd = "SingleFLOPsVEC" in content
-    metrics: dict[str, float] = {}
-    sources: dict[str, str] = {}
-    for key, value in content.items():
-        if key == "Device":
-            continue
-        number = check_number(value, place.at(key))
-        metric, factor = _NEUSIGHT_FIELDS.get(key, (key, 1))
-        if key == "Core_Per_SM" and is_amd:
-            factor = _LANES_PER_AMD_SIMD
-        metrics[metric] = number * factor
-        if metric in METRIC_BY_NAME:
-            sources[metric] = f"NeuSight device description, field {key}"
-    return {
-        "schema": "ctm-hcv/1",
-        "id": _slug(name),
-        "name": name,
-        "vendor": "AMD" if is_amd else "NVIDIA",
-        "family": "gpu",
-        "configurations": [{"runtime": "pytorch", "precision": "fp32"}],
-        "metrics": metrics,
-        "sources": sources,
-    }
-
-
-def _slug(name: str) -> str:
-    words = re.findall(r"[a-z0-9]+", name.lower())
-    return "-".join(words)[:MAX_ID].strip("-") or "gpu"
-
 
 SCHEMA = "ctm-hcv/1"
 MAX_CLUSTERS = 16
 MAX_CONFIGURATIONS = 64
 MAX_METRICS = 200
+MAX_OPERATING_POINTS = 64
 MAX_THREADS = 100_000
 MAX_BATCH = 1_000_000
 
@@ -117,14 +64,27 @@ FIELDS = (
     "vendor",
     "family",
     "system",
+    "chip",
+    "architecture",
+    "instruction_sets",
     "configurations",
     "clusters",
     "metrics",
     "sources",
+    "measured",
+    "operating_points",
     "notes",
 )
 REQUIRED_FIELDS = ("schema", "id", "name", "vendor", "family", "metrics")
-_CLUSTER_FIELDS = ("name", "cores", "clock_mhz", "fp32_au_per_core")
+_CLUSTER_OPTIONAL = ("fp32_au_per_core", "architecture", "instruction_sets")
+# Number of an operating point -> the metric whose range it has.
+POINT_RANGES = {
+    "power_w": METRIC_BY_NAME["tdp_w"],
+    "cpu_mhz": METRIC_BY_NAME["clock_mhz"],
+    "gpu_mhz": METRIC_BY_NAME["clock_mhz"],
+    "memory_mhz": METRIC_BY_NAME["clock_mhz"],
+    "cores": METRIC_BY_NAME["core_count"],
+}
 _CONFIGURATION_FIELDS = ("runtime", "precision", "threads", "batch")
 
 
@@ -174,6 +134,11 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
         clusters=_clusters(content, place.at("clusters")),
         system=check_text(content.get("system", ""), place.at("system"), MAX_NAME, required=False),
         notes=check_notes(content.get("notes", ""), place.at("notes")),
+        chip=_optional_id(content, "chip", place),
+        architecture=_optional_id(content, "architecture", place),
+        instruction_sets=_instruction_sets(content, place),
+        measured=_measured(content.get("measured", {}), place.at("measured")),
+        operating_points=_operating_points(content, place.at("operating_points")),
     )
     warnings = (
         *_unknown_fields(content),
@@ -201,16 +166,25 @@ def device_to_object(
         "vendor": device.vendor,
         "family": device.family.value,
         "system": device.system,
+        "chip": device.chip,
+        "architecture": device.architecture,
+        "instruction_sets": list(device.instruction_sets),
         "configurations": [_configuration_object(c) for c in device.configurations],
         "clusters": [_cluster_object(cluster) for cluster in device.clusters],
         "metrics": {
             name: _number(value) for name, value in {**ordered, **(unknown_metrics or {})}.items()
         },
         "sources": dict(device.sources),
+        "measured": {
+            name: {"value": _number(measured.value), "source": measured.source}
+            for name in MEASURABLE
+            if (measured := device.measured.get(name)) is not None
+        },
+        "operating_points": [_point_object(point) for point in device.operating_points],
         "notes": device.notes,
     }
-    optional = {"system", "clusters", "sources", "notes"}
-    return {key: value for key, value in content.items() if value or key not in optional}
+    needed = {*REQUIRED_FIELDS, "configurations"}
+    return {key: value for key, value in content.items() if value or key in needed}
 
 
 def device_to_json(device: Device, unknown_metrics: Mapping[str, float] | None = None) -> str:
@@ -308,24 +282,81 @@ def _optional_count(item: dict[str, object], name: str, place: Place, high: int)
 
 def _clusters(content: Mapping[str, object], place: Place) -> tuple[Cluster, ...]:
     items = check_list(content.get("clusters", []), place, MAX_CLUSTERS)
-    return tuple(
-        _cluster(check_object(item, place.item(index)), place.item(index))
-        for index, item in enumerate(items)
-    )
+    return tuple(_cluster(item, place.item(index)) for index, item in enumerate(items))
 
 
-def _cluster(item: dict[str, object], place: Place) -> Cluster:
-    _only(item, _CLUSTER_FIELDS, place)
-    for name in ("name", "cores", "clock_mhz"):
-        if name not in item:
-            raise place.at(name).wrong("is missing", "add the field")
+def _cluster(value: object, place: Place) -> Cluster:
+    item = _complete(value, ("name", "cores", "clock_mhz"), place, _CLUSTER_OPTIONAL)
     lanes = item.get("fp32_au_per_core")
     return Cluster(
         name=check_text(item["name"], place.at("name"), MAX_NAME),
         cores=check_count(item["cores"], place.at("cores"), 1, 1_000_000),
         clock_mhz=check_metric("clock_mhz", item["clock_mhz"], place),
         fp32_au_per_core=None if lanes is None else check_metric("fp32_au_per_core", lanes, place),
+        architecture=_optional_id(item, "architecture", place),
+        instruction_sets=_instruction_sets(item, place),
     )
+
+
+def _optional_id(item: Mapping[str, object], name: str, place: Place) -> str:
+    """Check an id that may be left out; it is then empty."""
+    return check_id(item[name], place.at(name)) if name in item else ""
+
+
+def _instruction_sets(item: Mapping[str, object], place: Place) -> tuple[str, ...]:
+    if "instruction_sets" not in item:
+        return ()
+    return check_instruction_sets(item["instruction_sets"], place.at("instruction_sets"))
+
+
+def _measured(value: object, place: Place) -> dict[str, MeasuredRate]:
+    result = {}
+    for name, entry in check_object(value, place).items():
+        if name not in MEASURABLE:
+            raise place.wrong(
+                f'has the rate "{shortened(name, 40)}"', f"use {', '.join(MEASURABLE)}"
+            )
+        inside = place.at(name)
+        item = _complete(entry, ("value", "source"), inside)
+        result[name] = MeasuredRate(
+            check_range(MEASURABLE[name], item["value"], inside.at("value")),
+            check_text(item["source"], inside.at("source"), MAX_SOURCE),
+        )
+    return result
+
+
+def _operating_points(content: Mapping[str, object], place: Place) -> tuple[OperatingPoint, ...]:
+    items = check_list(content.get("operating_points", []), place, MAX_OPERATING_POINTS)
+    return tuple(_point(item, place.item(index)) for index, item in enumerate(items))
+
+
+def _point(value: object, place: Place) -> OperatingPoint:
+    item = _complete(value, ("name", "source"), place, tuple(POINT_RANGES))
+    numbers = {
+        name: check_range(metric, item[name], place.at(name))
+        for name, metric in POINT_RANGES.items()
+        if name in item and name != "cores"
+    }
+    return OperatingPoint(
+        check_text(item["name"], place.at("name"), MAX_NAME),
+        check_text(item["source"], place.at("source"), MAX_SOURCE),
+        **numbers,
+        cores=check_count(item["cores"], place.at("cores"), 1, 1_000_000)
+        if "cores" in item
+        else None,
+    )
+
+
+def _complete(
+    value: object, required: tuple[str, ...], place: Place, optional: tuple[str, ...] = ()
+) -> dict[str, object]:
+    """Check that a value is an object with the required fields, and no others than those."""
+    item = check_object(value, place)
+    _only(item, (*required, *optional), place)
+    for name in required:
+        if name not in item:
+            raise place.at(name).wrong("is missing", "add the field")
+    return item
 
 
 def _only(item: Mapping[str, object], allowed: tuple[str, ...], place: Place) -> None:
@@ -355,9 +386,21 @@ def _configuration_object(configuration: Configuration) -> dict[str, object]:
 
 
 def _cluster_object(cluster: Cluster) -> dict[str, object]:
-    item = {field: getattr(cluster, field) for field in _CLUSTER_FIELDS if field != "name"}
-    numbers = {field: _number(value) for field, value in item.items() if value is not None}
-    return {"name": cluster.name, **numbers}
+    content = {
+        "name": cluster.name,
+        "cores": cluster.cores,
+        "clock_mhz": _number(cluster.clock_mhz),
+        "fp32_au_per_core": None if (n := cluster.fp32_au_per_core) is None else _number(n),
+        "architecture": cluster.architecture,
+        "instruction_sets": list(cluster.instruction_sets),
+    }
+    return {name: value for name, value in content.items() if value}
+
+
+def _point_object(point: OperatingPoint) -> dict[str, object]:
+    values = {name: getattr(point, name) for name in POINT_RANGES}
+    numbers = {name: _number(value) for name, value in values.items() if value is not None}
+    return {"name": point.name, **numbers, "source": point.source}
 
 
 def _number(value: float) -> int | float:

@@ -9,7 +9,14 @@ from dataclasses import asdict
 from typing import Any
 
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.records import (
+    Cluster,
+    Configuration,
+    Device,
+    MeasuredRate,
+    OperatingPoint,
+    Precision,
+)
 from predictor.store.database import Database, Tables
 from predictor.store.values import text_in, text_out
 
@@ -82,6 +89,11 @@ def _description(device: Device, unknown_metrics: Mapping[str, float]) -> str:
             "clusters": [asdict(cluster) for cluster in device.clusters],
             "system": device.system,
             "notes": device.notes,
+            "chip": device.chip,
+            "architecture": device.architecture,
+            "instruction_sets": device.instruction_sets,
+            "measured": {name: asdict(rate) for name, rate in device.measured.items()},
+            "operating_points": [asdict(point) for point in device.operating_points],
         }
     )
 
@@ -93,7 +105,18 @@ def _device(row: Mapping[str, Any]) -> Device:
         Configuration(**{**c, "precision": Precision(c["precision"])})
         for c in parts["configurations"]
     )
-    parts["clusters"] = tuple(Cluster(**cluster) for cluster in parts["clusters"])
+    parts["clusters"] = tuple(
+        # Records of earlier versions have no instruction sets.
+        Cluster(**{**cluster, "instruction_sets": tuple(cluster.get("instruction_sets", ()))})
+        for cluster in parts["clusters"]
+    )
+    parts["instruction_sets"] = tuple(parts.get("instruction_sets", ()))
+    parts["measured"] = {
+        name: MeasuredRate(**rate) for name, rate in parts.get("measured", {}).items()
+    }
+    parts["operating_points"] = tuple(
+        OperatingPoint(**point) for point in parts.get("operating_points", ())
+    )
     return Device(
         row["id"], text_out(row["name"]), text_out(row["vendor"]), Family(row["family"]), **parts
     )

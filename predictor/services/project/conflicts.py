@@ -10,7 +10,7 @@ from enum import StrEnum
 from predictor.core.records import Device
 from predictor.core.text import shortened
 from predictor.core.units import significant
-from predictor.devices.schema import device_to_object
+from predictor.devices.schema import FIELDS, device_to_object
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
@@ -151,8 +151,8 @@ def _facts(device: Device, other: Device) -> str:
     ]
     words += [
         name
-        for name in ("name", "vendor", "family", "configurations", "clusters", "sources", "notes")
-        if own.get(name) != others.get(name)
+        for name in FIELDS
+        if name not in {"schema", "id", "system", "metrics"} and own.get(name) != others.get(name)
     ]
     return shortened(", ".join(words), _SHOWN) or "less"
 

@@ -6,11 +6,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import METRICS, Family
-from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.instruction_sets import INSTRUCTION_SETS
+from predictor.core.metrics import MEASURABLE, METRICS, Family
+from predictor.core.records import (
+    Cluster,
+    Configuration,
+    Device,
+    MeasuredRate,
+    OperatingPoint,
+    Precision,
+)
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import printable
 from predictor.devices.schema import (
+    FIELDS,
     SCHEMA,
     device_from_object,
     device_to_json,
@@ -84,6 +93,27 @@ def test_an_unknown_metric_is_kept_apart_warned_about_and_written_back():
 def test_an_unknown_field_is_warned_about():
     result = device_from_object(changed(colour="green"), "my.json")
     assert result.warnings == ("field colour is no part of ctm-hcv/1 and was left out",)
+
+
+def test_the_facts_beside_the_metrics_are_read():
+    device = device_from_object(
+        changed(
+            chip="bcm2712",
+            architecture="cortex-a76",
+            instruction_sets=["neon", "dotprod"],
+            measured={"dram_bw_gbps": {"value": 12.5, "source": "stream"}},
+            operating_points=[{"name": "slow", "cpu_mhz": 1500, "cores": 2, "source": "vcgencmd"}],
+        ),
+        "my.json",
+    ).device
+    assert (device.chip, device.architecture) == ("bcm2712", "cortex-a76")
+    assert device.instruction_sets == ("neon", "dotprod")
+    assert dict(device.measured) == {"dram_bw_gbps": MeasuredRate(12.5, "stream")}
+    assert device.operating_points == (OperatingPoint("slow", "vcgencmd", cpu_mhz=1500.0, cores=2),)
+
+
+def test_a_file_without_them_is_written_without_them():
+    assert json.loads(device_to_json(device_from_object(RPI5, "x").device)) == RPI5
 
 
 def test_without_configurations_the_runtime_is_unknown():
@@ -160,6 +190,57 @@ WRONG = {
         changed(clusters=[{"name": "A", "cores": 0, "clock_mhz": 1}]),
         "clusters 1.cores is 0, outside of 1",
     ),
+    "cluster field": (
+        changed(clusters=[{"name": "A", "cores": 1, "clock_mhz": 1, "colour": "red"}]),
+        'clusters 1 has an unknown field "colour"; use name, cores, clock_mhz, fp32_au_per_core,',
+    ),
+    "chip is number": (changed(chip=2712), "chip is a number where a text"),
+    "chip empty": (changed(chip=""), "chip is empty"),
+    "architecture no slug": (changed(architecture="Zen 4"), 'architecture is "Zen 4", which is'),
+    "architecture of a cluster": (
+        changed(clusters=[{"name": "A", "cores": 1, "clock_mhz": 1, "architecture": []}]),
+        "clusters 1.architecture is a list where a text",
+    ),
+    "instruction set unknown": (
+        changed(instruction_sets=["avx2", "mmx"]),
+        'instruction_sets 2 is "mmx"; use one of sse4, avx,',
+    ),
+    "instruction set twice": (changed(instruction_sets=["avx", "avx"]), "2 is listed twice"),
+    "instruction set is list": (changed(instruction_sets=[[]]), "sets 1 is a list where a text"),
+    "no instruction set": (changed(instruction_sets=[]), "instruction_sets is empty; leave it out"),
+    "instruction sets are a text": (changed(instruction_sets="avx"), "is a text where a list"),
+    "measured unknown": (
+        changed(measured={"tdp_w": {"value": 5, "source": "x"}}),
+        'measured has the rate "tdp_w"; use fp32_tflops,',
+    ),
+    "measured is number": (
+        changed(measured={"dram_bw_gbps": 5}),
+        "measured.dram_bw_gbps is a number where an object",
+    ),
+    "measured without source": (
+        changed(measured={"dram_bw_gbps": {"value": 5}}),
+        "measured.dram_bw_gbps.source is missing; add the field.",
+    ),
+    "measured out of range": (
+        changed(measured={"launch_us": {"value": 0, "source": "x"}}),
+        "measured.launch_us.value is 0, outside of 0.001 to 1000000 µs",
+    ),
+    "operating point without source": (
+        changed(operating_points=[{"name": "15W"}]),
+        "operating_points 1.source is missing",
+    ),
+    "operating point of unknown kind": (
+        changed(operating_points=[{"name": "15W", "source": "x", "npu_mhz": 5}]),
+        'operating_points 1 has an unknown field "npu_mhz"; use name, source, power_w,',
+    ),
+    "operating point out of range": (
+        changed(operating_points=[{"name": "a", "source": "x", "cpu_mhz": 1.5e9}]),
+        "operating_points 1.cpu_mhz is 1500000000, outside of 1 to 10000 MHz",
+    ),
+    "cores of an operating point": (
+        changed(operating_points=[{"name": "a", "source": "x", "cores": 1.5}]),
+        "operating_points 1.cores is 1.5 where a whole number",
+    ),
     "source is number": (changed(sources={"clock_mhz": 1}), "sources.clock_mhz is a number"),
     "schema of a later version": (
         changed(schema="ctm-hcv/2"),
@@ -215,15 +296,44 @@ configurations = st.lists(
     max_size=6,
     unique=True,
 ).map(tuple)
+slugs = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
+sets = st.lists(st.sampled_from(INSTRUCTION_SETS), max_size=4, unique=True).map(tuple)
 clusters = st.lists(
     st.builds(
-        Cluster, texts, st.integers(1, 64), st.floats(1, 10_000), st.none() | st.floats(1, 1e5)
+        Cluster,
+        texts,
+        st.integers(1, 64),
+        st.floats(1, 10_000),
+        st.none() | st.floats(1, 1e5),
+        slugs | st.just(""),
+        sets,
     ),
     max_size=4,
 ).map(tuple)
+measured = st.fixed_dictionaries(
+    {},
+    optional={
+        metric.name: st.builds(MeasuredRate, st.floats(metric.low, metric.high), texts)
+        for metric in MEASURABLE.values()
+    },
+)
+megahertz = st.none() | st.floats(1, 10_000)
+points = st.lists(
+    st.builds(
+        OperatingPoint,
+        texts,
+        texts,
+        st.none() | st.floats(1, 1000),
+        megahertz,
+        megahertz,
+        megahertz,
+        st.none() | st.integers(1, 64),
+    ),
+    max_size=3,
+).map(tuple)
 devices = st.builds(
     Device,
-    id=st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True),
+    id=slugs,
     name=texts,
     vendor=texts,
     family=st.sampled_from(Family),
@@ -233,6 +343,11 @@ devices = st.builds(
     clusters=clusters,
     system=texts | st.just(""),
     notes=texts | st.just("") | st.just("a\nb"),
+    chip=slugs | st.just(""),
+    architecture=slugs | st.just(""),
+    instruction_sets=sets,
+    measured=measured,
+    operating_points=points,
 )
 
 
@@ -248,7 +363,7 @@ json_values = st.recursive(
 )
 
 
-@given(st.sampled_from([*RPI5, "extra"]), json_values)
+@given(st.sampled_from([*FIELDS, "extra"]), json_values)
 @example("metrics", {"0\xa0": None})  # a space that may not break misleads nobody
 def test_any_value_of_any_field_is_either_read_or_refused_in_a_sentence(field, value):
     sentence = refusal_or_nothing({**RPI5, field: value})
