@@ -358,8 +358,8 @@ def _largest(values: FloatArray | IndexArray, count: int) -> IndexArray:
 
 def prefers_log(columns: ComparisonColumns) -> bool:
     """Return whether the slowest prediction is so far from the fastest that linear bars vanish."""
-    known = columns.latency_ms[columns.latency_ms > 0]
-    return known.size > 1 and bool(known.max() > LINEAR_SPAN * known.min())
+    positive_ms = columns.latency_ms[columns.latency_ms > 0]
+    return positive_ms.size > 1 and bool(positive_ms.max() > LINEAR_SPAN * positive_ms.min())
 
 
 def budget_shown(layout: ChartLayout, *, log: bool) -> bool:

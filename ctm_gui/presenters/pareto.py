@@ -226,10 +226,10 @@ def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]
         bool [M]; False where a number is missing. Equal points are all on the front.
     """
     is_best = np.zeros(latency_ms.size, dtype=np.bool_)
-    known = np.flatnonzero(~np.isnan(latency_ms + goodness))
+    placed = np.flatnonzero(~np.isnan(latency_ms + goodness))
     # Fastest first, at equal latency the best first: a point is on the front where it is better
     # than every one before it.
-    order = known[np.lexsort((-goodness[known], latency_ms[known]))]
+    order = placed[np.lexsort((-goodness[placed], latency_ms[placed]))]
     best, at_ms = -math.inf, math.nan
     for index in order.tolist():
         equal = goodness[index] == best and latency_ms[index] == at_ms
@@ -329,8 +329,8 @@ def axis_ranges(points: TradeOff, *, log: bool) -> tuple[Range, Range]:
 
 def prefers_log_axis(points: TradeOff) -> bool:
     """Return whether the slowest model is so far from the fastest that the others crowd."""
-    known = points.values[points.is_placed & (points.values > 0)]
-    return known.size > 1 and bool(known.max() > _LOG_SPAN * known.min())
+    positive = points.values[points.is_placed & (points.values > 0)]
+    return positive.size > 1 and bool(positive.max() > _LOG_SPAN * positive.min())
 
 
 def _padded(marks: FloatArray, least: float | None) -> Range:

@@ -187,14 +187,14 @@ _MODELS_NAMED = 3
 def _standing(matrix: VariantMatrix, model: int) -> str:
     count = len(matrix.targets)
     ratios = matrix.differences.ratio[matrix.cell(model, 0) : matrix.cell(model, count)]
-    known = ratios[~np.isnan(ratios)]
+    comparable = ratios[~np.isnan(ratios)]
     name = shown(matrix.models[model].label)
-    if not known.size:
+    if not comparable.size:
         return f"{name} has no number"
-    faster = int((known < 1.0).sum())
-    ends = [change_text(float(end)) for end in (known.min(), known.max())]
+    faster = int((comparable < 1.0).sum())
+    ends = [change_text(float(end)) for end in (comparable.min(), comparable.max())]
     span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-    return f"{name} is faster on {faster} of {known.size} ({span})"
+    return f"{name} is faster on {faster} of {comparable.size} ({span})"
 
 
 class VariantsPresenter(ComparisonFollower):

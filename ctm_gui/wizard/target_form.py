@@ -80,8 +80,8 @@ class DeviceBox(QComboBox):
     def problem(self) -> str:
         """The problem with the typed text; empty where there is none."""
         text = self.currentText()
-        known = not text or text in self._devices or text == self.itemText(0)
-        return "" if known else f"No device is called {shown(text)}."
+        is_listed = not text or text in self._devices or text == self.itemText(0)
+        return "" if is_listed else f"No device is called {shown(text)}."
 
     def choose(self, device_id: str) -> None:
         """Choose a device by its id."""

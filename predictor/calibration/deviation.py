@@ -196,9 +196,9 @@ class DeviationPrior:
         Raises:
             InputError: there is no measurement, or one is not finite.
         """
-        known = np.zeros(len(log_latency)) if noise is None else noise
+        own_noise = np.zeros(len(log_latency)) if noise is None else noise
         if not len(log_latency) or not (
-            np.isfinite(log_latency).all() and np.isfinite(known).all()
+            np.isfinite(log_latency).all() and np.isfinite(own_noise).all()
         ):
             raise InputError(
                 "measurements of a target",
@@ -207,27 +207,28 @@ class DeviationPrior:
             )
         rows = np.stack([each.response for each in expected])
         base = np.log([each.expected_ms for each in expected])
-        regression = self._regression(rows, log_latency - base, known)
-        shift = self._shift(expected, log_latency, known, regression)
+        regression = self._regression(rows, log_latency - base, own_noise)
+        shift = self._shift(expected, log_latency, own_noise, regression)
         return replace(regression, mean=np.concatenate([[shift], regression.weights]))
 
     def _shift(
         self,
         expected: Sequence[Expectation],
         log_latency: Vector,
-        known: Vector,
+        own_noise: Vector,
         regression: Deviation,
     ) -> float:
         """Return the mean of b once the tilts are bounded."""
         # The regression is linear, the bounded latency is not, so its level is fitted anew.
         off = log_latency - np.log([each.latency_ms(regression.weights) for each in expected])
-        precision = 1 / (regression.noise**2 + known**2)
+        precision = 1 / (regression.noise**2 + own_noise**2)
         return float(precision @ off / (precision.sum() + 1 / self.shift**2))
 
-    def _regression(self, rows: Vector, off: Vector, known: Vector) -> Deviation:
+    def _regression(self, rows: Vector, off: Vector, own_noise: Vector) -> Deviation:
         """Return the regression of ``off`` [k] on ``rows`` [k, 1 + F], averaged over the scales."""
         parts = [
-            self._part(rows, off, known, scale, noise) for scale, noise in product(_SCALES, _NOISES)
+            self._part(rows, off, own_noise, scale, noise)
+            for scale, noise in product(_SCALES, _NOISES)
         ]
         evidence = np.array([part[0] for part in parts])
         # Pairs of scales are averaged by their evidence: a few probes cannot settle on one.
@@ -244,14 +245,14 @@ class DeviationPrior:
         return Deviation(mean, covariance, noise)
 
     def _part(
-        self, rows: Vector, off: Vector, known: Vector, scale: float, noise: float
+        self, rows: Vector, off: Vector, own_noise: Vector, scale: float, noise: float
     ) -> tuple[float, Vector, Vector, float]:
         """Return log evidence with prior, mean, covariance and noise for one pair of scales."""
         prior = self.unmeasured(rows.shape[1] - 1).covariance * scale**2
         own = self.noise * noise
         # In the k x k form: measurements are usually fewer than responses.
         crossed = rows @ prior
-        total = crossed @ rows.T + np.diag(own**2 + known**2)
+        total = crossed @ rows.T + np.diag(own**2 + own_noise**2)
         root = np.linalg.cholesky(total)
         white = np.linalg.solve(root, off)
         gain = np.linalg.solve(root, crossed)

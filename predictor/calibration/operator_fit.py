@@ -279,10 +279,10 @@ def _observed(
     size = work.parts_ms.sum(axis=1)
     totals, entries = [], []
     for network, (each, where) in enumerate(zip(timed, places, strict=True)):
-        known = where[where >= 0]
-        if not len(known):
+        run = where[where >= 0]
+        if not len(run):
             continue
-        often = np.bincount(known, minlength=len(work))
+        often = np.bincount(run, minlength=len(work))
         whole = each.work.parts_ms.sum() / (often @ size)
         noise = np.hypot(prior.network, each.noise)
         # Kept operators stand for the left-out ones in proportion to the work.

@@ -91,10 +91,10 @@ class Scores:
         """Return the figures of answers."""
         table = _Table.of(answers)
         figures = table.figures(np.ones((1, 1), np.int64), np.zeros(len(answers), np.int64))
-        known = int(np.isfinite(answers.predicted_ms).sum())
+        answered = int(np.isfinite(answers.predicted_ms).sum())
         return cls(
             len(answers),
-            len(answers) - known,
+            len(answers) - answered,
             **{name: None if np.isnan(v[0]) else float(v[0]) for name, v in figures.items()},
         )
 
@@ -176,16 +176,16 @@ class _Table:
         """
         figures = {name: _means(values, times, member) for name, values in self.means.items()}
         for name, (values, order) in self.medians.items():
-            known = order[: len(order) - int(np.isnan(values).sum())]  # NaN stands last
-            figures[name] = _medians(values[known], times, member[known])
+            ascending = order[: len(order) - int(np.isnan(values).sum())]  # NaN stands last
+            figures[name] = _medians(values[ascending], times, member[ascending])
         return figures
 
 
 def _means(values: Floats, times: NDArray[np.integer], member: NDArray[np.integer]) -> Floats:
-    known = ~np.isnan(values)
+    present = ~np.isnan(values)
     groups = times.shape[1]
-    sums = times @ np.bincount(member[known], values[known], groups)
-    counts = times @ np.bincount(member[known], minlength=groups)
+    sums = times @ np.bincount(member[present], values[present], groups)
+    counts = times @ np.bincount(member[present], minlength=groups)
     means: Floats = np.full(len(times), np.nan)
     np.divide(100 * sums, counts, out=means, where=counts > 0)
     return means

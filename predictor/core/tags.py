@@ -18,12 +18,12 @@ def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
     Raises:
         InputError: one is too long, or there are too many.
     """
-    known: dict[str, str] = {}
+    by_folded: dict[str, str] = {}
     for tag in tags:
         word = " ".join(tag.split())
         if word:
-            known.setdefault(word.casefold(), word)
-    clean = tuple(known.values())
+            by_folded.setdefault(word.casefold(), word)
+    clean = tuple(by_folded.values())
     for tag in clean:
         if len(tag) > MAX_TAG or "," in tag:
             what = "has a comma" if "," in tag else f"has more than {MAX_TAG} characters"

@@ -36,8 +36,8 @@ def check_supported(device: Device, configuration: Configuration) -> None:
         raise _refusal(device, configuration.runtime, runtimes, "runtimes")
 
 
-def _refusal(device: Device, asked: str, known: dict[str, None], what: str) -> InputError:
-    runs = ", ".join(known) or "nothing"
+def _refusal(device: Device, asked: str, choices: dict[str, None], what: str) -> InputError:
+    runs = ", ".join(choices) or "nothing"
     return InputError(
         device.id,
         f"not supported: {printable(device.name)} does not run {asked}, it runs {runs}",
@@ -185,8 +185,8 @@ def is_streaming(device: Device) -> bool:
     An accelerator with managed on-chip memory and a host link, whose file states no memory of its
     own: neither size nor bandwidth.
     """
-    known = device.metrics.keys()
-    return {"onchip_sram_kb", "host_link_gbps"} <= known and not known & {"dram_gb", "dram_bw_gbps"}
+    names = device.metrics.keys()
+    return {"onchip_sram_kb", "host_link_gbps"} <= names and not names & {"dram_gb", "dram_bw_gbps"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,5 +275,5 @@ class _Rates:
 
 
 def _sum_of_known(device: Device, metrics: tuple[str, ...], unit: float) -> float:
-    known = [value for value in map(device.metric, metrics) if value is not None]
-    return sum(known) * unit if known else math.nan
+    stated = [value for value in map(device.metric, metrics) if value is not None]
+    return sum(stated) * unit if stated else math.nan

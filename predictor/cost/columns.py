@@ -36,11 +36,11 @@ class Columns:
         width: int [N], AS_IS, HALF or SINGLE.
         code: int [N], rating * WIDTHS + width.
         macs: [N].
-        eased_macs: [N], MACs after the best fast algorithm, for the bound.
+        reduced_macs: [N], MACs after the best fast algorithm, for the bound.
         activation_bytes: [N], read and written, as in the file; 0 for views and fused epilogues.
         weight_bytes: [N], read, as in the file; 0 for views and fused epilogues.
         launches: [N], 0 for views and fused epilogues.
-        eased_macs_by_code: [CODES].
+        reduced_macs_by_code: [CODES].
         traffic_by_width: [WIDTHS], bytes.
         weights_by_width: [WIDTHS], bytes of distinct weights.
         touched_by_width: [WIDTHS], bytes of weights that one run must read at least.
@@ -51,11 +51,11 @@ class Columns:
     width: NDArray[np.int64]
     code: NDArray[np.int64]
     macs: Floats
-    eased_macs: Floats
+    reduced_macs: Floats
     activation_bytes: Floats
     weight_bytes: Floats
     launches: Floats
-    eased_macs_by_code: Floats
+    reduced_macs_by_code: Floats
     traffic_by_width: Floats
     weights_by_width: Floats
     touched_by_width: Floats
@@ -69,7 +69,7 @@ class Columns:
         code = _ratings(graph) * WIDTHS + width
         runs = np.where((graph.flags & _FREE) != 0, 0, 1)
         macs = graph.macs.astype(np.float64)
-        eased = macs / fast_algorithm_gain(graph)
+        reduced_macs = macs / fast_algorithm_gain(graph)
         activation_bytes = ((graph.bytes_read + graph.bytes_written) * runs).astype(np.float64)
         weight_bytes = (graph.weight_bytes * runs).astype(np.float64)
         # A loop reads its weights again in each trip, but they are the same weights.
@@ -79,11 +79,11 @@ class Columns:
             width=width,
             code=code,
             macs=macs,
-            eased_macs=eased,
+            reduced_macs=reduced_macs,
             activation_bytes=activation_bytes,
             weight_bytes=weight_bytes,
             launches=(graph.repeats * runs).astype(np.float64),
-            eased_macs_by_code=_sums(code, eased, CODES),
+            reduced_macs_by_code=_sums(code, reduced_macs, CODES),
             traffic_by_width=_sums(width, activation_bytes + weight_bytes, WIDTHS),
             weights_by_width=_split(graph.weights_total_bytes, weights),
             # Shared weights are counted once, and of an embedding table only the rows read.

@@ -107,8 +107,8 @@ def _used(kinds: list[_Kind], threads: int) -> list[_Kind]:
 
 
 def _total(rates: list[float | None]) -> float | None:
-    known = [rate for rate in rates if rate is not None]
-    return sum(known) if known and len(known) == len(rates) else None
+    stated = [rate for rate in rates if rate is not None]
+    return sum(stated) if stated and len(stated) == len(rates) else None
 
 
 def _share(device: Device, kinds: list[_Kind], used: list[_Kind], threads: int) -> float:

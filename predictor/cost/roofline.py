@@ -114,7 +114,7 @@ class RooflineEngine:
             compute_ms=compute,
             memory_ms=memory,
             launch_ms=launch,
-            bound_ms=cost.eased_macs * rates.bound_ms_per_mac[0][cost.code],
+            bound_ms=cost.reduced_macs * rates.bound_ms_per_mac[0][cost.code],
             bound_type=_bound_types(compute, memory, launch),
         )
 
@@ -244,8 +244,8 @@ def _part(rates: _Rates, part: slice) -> _Rates:
 
 def _bounds(cost: Columns, rates: _Rates, estimate_ms: Floats) -> Floats:
     """Return the bound in ms, [T]; NaN where the highest rate of its arithmetic is not known."""
-    used = cost.eased_macs_by_code > 0
-    compute: Floats = rates.bound_ms_per_mac[:, used] @ cost.eased_macs_by_code[used]
+    used = cost.reduced_macs_by_code > 0
+    compute: Floats = rates.bound_ms_per_mac[:, used] @ cost.reduced_macs_by_code[used]
     beyond = np.maximum(_irreducible_bytes(cost, rates) - rates.on_chip_bytes, 0.0)
     bound = np.maximum(compute, beyond / rates.bandwidth * S_TO_MS)
     # Equal in exact arithmetic at most; the sums may differ in their last bit.

@@ -212,15 +212,15 @@ def _metrics(value: object, place: Place) -> tuple[dict[str, float], dict[str, f
     content = check_object(value, place)
     if len(content) > MAX_METRICS:
         raise place.wrong(f"has {len(content):,} entries, more than {MAX_METRICS}")
-    known: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     unknown: dict[str, float] = {}
     for name, item in content.items():
         if name in METRIC_BY_NAME:
-            known[name] = check_metric(name, item, place)
+            metrics[name] = check_metric(name, item, place)
         else:
             check_text(name, place, MAX_NAME)
             unknown[name] = check_number(item, place.at(name))
-    return known, unknown
+    return metrics, unknown
 
 
 def _sources(value: object, place: Place) -> dict[str, str]:
@@ -254,9 +254,9 @@ def _configuration(value: object, parent: Place, index: int) -> Configuration:
     if isinstance(value, dict) and len(value) == 2:
         runtime, precision = value.get("runtime"), value.get("precision")
         if isinstance(runtime, str) and isinstance(precision, str):
-            known = _USUAL.get((runtime, precision))
-            if known is not None:
-                return known
+            usual = _USUAL.get((runtime, precision))
+            if usual is not None:
+                return usual
     place = parent.item(index)
     item = check_object(value, place)
     _only(item, _CONFIGURATION_FIELDS, place)

@@ -109,9 +109,9 @@ class CloserToMeEngine:
         shared = np.zeros((*shape, 1 + self._card.responses), np.float32)
         doubts: dict[tuple[int, int], str] = {}
         for row, graph in enumerate(graphs):
-            for part, known, words in self._latencies(graph, states):
-                latency[row, part], spreads[:, row, part] = known.latency_ms, known.spreads
-                shared[row, part] = known.shared_error
+            for part, block, words in self._latencies(graph, states):
+                latency[row, part], spreads[:, row, part] = block.latency_ms, block.spreads
+                shared[row, part] = block.shared_error
                 doubts |= {(row, part.start + i): text for i, text in enumerate(words) if text}
             # Times of the target's own operators replace the network's, see decision 0014.
             for column, fit in states.fits.items():
@@ -222,7 +222,9 @@ class CloserToMeEngine:
         }
         if not own:
             return plain
-        known = {published_form(targets[index]).id: each.deviation for index, each in own.items()}
+        deviations = {
+            published_form(targets[index]).id: each.deviation for index, each in own.items()
+        }
         films = {index: each.film for index, each in own.items() if each.film is not None}
         fits = {
             index: each.fit
@@ -235,7 +237,7 @@ class CloserToMeEngine:
             deviations=[
                 own[index].deviation
                 if index in own
-                else from_nearest(published_form(target).id, known) or plain.deviations[index]
+                else from_nearest(published_form(target).id, deviations) or plain.deviations[index]
                 for index, target in enumerate(targets)
             ],
             basis=[Basis.PROBED if i in own else each for i, each in enumerate(plain.basis)],

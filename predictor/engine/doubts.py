@@ -65,9 +65,9 @@ def device_doubt(target: Target, experience: Experience) -> str:
     ):
         if not experience.choices.get(choice):
             reasons.append(f"{what} is among what it has learned from")
-    known = experience.choices.get(f"runtime {configuration.runtime}", 0)
-    if 0 < known < _FEW_DEVICES:
-        some = f"{known} of the devices" if known > 1 else "one device"
+    learned = experience.choices.get(f"runtime {configuration.runtime}", 0)
+    if 0 < learned < _FEW_DEVICES:
+        some = f"{learned} of the devices" if learned > 1 else "one device"
         reasons.append(f"only {some} that it has learned from ran {configuration.runtime}")
     reasons += [
         f"its {METRIC_BY_NAME[name].label} is {'above' if log > high else 'below'} that of every "

@@ -186,25 +186,25 @@ class TargetStates:
         published = [published_form(target) for target in targets]
         rates = ReferenceRates.of(published, card.typical)
         unmeasured = card.prior.unmeasured(card.responses)
-        known = [shipped.get(target.id) for target in published]
+        deviations = [shipped.get(target.id) for target in published]
         return cls(
             targets,
             target_facts(published, rates, card.facts, card.choices),
             rates,
             [
                 deviation or from_nearest(target.id, shipped) or unmeasured
-                for deviation, target in zip(known, published, strict=True)
+                for deviation, target in zip(deviations, published, strict=True)
             ],
-            [Basis.PROBED if deviation else Basis.ZERO_SHOT for deviation in known],
-            [card.widths.published if deviation else card.widths.zero_shot for deviation in known],
+            [Basis.PROBED if deviation else Basis.ZERO_SHOT for deviation in deviations],
+            [card.widths.published if each else card.widths.zero_shot for each in deviations],
             {
                 index: problem
                 for index, target in enumerate(targets)
-                if (problem := _problem(target, is_measured=known[index] is not None))
+                if (problem := _problem(target, is_measured=deviations[index] is not None))
             },
             [
                 "" if deviation else device_doubt(target, card.experience)
-                for deviation, target in zip(known, published, strict=True)
+                for deviation, target in zip(deviations, published, strict=True)
             ],
         )
 
@@ -229,14 +229,14 @@ def published_form(target: Target) -> Target:
     return target
 
 
-def from_nearest(target: TargetId, known: Mapping[TargetId, Deviation]) -> Deviation | None:
+def from_nearest(target: TargetId, deviations: Mapping[TargetId, Deviation]) -> Deviation | None:
     """Return the posterior of the nearest configuration of the same device and runtime.
 
     It is less certain than that of the measured configuration; None where none is near.
     """
     apart = {
         other: distance
-        for other in known
+        for other in deviations
         if other.device_id == target.device_id
         and other.runtime == target.runtime
         and (distance := _distance(target, other)) is not None
@@ -245,7 +245,7 @@ def from_nearest(target: TargetId, known: Mapping[TargetId, Deviation]) -> Devia
         return None
     # Ties go by the id: the order in which measurements were stored must not matter.
     nearest = min(apart, key=lambda other: (apart[other], other))
-    deviation = known[nearest]
+    deviation = deviations[nearest]
     covariance = deviation.covariance.copy()
     # Only b, the level, becomes less certain; w keeps the certainty of the measured neighbour.
     covariance[0, 0] += apart[nearest] ** 2

@@ -59,8 +59,8 @@ class TrafficCounter:
 
     def carried_type(self, name: str) -> TensorType:
         """Return the type in which a value crosses memory, fused conversions seen through."""
-        known = self._carried.get(name)
-        return self._network.type_of(name) if known is None else known
+        carried = self._carried.get(name)
+        return self._network.type_of(name) if carried is None else carried
 
     def count(self, node: Node) -> Traffic:
         """Count one run of a node; views and fused operators move nothing of their own."""

@@ -356,8 +356,8 @@ def _positive(subject: str, value: int, *, zero_is_fine: bool) -> int:
     )
 
 
-def _check_names(kind: str, given: Mapping[str, object], known: Iterable[str]) -> None:
-    names = list(known)
+def _check_names(kind: str, given: Mapping[str, object], expected: Iterable[str]) -> None:
+    names = list(expected)
     for name in given:
         if name not in names:
             right = ", ".join(shortened(n, 60) for n in names[:20]) or "none"

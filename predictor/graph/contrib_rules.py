@@ -32,7 +32,7 @@ def of_known(
     def decorate(function: Callable[..., Outputs | None]) -> Rule:
         def rule(network: Network, node: Node, _: ValueTable) -> Outputs | None:
             types = [network.input_type(node, position) for position in positions]
-            return function(network, node, *types) if all(t.known for t in types) else None
+            return function(network, node, *types) if all(t.is_static for t in types) else None
 
         return rule
 
@@ -151,7 +151,7 @@ def _attention(
     hidden = sizes[2] if len(sizes) == 3 else weights.dims[-1] // 3
     heads = max(node.attributes.integer("num_heads", 1), 1)
     past = network.input_type(node, 4 if node.op == "Attention" else 8)
-    total = length + (past.dims[-2] if past.known and len(past.dims) == 5 else 0)
+    total = length + (past.dims[-2] if past.is_static and len(past.dims) == 5 else 0)
     dtype = data.dtype if node.op == "Attention" else network.input_type(node, 3).dtype
     present = TensorType(dtype, (2, batch, heads, total, hidden // heads))
     return [TensorType(dtype, (batch, length, hidden)), present]
@@ -171,12 +171,12 @@ def _multi_head_attention(network: Network, node: Node, query: TensorType) -> Ou
     heads = max(node.attributes.integer("num_heads", 1), 1)
     key, value = network.input_type(node, 1), network.input_type(node, 2)
     # key and value are [B, T, N * H] or, from another attention, [B, N, T, H].
-    hidden, total = query.dims[2], key.dims[1] if key.known else length
-    if value.known:
+    hidden, total = query.dims[2], key.dims[1] if key.is_static else length
+    if value.is_static:
         hidden = value.dims[2] if len(value.dims) == 3 else value.dims[1] * value.dims[3]
         total = value.dims[1] if len(value.dims) == 3 else value.dims[2]
     past = network.input_type(node, 6)
-    total += past.dims[2] if past.known and len(past.dims) == 4 else 0
+    total += past.dims[2] if past.is_static and len(past.dims) == 4 else 0
     present = TensorType(query.dtype, (batch, heads, total, hidden // heads))
     return [TensorType(query.dtype, (batch, length, hidden)), present, present]
 
@@ -190,7 +190,7 @@ def _group_query_attention(network: Network, node: Node, query: TensorType) -> O
     packed = len(node.inputs) < 2 or not node.inputs[1]
     head_size = width // (heads + 2 * kv_heads) if packed else width // heads
     past = network.input_type(node, 3)
-    cached = past.dims[2] if past.known and len(past.dims) == 4 else 0
+    cached = past.dims[2] if past.is_static and len(past.dims) == 4 else 0
     present = TensorType(query.dtype, (batch, kv_heads, max(cached, 0) + length, head_size))
     return [TensorType(query.dtype, (batch, length, heads * head_size)), present, present]
 
@@ -238,7 +238,7 @@ def _reorder_output(_: Network, node: Node, data: TensorType) -> Outputs | None:
 
 def _reorder_input(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     data = network.input_type(node, 0)
-    if not data.known or not node.attributes.integer("channels_last"):
+    if not data.is_static or not node.attributes.integer("channels_last"):
         return [data]
     batch, *spatial, channels = data.dims
     return [TensorType(data.dtype, (batch, channels, *spatial))]
@@ -259,7 +259,7 @@ def _dynamic_lstm(_: Network, node: Node, data: TensorType, weights: TensorType)
 def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | None:
     # Output scale and zero point, then tensor, scale and zero point of each piece.
     pieces = [network.type_of(name) for name in node.inputs[2::3]]
-    if not pieces or not all(p.known for p in pieces):
+    if not pieces or not all(p.is_static for p in pieces):
         return None
     axis = node.attributes.integer("axis")
     dims = list(pieces[0].dims)

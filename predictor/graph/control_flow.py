@@ -40,7 +40,7 @@ def _scan_trips(network: Network, node: Node) -> int | None:
     scanned = network.type_of(node.inputs[-1])
     axes = node.attributes.integers("scan_input_axes")
     axis = axes[-1] if axes else 0
-    return scanned.dims[axis] if scanned.known and scanned.dims else None
+    return scanned.dims[axis] if scanned.is_static and scanned.dims else None
 
 
 def _set_trips(network: Network, scope: Scope, trips: int | None) -> None:

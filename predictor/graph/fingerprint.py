@@ -60,9 +60,9 @@ def _type_text(network: Network, name: str) -> str:
 
 # Deep networks repeat the same few types.
 @lru_cache(maxsize=4096)
-def _text_of(known: TensorType) -> str:
-    dims = "?" if known.shape is None else ",".join(map(str, known.dims))
-    return f"{DTYPES[known.dtype]}[{dims}]"
+def _text_of(value_type: TensorType) -> str:
+    dims = "?" if value_type.shape is None else ",".join(map(str, value_type.dims))
+    return f"{DTYPES[value_type.dtype]}[{dims}]"
 
 
 def _fields(network: Network, node: Node, dtype: int, upward: Mapping[str, str]) -> list[str]:

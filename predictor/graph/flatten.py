@@ -196,9 +196,9 @@ class _Flattener:
     ) -> None:
         inner = _Names(f"{node.name}/{suffix}", graph, names)
         _add_initializers(self.network, graph, inner.prefix)
-        for name, known in graph_types(graph).items():
-            if name in inner.flat and known.known:
-                self.network.types.setdefault(inner.flat[name], known)
+        for name, value_type in graph_types(graph).items():
+            if name in inner.flat and value_type.is_static:
+                self.network.types.setdefault(inner.flat[name], value_type)
         formals = [v.name for v in graph.input if v.name not in inner.flat]
         if node.op == "Loop":
             _bind_loop_inputs(self.network, node, formals, inner)

@@ -135,9 +135,9 @@ def _input_infos(network: Network, binding: InputBinding) -> tuple[TensorInfo, .
     )
 
 
-def _output_info(stated: onnx.ValueInfoProto, known: TensorType) -> TensorInfo:
+def _output_info(stated: onnx.ValueInfoProto, inferred: TensorType) -> TensorInfo:
     declared = tuple(
         d.dim_value if d.HasField("dim_value") else d.dim_param or "?"
         for d in stated.type.tensor_type.shape.dim
     )
-    return TensorInfo(stated.name, DTYPES[known.dtype], declared or known.dims, known.dims)
+    return TensorInfo(stated.name, DTYPES[inferred.dtype], declared or inferred.dims, inferred.dims)

@@ -32,7 +32,7 @@ class TensorType(NamedTuple):
     shape: Shape | None
 
     @property
-    def known(self) -> bool:
+    def is_static(self) -> bool:
         """Whether every dim is known."""
         return self.shape is not None and None not in self.shape
 

@@ -144,8 +144,8 @@ UNCOUNTED: Final[frozenset[str]] = frozenset(_UNCOUNTED.split())
 
 def canonical_operator(domain: str, op_type: str) -> str:
     """Return the name in ``OPERATORS``, or ``Unknown``."""
-    known = domain in _OUR_DOMAINS and op_type in OPERATOR_CODE
-    return op_type if known else "Unknown"
+    is_canonical = domain in _OUR_DOMAINS and op_type in OPERATOR_CODE
+    return op_type if is_canonical else "Unknown"
 
 
 def qualified_type(domain: str, op_type: str) -> str:

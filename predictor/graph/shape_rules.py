@@ -21,7 +21,7 @@ def _bounded(network: Network, node: Node, outputs: Outputs) -> Outputs:
 
 def _non_zero(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     data = network.input_type(node, 0)
-    if not data.known:
+    if not data.is_static:
         return None
     value = values.get(node.outputs[0])
     if value is not None:
@@ -31,7 +31,7 @@ def _non_zero(network: Network, node: Node, values: ValueTable) -> Outputs | Non
 
 def _non_max_suppression(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     boxes, scores = network.input_type(node, 0), network.input_type(node, 1)
-    if not (boxes.known and scores.known):
+    if not (boxes.is_static and scores.is_static):
         return None
     per_class = boxes.dims[1]
     limit = values.get(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
@@ -60,7 +60,7 @@ def _compress(network: Network, node: Node, data: TensorType) -> Outputs:
 
 def _top_k(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     data = network.input_type(node, 0)
-    if not data.known or len(node.inputs) < 2 or values.get(node.inputs[1]) is not None:
+    if not data.is_static or len(node.inputs) < 2 or values.get(node.inputs[1]) is not None:
         return None
     return _bounded(network, node, [data, TensorType(_INT64, data.dims)])
 
@@ -69,7 +69,7 @@ def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     data = network.input_type(node, 0)
     if node.proto is None:  # a Scan's slice for its body: no first axis
         return [TensorType(data.dtype, data.shape[1:] if data.shape else data.shape)]
-    if not data.known or len(node.inputs) < 3:
+    if not data.is_static or len(node.inputs) < 3:
         return None
     if all(values.get(name) is not None for name in node.inputs[1:] if name):
         return None
@@ -85,8 +85,8 @@ def _if(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     outputs = []
     for candidates in zip(*(body.outputs for body in bodies), strict=False):
         types = [network.type_of(name) for name in candidates]
-        known = [t for t in types if t.known] or types
-        outputs.append(max(known, key=lambda t: t.bytes))
+        static = [t for t in types if t.is_static] or types
+        outputs.append(max(static, key=lambda t: t.bytes))
     return outputs
 
 
@@ -112,7 +112,7 @@ def _stacked(types: Outputs, trips: int) -> Outputs:
 def _split_to_sequence(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     """A sequence has the type of its largest piece."""
     data = network.input_type(node, 0)
-    if not data.known:
+    if not data.is_static:
         return None
     axis = node.attributes.integer("axis")
     sizes = values.get(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] else None
@@ -128,7 +128,7 @@ def _concat_from_sequence(network: Network, node: Node, _: ValueTable) -> Output
     piece = network.input_type(node, 0)
     # Only a sequence built by one node has a known number of pieces.
     maker = next((n for n in network.nodes if node.inputs[0] in n.outputs), None)
-    if not piece.known or maker is None or maker.op != "SequenceConstruct":
+    if not piece.is_static or maker is None or maker.op != "SequenceConstruct":
         return None
     axis, dims = node.attributes.integer("axis"), list(piece.dims)
     if node.attributes.integer("new_axis"):
@@ -139,9 +139,9 @@ def _concat_from_sequence(network: Network, node: Node, _: ValueTable) -> Output
 
 
 def _first_of_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    known = [network.type_of(name) for name in node.inputs if name]
-    known = [t for t in known if t.known]
-    return [max(known, key=lambda t: t.elements)] if known else None
+    types = [network.type_of(name) for name in node.inputs if name]
+    types = [t for t in types if t.is_static]
+    return [max(types, key=lambda t: t.elements)] if types else None
 
 
 _SEQUENCES = ("SequenceAt", "SequenceConstruct", "SequenceErase", "SequenceInsert")

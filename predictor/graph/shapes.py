@@ -80,15 +80,15 @@ def _input_types(
     for position, (local, name) in enumerate(zip(node.local_inputs, node.inputs, strict=True)):
         if not name:
             continue
-        known = network.type_of(name)
+        value_type = network.type_of(name)
         value = values.get(name) if position in by_value else None
         if value is not None and value.size == 1 and position in _SCALARS.get(node.op, ()):
-            value, known = value.reshape(()), TensorType(known.dtype, ())
-        if known.dtype == stranger:
-            known = TensorType(_FLOAT32, known.shape)
-        types[local] = _type_proto(known)
+            value, value_type = value.reshape(()), TensorType(value_type.dtype, ())
+        if value_type.dtype == stranger:
+            value_type = TensorType(_FLOAT32, value_type.shape)
+        types[local] = _type_proto(value_type)
         if value is not None:
-            data[local] = to_tensor(value, known.dtype)
+            data[local] = to_tensor(value, value_type.dtype)
     return types, data
 
 
@@ -153,14 +153,14 @@ def _fitted(node: Node, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
     return proto
 
 
-def _type_proto(known: TensorType) -> onnx.TypeProto:
+def _type_proto(value_type: TensorType) -> onnx.TypeProto:
     proto = onnx.TypeProto()
     tensor = proto.tensor_type
-    tensor.elem_type = ONNX_OF_DTYPE[known.dtype]
-    if known.shape is not None:
+    tensor.elem_type = ONNX_OF_DTYPE[value_type.dtype]
+    if value_type.shape is not None:
         # A scalar has a shape of no dims, which protobuf would otherwise leave out.
         tensor.shape.SetInParent()
-        for size in known.shape:
+        for size in value_type.shape:
             dim = tensor.shape.dim.add()
             if size is not None:
                 dim.dim_value = size
@@ -198,7 +198,7 @@ def complete_types(network: Network, values: ValueTable) -> None:
         if node.op == "Unknown" or node.op in UNCOUNTED:
             _mark_unknown(network, node)
         for name in node.outputs:
-            if name and not (name in types and types[name].known):
+            if name and not (name in types and types[name].is_static):
                 _complete_node(network, node, values)
                 break
         _check_sizes(network, node)
@@ -250,8 +250,8 @@ def _inferred(network: Network, node: Node, values: ValueTable) -> Outputs | Non
 def _settle_all(network: Network, node: Node, outputs: Outputs) -> dict[str, TensorType]:
     missing = [UNKNOWN_TYPE] * (len(node.outputs) - len(outputs))
     return {
-        name: _settled(network, node, name, known)
-        for name, known in zip(node.outputs, [*outputs, *missing], strict=False)
+        name: _settled(network, node, name, inferred)
+        for name, inferred in zip(node.outputs, [*outputs, *missing], strict=False)
         if name
     }
 
@@ -262,22 +262,22 @@ def _is_guess(network: Network, node: Node) -> bool:
 
 def _all_stored(network: Network, node: Node) -> bool:
     stored = network.stored_types
-    return all(name in stored and stored[name].known for name in node.outputs if name)
+    return all(name in stored and stored[name].is_static for name in node.outputs if name)
 
 
-def _settled(network: Network, node: Node, name: str, known: TensorType) -> TensorType:
+def _settled(network: Network, node: Node, name: str, inferred: TensorType) -> TensorType:
     """Take the inferred type; a dimension that stays open is an error that names it."""
-    if known.shape is None and known.dtype == UNKNOWN_DTYPE:
-        return known  # an optional, a map: no tensor, no size
-    if known.known:
-        return known
+    if inferred.shape is None and inferred.dtype == UNKNOWN_DTYPE:
+        return inferred  # an optional, a map: no tensor, no size
+    if inferred.is_static:
+        return inferred
     stored = network.stored_types.get(name)
-    if stored is not None and stored.known and _agrees(known, stored):
+    if stored is not None and stored.is_static and _agrees(inferred, stored):
         return stored
-    if known.shape is None:
+    if inferred.shape is None:
         missing = "the number of dimensions"
     else:
-        missing = f"dimension {known.shape.index(None)}"
+        missing = f"dimension {inferred.shape.index(None)}"
     raise InputError(
         node.subject,
         f"{missing} of its output {shortened(name, 60)} ({node.op_type}) cannot be told "
@@ -286,11 +286,11 @@ def _settled(network: Network, node: Node, name: str, known: TensorType) -> Tens
     )
 
 
-def _agrees(known: TensorType, stored: TensorType) -> bool:
-    if known.shape is None:
+def _agrees(inferred: TensorType, stored: TensorType) -> bool:
+    if inferred.shape is None:
         return True
-    return len(known.shape) == len(stored.dims) and all(
-        a is None or a == b for a, b in zip(known.shape, stored.dims, strict=True)
+    return len(inferred.shape) == len(stored.dims) and all(
+        a is None or a == b for a, b in zip(inferred.shape, stored.dims, strict=True)
     )
 
 
@@ -310,9 +310,9 @@ def _assume_outputs(network: Network, node: Node) -> None:
     )
     for name in node.outputs:
         stored = network.stored_types.get(name)
-        if stored is not None and stored.known:
+        if stored is not None and stored.is_static:
             network.types[name] = stored
-        elif name and not network.type_of(name).known:
+        elif name and not network.type_of(name).is_static:
             network.types[name] = first
             network.assumed.add(name)
             _mark_unknown(network, node)

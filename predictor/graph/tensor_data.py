@@ -91,10 +91,10 @@ class ExternalData:
 
     def _file(self, location: str) -> tuple[Path, int]:
         """Return the file at a location and its size, looked up once."""
-        known = self._files.get(location)
-        if known is None:
-            known = self._files[location] = self._find(location)
-        return known
+        location_and_size = self._files.get(location)
+        if location_and_size is None:
+            location_and_size = self._files[location] = self._find(location)
+        return location_and_size
 
     def _find(self, location: str) -> tuple[Path, int]:
         if _leaves(location):

@@ -50,7 +50,7 @@ def check_reshapes(network: Network) -> None:
         if node.op != "Reshape" or node.inputs[0] in loose:
             continue
         source, result = network.type_of(node.inputs[0]), network.type_of(node.outputs[0])
-        if source.known and result.known and source.elements != result.elements:
+        if source.is_static and result.is_static and source.elements != result.elements:
             raise InputError(
                 node.subject,
                 f"Reshape cannot make {_shown(result.dims)} of {_shown(source.dims)}",

@@ -93,18 +93,18 @@ class ValueTable:
         return body.outputs[node.outputs.index(output)]
 
     def _is_small(self, name: str) -> bool:
-        known = self._network.type_of(name)
-        return not known.known or known.elements <= LARGEST_VALUE
+        value_type = self._network.type_of(name)
+        return not value_type.is_static or value_type.elements <= LARGEST_VALUE
 
     def _of_shape(self, node: Node) -> Array | None:
-        known = self._network.type_of(node.inputs[0])
-        if not known.known:
+        value_type = self._network.type_of(node.inputs[0])
+        if not value_type.is_static:
             return None
         if node.op == "Size":
-            return np.array(known.elements, np.int64)
+            return np.array(value_type.elements, np.int64)
         start = node.attributes.integer("start")
-        end = node.attributes.integer("end", len(known.dims))
-        return np.array(known.dims[start:end], np.int64)
+        end = node.attributes.integer("end", len(value_type.dims))
+        return np.array(value_type.dims[start:end], np.int64)
 
     def _run(
         self,

@@ -80,10 +80,10 @@ def check_finite(subject: str, values: Tensor | None) -> None:
 
 def check_shape(subject: str, values: Tensor | None, expected: tuple[int, ...]) -> None:
     """Raise InputError where ``values`` are missing or have another shape than ``expected``."""
-    found = None if values is None else tuple(values.shape)
-    if found != expected:
+    shape = None if values is None else tuple(values.shape)
+    if shape != expected:
         raise InputError(
             subject,
-            f"{'missing' if found is None else f'the shape is {found}'}, expected {expected}",
+            f"{'missing' if shape is None else f'the shape is {shape}'}, expected {expected}",
             "give it as the network's configuration says",
         )

@@ -126,8 +126,8 @@ class ConfigurationTokens(nn.Module):
 
     def forward(self, choices: Tensor) -> Tensor:
         """Return tokens [T, J, d] of choices [T, C]; one that is unknown has all of a kind 0."""
-        found: Tensor = (choices.unsqueeze(1) * self.of_kind) @ self.chosen
-        return found + self.embedding
+        chosen: Tensor = (choices.unsqueeze(1) * self.of_kind) @ self.chosen
+        return chosen + self.embedding
 
 
 class HardwareOperationDialogue(nn.Module):

@@ -127,13 +127,13 @@ def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
     """Return matrix, vector and integer rate, bandwidth, launch ms, held bytes, on-chip bytes."""
     device, configuration = target.device, target.configuration
     share = _share(device, configuration.threads)
-    known = {
+    stated = {
         name: value * _TERA_MACS * share
         for name in ("fp32_matrix_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
         if (value := device.metric(name)) is not None
     }
     fp32 = fp32_macs_per_s(device, configuration.threads)
-    matrix = _matrix(device, configuration.precision, fp32, known, typical, share)
+    matrix = _matrix(device, configuration.precision, fp32, stated, typical, share)
     has_units = device.metric("matrix_units") is not None and fp32 is not None
     vector = fp32 if has_units and fp32 is not None else matrix
     # All cores share the memory, so its typical bandwidth follows from the whole device's rate.
@@ -151,7 +151,7 @@ def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
     return (
         matrix,
         vector,
-        matrix if device.is_threaded else known.get("int8_tops", matrix),
+        matrix if device.is_threaded else stated.get("int8_tops", matrix),
         bandwidth,
         launch_us(device.family, configuration.runtime) * 1e-3,
         on_chip if is_streaming(device) else 0.0,
@@ -163,29 +163,29 @@ def _matrix(
     device: Device,
     precision: Precision,
     fp32: float | None,
-    known: Mapping[str, float],
+    stated: Mapping[str, float],
     typical: Typical,
     share: float,
 ) -> float:
     """Return the rate of products in a precision, or of the nearest precision that is known."""
     # Few processors state an INT8 rate, and programs come near to few of those: the FP32 rate of
     # the threads, which most state, is the reference of all.
-    int8 = None if device.is_threaded else known.get("int8_tops")
+    int8 = None if device.is_threaded else stated.get("int8_tops")
     quarter = int8 / 4 if int8 is not None and device.family in _WITHOUT_FLOAT else None
     single = fp32 or quarter
     if single is None:
         single = _typical_fp32(device, typical, 0, share)
-    half = known.get("fp16_tflops", known.get("bf16_tflops"))
+    half = stated.get("fp16_tflops", stated.get("bf16_tflops"))
     if half is None:
         half = int8 / 2 if fp32 is None and int8 is not None else 2 * single
     if precision is Precision.FP32:
-        return known.get("fp32_matrix_tflops", single)
+        return stated.get("fp32_matrix_tflops", single)
     if precision is Precision.INT8:
         if device.is_threaded:
             return single
         return 2 * half if int8 is None else int8
     if precision in {Precision.BF16, Precision.AMP_BF16}:
-        return known.get("bf16_tflops", half)
+        return stated.get("bf16_tflops", half)
     return half
 
 

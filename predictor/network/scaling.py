@@ -43,13 +43,13 @@ class Scaling:
             )
         if not len(values):
             raise InputError("scaling statistics", "there are no rows", "give at least one")
-        known = ~np.isnan(values)
+        present = ~np.isnan(values)
         # An empty column has mean 0 and deviation 1, without a division by zero.
-        count = np.maximum(known.sum(axis=0), 1)
-        filled = np.where(known, values, 0.0).astype(np.float64)
+        count = np.maximum(present.sum(axis=0), 1)
+        filled = np.where(present, values, 0.0).astype(np.float64)
         mean = filled.sum(axis=0) / count
-        std = np.sqrt((np.where(known, filled - mean, 0.0) ** 2).sum(axis=0) / count)
-        return cls(names, mean, np.where(known.any(axis=0), np.maximum(std, _LEAST_STD), 1.0))
+        std = np.sqrt((np.where(present, filled - mean, 0.0) ** 2).sum(axis=0) / count)
+        return cls(names, mean, np.where(present.any(axis=0), np.maximum(std, _LEAST_STD), 1.0))
 
     @classmethod
     def identity(cls, names: tuple[str, ...]) -> Scaling:

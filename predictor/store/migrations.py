@@ -316,8 +316,8 @@ def applied_names(connection: sqlite3.Connection) -> list[str]:
 
 def unknown_names(applied: Sequence[str]) -> list[str]:
     """Return the names of steps that this program does not know: a newer program's."""
-    known = {migration.name for migration in MIGRATIONS}
-    return [name for name in applied if name not in known]
+    names = {migration.name for migration in MIGRATIONS}
+    return [name for name in applied if name not in names]
 
 
 def pending_names(applied: Sequence[str]) -> list[str]:

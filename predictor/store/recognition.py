@@ -86,10 +86,10 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
 
 def newer(path: Path, sign: str) -> InputError:
     """Return the error about a store of a newer program."""
-    known = len(migrations.MIGRATIONS)
+    newest = len(migrations.MIGRATIONS)
     return InputError(
         str(path),
         f"a newer version of this program made the store ({sign}, this program knows "
-        f"version {known})",
+        f"version {newest})",
         "install the newer version, or name another file with --store; this one was not touched",
     )

@@ -63,14 +63,14 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 "one model has nothing to be compared with",
                 "name two or more",
             )
-        known = store.signatures(targets)
-        predictions = predict(models, targets, options.engine, store.measured(models), known)
+        signatures = store.signatures(targets)
+        predictions = predict(models, targets, options.engine, store.measured(models), signatures)
         labels = [each.label for each in labelled(models)]
         baseline = _baseline(options.baseline, models, labels)
         variants = compare_variants(labels, targets, predictions, baseline)
         changes: _Changes = ()
         if options.operators:
-            changes = list(_operator_changes(models, variants, options.engine, known))
+            changes = list(_operator_changes(models, variants, options.engine, signatures))
         store.record(models, predictions)
         if options.json:
             console.document(_document(options, models, variants, changes) | store.not_stored)
@@ -113,7 +113,7 @@ def _budget_code(variants: Variants, budget_ms: float | None) -> int:
 
 
 def _operator_changes(
-    models: Sequence[Model], variants: Variants, engine: str, known: KnownTargets
+    models: Sequence[Model], variants: Variants, engine: str, signatures: KnownTargets
 ) -> Iterator[tuple[str, OperatorDifference, Sequence[tuple[Target, TimesMoved]]]]:
     first = variants.baseline
     for second in range(len(models)):
@@ -124,7 +124,7 @@ def _operator_changes(
         times = []
         for column, target in enumerate(variants.targets):
             pair = variants.prediction(first, column), variants.prediction(second, column)
-            moved = times_moved_on(difference, target, both, pair, engine, known)
+            moved = times_moved_on(difference, target, both, pair, engine, signatures)
             if moved is not None:
                 times.append((target, moved))
         yield variants.labels[second], difference, times

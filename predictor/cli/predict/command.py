@@ -54,11 +54,11 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     models: list[Model] = []
     predictions: list[Prediction] = []
     with closing(PredictionStore(options.store)) as store:
-        known = store.signatures(targets)
+        signatures = store.signatures(targets)
         for model in models_as_read(readings, console, failed):
-            row = predict([model], targets, options.engine, store.measured([model]), known)
+            row = predict([model], targets, options.engine, store.measured([model]), signatures)
             if not options.json:
-                text = model_text(options, model, targets, row, known)
+                text = model_text(options, model, targets, row, signatures)
                 console.result(("\n" if models else "") + text)
             models.append(model)
             predictions += row
@@ -66,9 +66,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         if not models:
             return code
         store.record(models, predictions)
-        _print(options, console, models, targets, predictions, store.not_stored, known)
+        _print(options, console, models, targets, predictions, store.not_stored, signatures)
         stored = store.exit_code(console, "the predictions were not stored")
-        _write_node_data(options, console, models, targets, known)
+        _write_node_data(options, console, models, targets, signatures)
         return stored or code or _budget_code(predictions, options.budget_ms)
 
 
@@ -79,14 +79,14 @@ def _print(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     not_stored: dict[str, object],
-    known: KnownTargets,
+    signatures: KnownTargets,
 ) -> None:
     """Print the document, or the part of the text that is about all models together."""
     if options.json:
         for model in models:
             for line in (*dimension_lines(model), *model.notes):
                 console.note(f"{printable(Path(model.path).name)}: {printable(line)}")
-        document = prediction_document(options, models, targets, predictions, known)
+        document = prediction_document(options, models, targets, predictions, signatures)
         console.document(document | not_stored)
     elif options.budget_ms is not None and len(models) > 1:
         names = [each.label for each in labelled(models)]
@@ -115,10 +115,10 @@ def _write_node_data(
     console: Console,
     models: Sequence[Model],
     targets: Sequence[Target],
-    known: KnownTargets,
+    signatures: KnownTargets,
 ) -> None:
     if options.node_data is not None:
-        table = explain(models[0], targets[0], options.engine, known)
+        table = explain(models[0], targets[0], options.engine, signatures)
         files = write_node_data(table, Path(options.node_data))
         console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
 
@@ -150,7 +150,7 @@ def prediction_document(
     models: Sequence[Model],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    known: KnownTargets,
+    signatures: KnownTargets,
 ) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number.
 
@@ -159,7 +159,7 @@ def prediction_document(
         models: the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
-        known: the user's measurements on the targets.
+        signatures: the user's measurements on the targets.
     """
     entries = []
     for index, prediction in enumerate(predictions):
@@ -168,18 +168,20 @@ def prediction_document(
         if options.budget_ms is not None:
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:
-            entry["operators"] = operator_entries(model, target, prediction, options.engine, known)
+            entry["operators"] = operator_entries(
+                model, target, prediction, options.engine, signatures
+            )
         entries.append(entry)
     return {"schema": SCHEMA, "predictions": entries}
 
 
 def operator_entries(
-    model: Model, target: Target, prediction: Prediction, engine: str, known: KnownTargets
+    model: Model, target: Target, prediction: Prediction, engine: str, signatures: KnownTargets
 ) -> list[dict[str, object]]:
     """Return where the time goes, an entry an operator; empty where there is no number."""
     if prediction.latency_ms is None:
         return []
-    return _operators(explain(model, target, engine, known))
+    return _operators(explain(model, target, engine, signatures))
 
 
 def _entry(prediction: Prediction) -> dict[str, object]:

@@ -26,7 +26,7 @@ def model_text(
     model: Model,
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    known: KnownTargets,
+    signatures: KnownTargets,
 ) -> str:
     """Return the text about one model.
 
@@ -35,13 +35,13 @@ def model_text(
         model: the model.
         targets: the targets.
         predictions: one a target.
-        known: the user's measurements on the targets.
+        signatures: the user's measurements on the targets.
     """
     pairs = sorted(zip(targets, predictions, strict=True), key=_by_latency)
     blocks = [describe(model), _comparison(pairs, options.budget_ms)]
     blocks += dict.fromkeys(note for p in predictions for note in assumptions(model, p))
     if options.operators:
-        blocks += list(_operator_tables(model, pairs, options.engine, known))
+        blocks += list(_operator_tables(model, pairs, options.engine, signatures))
     return "\n\n".join(blocks)
 
 
@@ -88,13 +88,13 @@ def _comparison(pairs: Sequence[tuple[Target, Prediction]], budget_ms: float | N
 
 
 def _operator_tables(
-    model: Model, pairs: Sequence[tuple[Target, Prediction]], engine: str, known: KnownTargets
+    model: Model, pairs: Sequence[tuple[Target, Prediction]], engine: str, signatures: KnownTargets
 ) -> Iterator[str]:
     for target, prediction in pairs:
         if prediction.latency_ms is None:
             continue
         title = f"{shortened(target.device.name, NAME_COLUMNS)}, {number(prediction.latency_ms)} ms"
-        table = explain(model, target, engine, known)
+        table = explain(model, target, engine, signatures)
         yield f"{title}\n{_operator_table(table, target.device)}"
 
 

@@ -45,9 +45,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     if not models:
         return code
     with closing(PredictionStore(options.store)) as store:
-        known = store.signatures(targets)
-        predictions = predict(models, targets, options.engine, store.measured(models), known)
-        request = _request(options, models, targets, predictions, store, known)
+        signatures = store.signatures(targets)
+        predictions = predict(models, targets, options.engine, store.measured(models), signatures)
+        request = _request(options, models, targets, predictions, store, signatures)
         report = _write(options, request, _progress(console))
         path = Path(options.output).absolute()
 
@@ -69,7 +69,7 @@ def _request(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     store: PredictionStore,
-    known: KnownTargets,
+    signatures: KnownTargets,
 ) -> ReportRequest:
     precision = Precision(options.precision) if options.precision else None
     asked = Asked(options.runtime, precision, options.threads, options.batch)
@@ -79,7 +79,7 @@ def _request(
         models=labelled(models),
         targets=tuple(targets),
         predictions=tuple(predictions),
-        explain=partial(explain, engine=options.engine, signatures=known),
+        explain=partial(explain, engine=options.engine, signatures=signatures),
         created=datetime.now(UTC).astimezone(),
         budget_ms=options.budget_ms,
         asked=asked,

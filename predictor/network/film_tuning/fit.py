@@ -59,12 +59,12 @@ class TorchGraph:
             inputs: by name.
             replaced: weights that stand in the place of the file's, by name.
         """
-        known = {**self.initializers, **inputs, **(replaced or {})}
+        tensors = {**self.initializers, **inputs, **(replaced or {})}
         for operator, attributes, names, outputs in self._steps:
-            made = operator(attributes, *(known[name] for name in names))
+            made = operator(attributes, *(tensors[name] for name in names))
             many = made if isinstance(made, tuple) else (made,)
-            known.update(zip(outputs, many, strict=True))
-        return {name: known[name] for name in self._outputs}
+            tensors.update(zip(outputs, many, strict=True))
+        return {name: tensors[name] for name in self._outputs}
 
 
 def _axes(axes: Tensor) -> list[int]:

@@ -38,15 +38,15 @@ class KnownLatencies:
     latency_ms: NDArray[np.float64]
 
 
-def write_known(path: Path, known: KnownLatencies) -> None:
+def write_known(path: Path, latencies: KnownLatencies) -> None:
     """Write the file; the same latencies give the same bytes."""
     with path.open("wb") as file:
         np.savez_compressed(
             file,
-            engine=np.array(known.engine),
-            networks=np.array(known.networks),
-            targets=np.array(known.targets),
-            latency_ms=known.latency_ms.astype(np.float32),
+            engine=np.array(latencies.engine),
+            networks=np.array(latencies.networks),
+            targets=np.array(latencies.targets),
+            latency_ms=latencies.latency_ms.astype(np.float32),
         )
 
 

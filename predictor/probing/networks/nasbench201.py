@@ -100,8 +100,8 @@ def _cell(
         source, target = EDGES[position]
         edge = f"{name}.edge{source}{target}"
         y = _operation(writer, edge, nodes[source], OPERATIONS[code[position]])
-        known = nodes.get(target)
-        nodes[target] = y if known is None else layers.add(writer, f"{edge}.add", known, y)
+        summed = nodes.get(target)
+        nodes[target] = y if summed is None else layers.add(writer, f"{edge}.add", summed, y)
     return nodes[_OUTPUT]
 
 

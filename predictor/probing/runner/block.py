@@ -33,12 +33,12 @@ def block_main(arguments: Sequence[str]) -> int:
         answers.send(0, "error", {"failure": error.code, "reason": error.reason})
         return 0
     if job.get("profile"):
-        found = profiled_pass(
+        profile = profiled_pass(
             job,
             lambda event: answers.send(0, "progress", {"event": event}),
             time.perf_counter_ns,
         )
-        answers.send(0, "progress", {"event": "operators", **found})
+        answers.send(0, "progress", {"event": "operators", **profile})
     return 0
 
 

@@ -122,7 +122,7 @@ def _memory_bytes() -> int | None:
 
 def _runtime_version() -> str | None:
     names = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml")
-    return next((f"{name} {found}" for name in names if (found := _version(name))), None)
+    return next((f"{name} {version}" for name in names if (version := _version(name))), None)
 
 
 def _version(name: str) -> str | None:

@@ -68,8 +68,8 @@ def _events(path: Path) -> list[dict[str, Any]]:
         events = json.loads(path.read_text(encoding="utf-8", errors="replace"))
     except ValueError as error:
         raise ValueError("onnxruntime's profile is cut short or damaged") from error
-    found = [event for event in events if event.get("ph") == "X"]
-    return sorted(found, key=lambda event: int(event["ts"]))
+    complete = [event for event in events if event.get("ph") == "X"]
+    return sorted(complete, key=lambda event: int(event["ts"]))
 
 
 def node_times(events: Sequence[dict[str, Any]], dropped_runs: int) -> list[list[Any]]:

@@ -80,14 +80,14 @@ class Run:
     def _entry(self, number: int, network: dict[str, Any]) -> dict[str, Any]:
         blocks: list[dict[str, Any]] = []
         operators: dict[str, Any] = {}
-        found: dict[str, Any] = {"verdict": "inconclusive"}
+        result: dict[str, Any] = {"verdict": "inconclusive"}
         while len(blocks) < BLOCKS or (
-            len(blocks) == BLOCKS and found["verdict"] == "inconclusive"
+            len(blocks) == BLOCKS and result["verdict"] == "inconclusive"
         ):
             first = None if blocks else operators
             blocks.append(self._block(number, network, len(blocks) + 1, first))
-            found = summary(blocks, self._settings)
-        return {**_identity(network), **found, "blocks": blocks, **operators}
+            result = summary(blocks, self._settings)
+        return {**_identity(network), **result, "blocks": blocks, **operators}
 
     def _block(
         self,
@@ -172,10 +172,10 @@ def _identity(network: dict[str, Any]) -> dict[str, Any]:
 
 def _check_file(path: Path, sha256: str) -> None:
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise MeasuringError(
             "changed-file", f"{path.name} cannot be read ({error.strerror})"
         ) from error
-    if found != sha256:
+    if digest != sha256:
         raise MeasuringError("changed-file", f"{path.name} is not the file that was planned")

@@ -56,20 +56,20 @@ def timed_runs(
         MeasuringError: fewer than ``least_runs`` are done within ``limit_s``.
     """
     samples: list[int] = []
-    told, told_at, next_check = 0, clock_ns(), settings.least_runs
-    begin = told_at
+    sent, sent_at, next_check = 0, clock_ns(), settings.least_runs
+    begin = sent_at
     while True:
         start = clock_ns()
         run()
         end = clock_ns()
         samples.append(end - start)
         elapsed_s = (end - begin) / 1e9
-        if (end - told_at) / 1e9 >= _TELL_S:
-            tell(samples[told:])
-            told, told_at = len(samples), end
+        if (end - sent_at) / 1e9 >= _TELL_S:
+            tell(samples[sent:])
+            sent, sent_at = len(samples), end
         ended = _end_of_block(samples, elapsed_s, next_check, settings)
         if ended:
-            tell(samples[told:])
+            tell(samples[sent:])
             return samples, ended
         if len(samples) >= next_check and elapsed_s >= settings.least_s:
             # Sorting takes time, so it is done each time that the samples are a tenth more.

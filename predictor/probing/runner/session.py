@@ -45,9 +45,9 @@ def open_session(
     configuration = job["configuration"]
     provider = configuration["provider"]
     if provider not in onnxruntime.get_available_providers():
-        known = ", ".join(onnxruntime.get_available_providers())
+        available = ", ".join(onnxruntime.get_available_providers())
         raise MeasuringError(
-            "provider-missing", f"this onnxruntime has no {provider}; it has {known}"
+            "provider-missing", f"this onnxruntime has no {provider}; it has {available}"
         )
     chosen = [(provider, dict(configuration["provider_options"]))]
     options = _session_options(onnxruntime, configuration)

@@ -110,8 +110,8 @@ class DBSel:
             The probes and then the others; no latencies.
         """
         # The new device needs no scaling: cosine and Pearson do not depend on it.
-        known = pool.needed_latency_ms("DBSel")
-        scaled = known / known.mean(axis=0)
+        train_latency_ms = pool.needed_latency_ms("DBSel")
+        scaled = train_latency_ms / train_latency_ms.mean(axis=0)
         latencies = np.asarray(latency_ms, np.float64)
         # Not strict: without a device latency_ms is empty.
         rows = [row for row, ms in zip(probes, latencies, strict=False) if np.isfinite(ms)]

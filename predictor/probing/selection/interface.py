@@ -44,8 +44,8 @@ class Pool:
             )
 
     def __len__(self) -> int:
-        known = self.train_latency_ms if self.features is None else self.features
-        return 0 if known is None else len(known)
+        networks = self.train_latency_ms if self.features is None else self.features
+        return 0 if networks is None else len(networks)
 
     def needed_latency_ms(self, selector: str) -> Floats:
         """Return the latencies on training targets.

@@ -122,19 +122,19 @@ class Agent:
 
     def _receive(self, path: Path, size: int, digest: str) -> None:
         """Write the next bytes of standard input to a file; all are read, whatever happens."""
-        left, found = size, hashlib.sha256()
+        left, sha256 = size, hashlib.sha256()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as file:
                 while left:
                     data = self._read(min(left, _CHUNK))
                     left -= len(data)
-                    found.update(data)
+                    sha256.update(data)
                     file.write(data)
         finally:
             while left:
                 left -= len(self._read(min(left, _CHUNK)))
-        if found.hexdigest() != digest:
+        if sha256.hexdigest() != digest:
             raise RefusedError("damaged", "its checksum differs")
 
     def _read(self, size: int) -> bytes:
@@ -215,12 +215,12 @@ def facts() -> dict[str, Any]:
 def covers(path: Path, wanted: dict[str, Any]) -> bool:
     """Return whether a plan's file differs from a plan in having more networks alone."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        networks = found.pop("networks")
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        networks = stored.pop("networks")
     except (ValueError, KeyError, AttributeError, TypeError):  # another form of plan
         return False
     rest = {key: value for key, value in wanted.items() if key != "networks"}
-    return bool(found == rest) and all(network in networks for network in wanted["networks"])
+    return bool(stored == rest) and all(network in networks for network in wanted["networks"])
 
 
 def sha256(path: Path) -> str:

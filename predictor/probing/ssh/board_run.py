@@ -50,7 +50,7 @@ class BoardRun:
 
     Attributes:
         target: where and as whom.
-        known: whose keys are trusted.
+        known_hosts: whose keys are trusted.
         ask: asked about the key of a host that no file knows.
         post: given each event.
         progress: called with the state of copying.
@@ -58,7 +58,7 @@ class BoardRun:
     """
 
     target: SshTarget
-    known: KnownHosts
+    known_hosts: KnownHosts
     ask: Ask
     post: Callable[[ProbeEvent], None]
     progress: ProgressCallback
@@ -92,7 +92,7 @@ class BoardRun:
         while True:
             contact_s = self._contact_s
             try:
-                async with await connect(self.target, self.known, self.ask) as connection:
+                async with await connect(self.target, self.known_hosts, self.ask) as connection:
                     await self._measure_over(connection, folder, files)
                 break
             except LostError as error:

@@ -28,12 +28,14 @@ class LostError(Exception):
         self.words = words
 
 
-async def connect(target: SshTarget, known: KnownHosts, ask: Ask) -> asyncssh.SSHClientConnection:
+async def connect(
+    target: SshTarget, known_hosts: KnownHosts, ask: Ask
+) -> asyncssh.SSHClientConnection:
     """Log in.
 
     Args:
         target: where and as whom.
-        known: whose keys are trusted.
+        known_hosts: whose keys are trusted.
         ask: asked about the key of a host that no file knows.
 
     Raises:
@@ -44,13 +46,13 @@ async def connect(target: SshTarget, known: KnownHosts, ask: Ask) -> asyncssh.SS
     # longer: note the key, ask, and log in again.
     client = _Client()
     try:
-        return await _login(target, known, client)
+        return await _login(target, known_hosts, client)
     except asyncssh.HostKeyNotVerifiable as error:
         if client.shown is None:
             raise _distrusted(target, error) from error
-    await _decide(target, known, client.shown, ask)
+    await _decide(target, known_hosts, client.shown, ask)
     try:
-        return await _login(target, known, _Client())
+        return await _login(target, known_hosts, _Client())
     except asyncssh.HostKeyNotVerifiable as error:
         raise _distrusted(target, error) from error
 
@@ -70,12 +72,12 @@ class _Client(asyncssh.SSHClient):
 
 async def _decide(
     target: SshTarget,
-    known: KnownHosts,
+    known_hosts: KnownHosts,
     shown: tuple[str, str, int, asyncssh.SSHKey],
     ask: Ask,
 ) -> None:
     host, address, port, key = shown
-    trusted, _, _ = known.match(host, address, port)
+    trusted, _, _ = known_hosts.match(host, address, port)
     fingerprint = key.get_fingerprint()
     if trusted:
         expected = ", ".join(sorted({other.get_fingerprint() for other in trusted}))
@@ -91,14 +93,14 @@ async def _decide(
             f"its host key {fingerprint} is not known and was not accepted",
             "compare it with the board's own (ssh-keygen -lf), then accept it",
         )
-    known.remember(host, port, key)
+    known_hosts.remember(host, port, key)
 
 
 async def _login(
-    target: SshTarget, known: KnownHosts, client: _Client
+    target: SshTarget, known_hosts: KnownHosts, client: _Client
 ) -> asyncssh.SSHClientConnection:
     options: dict[str, Any] = {
-        "known_hosts": known.match,
+        "known_hosts": known_hosts.match,
         "client_factory": lambda: client,
         "preferred_auth": ("publickey",),
         "connect_timeout": target.timeout_s,

@@ -35,7 +35,7 @@ class SshRunner:
 
     Attributes:
         target: where and as whom.
-        known: whose keys are trusted.
+        known_hosts: whose keys are trusted.
         decide: asked in the thread that iterates about the key of a host that no file knows.
         progress: called with the state of copying, in another thread.
         patience_s: so long the board may be out of reach before the run is given up.
@@ -43,7 +43,7 @@ class SshRunner:
     """
 
     target: SshTarget
-    known: KnownHosts
+    known_hosts: KnownHosts
     decide: Decision = refuse_unknown
     progress: ProgressCallback = no_progress
     patience_s: float = PATIENCE_S
@@ -96,7 +96,7 @@ class _Work:
         self._posted: SimpleQueue[ProbeEvent | _Question | None] = SimpleQueue()
         self._run = BoardRun(
             runner.target,
-            runner.known,
+            runner.known_hosts,
             self._ask,
             self._posted.put,
             runner.progress,

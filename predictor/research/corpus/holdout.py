@@ -151,8 +151,8 @@ def hold_out_folds(corpus: Corpus, count: int, seed: int) -> list[HoldOut]:
     return [HoldOut(*keys) for keys in zip(silicon, families, strict=True)]
 
 
-def _known(what: str, key: str, known: Iterable[str]) -> str:
-    if key not in known:
+def _known(what: str, key: str, measured: Iterable[str]) -> str:
+    if key not in measured:
         raise InputError(f"{what} {key}", "the corpus has no measurement of it", "correct its name")
     return key
 

@@ -83,8 +83,8 @@ def measurement_noise(measurements: Measurements, source_count: int) -> NDArray[
         apart = repeat_differences(measurements, np.flatnonzero(measurements.source == source))
         if len(apart) >= _ENOUGH_PAIRS:
             deviations[source] = _deviation(np.abs(apart))
-    known = deviations[~np.isnan(deviations)]
-    usual = float(np.median(known)) if len(known) else 0.0
+    repeated = deviations[~np.isnan(deviations)]
+    usual = float(np.median(repeated)) if len(repeated) else 0.0
     repeats = np.where(np.isnan(deviations), usual, deviations)[measurements.source]
     return np.hypot(repeats, rounding_deviations(measurements)).astype(np.float32)
 

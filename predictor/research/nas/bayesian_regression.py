@@ -97,14 +97,14 @@ class Posterior:
             middle = (low + high) / 2
             below = weights @ normal_cdf((middle - means) / deviations) < wanted
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        found: Vector = np.exp((low + high) / 2)
-        return found
+        latency: Vector = np.exp((low + high) / 2)
+        return latency
 
 
 def normal_cdf(z: Vector) -> Vector:
     """Return the standard normal distribution function, to 1e-6."""
-    found: Vector = np.interp(z, _GRID, _CDF)
-    return found
+    probability: Vector = np.interp(z, _GRID, _CDF)
+    return probability
 
 
 @dataclass(frozen=True, slots=True)

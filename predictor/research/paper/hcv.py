@@ -60,8 +60,8 @@ class HcvEncoder:
                 )
         names = (*METRIC_BY_NAME, *extra_names)
         logs = _logs(names, devices, given)
-        known = np.flatnonzero(~np.isnan(logs).all(axis=0))
-        return cls(Scaling.fit(tuple(names[column] for column in known), logs[:, known]))
+        stated = np.flatnonzero(~np.isnan(logs).all(axis=0))
+        return cls(Scaling.fit(tuple(names[column] for column in stated), logs[:, stated]))
 
     @property
     def names(self) -> tuple[str, ...]:

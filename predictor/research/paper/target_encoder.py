@@ -48,10 +48,11 @@ class TargetEncoder(nn.Module):
         if self.identifier is not None:
             described: Tensor = self.identifier(targets.identifier)
             return described
-        known = targets.available
+        available = targets.available
         # A standardised 0 is the mean: only the indicator tells it from a missing value.
         return torch.cat(
-            [torch.where(known, targets.values, 0.0), known.to(targets.values.dtype)], dim=-1
+            [torch.where(available, targets.values, 0.0), available.to(targets.values.dtype)],
+            dim=-1,
         )
 
     def check(self, targets: TargetBatch) -> None:

@@ -90,13 +90,13 @@ def collect(
     if not kept:
         raise InputError(str(data), "no source of whole networks is there", "name a data folder")
     fingerprints = _fingerprints([_network(sample) for sample in kept], progress)
-    known = []
+    complete = []
     for sample in kept:
         if fingerprints[_network(sample)]:
-            known.append(sample)
+            complete.append(sample)
         else:
             left_out.setdefault(sample.source, Counter())[NO_BATCH] += 1
-    published = _published(known, [fingerprints[_network(s)] for s in known], devices)
+    published = _published(complete, [fingerprints[_network(s)] for s in complete], devices)
     sources = np.bincount(published.columns.source, minlength=len(PUBLISHERS)).tolist()
     return Collected(published, dict(zip(PUBLISHERS, sources, strict=True)), left_out)
 

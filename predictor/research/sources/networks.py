@@ -74,8 +74,8 @@ def published_graphs(data: Path) -> Mapping[str, GraphFile]:
     """
     graphs: dict[str, GraphFile] = {}
     if (data / timm.NAME).is_dir():
-        known = timm.graphs(data)
-        graphs = {name: known[key] for name, key in _OF_TIMM.items() if key in known}
+        of_timm = timm.graphs(data)
+        graphs = {name: of_timm[key] for name, key in _OF_TIMM.items() if key in of_timm}
     graphs |= {
         name: graph
         for name, stem in _OF_NCNN.items()

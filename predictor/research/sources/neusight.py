@@ -55,18 +55,18 @@ def samples(data: Path) -> Iterator[Sample]:
     Raises:
         InputError: the table is missing or damaged.
     """
-    known = _graphs(data)
+    graphs = _graphs(data)
     for row in read_rows(data / NAME / _TABLE, _COLUMNS):
         if row["fused"] not in _RUNTIMES:
             row.refuse("fused", "True or False")
-        yield _sample(row, known)
+        yield _sample(row, graphs)
 
 
 def _graphs(data: Path) -> dict[str, GraphFile]:
     return {path.stem: GraphFile(path) for path in sorted((data / NAME / "graphs").glob("*.onnx"))}
 
 
-def _sample(row: Row, known: dict[str, GraphFile]) -> Sample:
+def _sample(row: Row, graphs: dict[str, GraphFile]) -> Sample:
     batch = row.count("batch")
     network = f"{row['model']}-{row['seq_len']}-{batch}"
     return Sample(
@@ -74,7 +74,7 @@ def _sample(row: Row, known: dict[str, GraphFile]) -> Sample:
         table=_TABLE,
         line=row.line,
         network=network,
-        graph=known.get(network),
+        graph=graphs.get(network),
         batch_factor=1,  # each batch has a file of its own
         device=row["device_id"],
         device_id=DEVICES.get(row["device_id"], ""),

@@ -91,16 +91,16 @@ def samples(data: Path) -> Iterator[Sample]:
     Raises:
         InputError: a table is missing or damaged.
     """
-    known = graphs(data)
+    by_key = graphs(data)
     for row in read_rows(data / NAME / _TABLE, _COLUMNS):
         if row["precision"] not in _PRECISIONS:
             row.refuse("precision", f"one of {', '.join(_PRECISIONS)}")
         if row["compiled"] not in _RUNTIMES:
             row.refuse("compiled", "yes or no")
-        yield _sample(row, known)
+        yield _sample(row, by_key)
 
 
-def _sample(row: Row, known: Graphs) -> Sample:
+def _sample(row: Row, graphs: Graphs) -> Sample:
     batch = row.count("batch_size")
     flags = tuple(filter(None, row["flag"].split(";")))
     changed = "graph_params_differ" in flags
@@ -109,7 +109,7 @@ def _sample(row: Row, known: Graphs) -> Sample:
         table=_TABLE,
         line=row.line,
         network=f"{row['model']} {row['img_size']}",
-        graph=known.get((row["model"], row["img_size"], row["graph_variant"])),
+        graph=graphs.get((row["model"], row["img_size"], row["graph_variant"])),
         batch_factor=batch,
         device=row["device_id"],
         device_id=DEVICES.get(row["device_id"], ""),

@@ -126,9 +126,11 @@ def fit_published(
     silicon = [corpus.silicon[target] for target in of_target]
     factors = []
     for target, rows in of_target.items():
-        known = posterior(corpus, expected, published[target], prior)
+        calibrated = posterior(corpus, expected, published[target], prior)
         off, deviation = errors(
-            [expected[int(m.graph[row]), target] for row in rows], np.log(m.latency_ms[rows]), known
+            [expected[int(m.graph[row]), target] for row in rows],
+            np.log(m.latency_ms[rows]),
+            calibrated,
         )
         # One silicon has one vote, whatever number of its targets and networks was measured.
         share = np.full(len(off), 1 / silicon.count(corpus.silicon[target]) / len(off))
@@ -178,21 +180,21 @@ def few_shot_errors(
     responses = next(iter(expected.values())).responses.shape[-1]
     for k in probes:
         for support, query in few_shot(corpus, rows, k, seed):
-            known = prior.unmeasured(responses)
+            calibrated = prior.unmeasured(responses)
             if k:
-                known = posterior(corpus, expected, support, prior)
+                calibrated = posterior(corpus, expected, support, prior)
             asked = [expected[int(m.graph[row]), int(m.target[row])] for row in query]
-            off, deviation = errors(asked, np.log(m.latency_ms[query]), known)
+            off, deviation = errors(asked, np.log(m.latency_ms[query]), calibrated)
             yield off, deviation, query
 
 
 def errors(
-    asked: list[Expectation], log_latency: NDArray[np.float64], known: Deviation
+    asked: list[Expectation], log_latency: NDArray[np.float64], deviation: Deviation
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the errors of ln(latency) [n], measured less predicted, and standard deviations."""
-    predicted = np.log([each.latency_ms(known.weights) for each in asked]) + known.mean[0]
+    predicted = np.log([each.latency_ms(deviation.weights) for each in asked]) + deviation.mean[0]
     rows = np.stack([each.response for each in asked])
-    return log_latency - predicted, np.sqrt(known.variance(rows))
+    return log_latency - predicted, np.sqrt(deviation.variance(rows))
 
 
 def _factors(standardised: NDArray[np.float64]) -> tuple[float, float]:

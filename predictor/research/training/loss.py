@@ -49,16 +49,16 @@ def block_loss(
         variance: [G, T], of the measurements.
         trust: [T], weight of the error of the expectation, 0 to 1.
     """
-    known = ~measured.isnan().T  # [T, G]
-    off = torch.where(known, torch.nan_to_num(measured).T - expected.T, 0.0)
-    count = known.sum(dim=1).clamp(min=1)
+    present = ~measured.isnan().T  # [T, G]
+    off = torch.where(present, torch.nan_to_num(measured).T - expected.T, 0.0)
+    count = present.sum(dim=1).clamp(min=1)
     shift = torch.exp(2 * deviations.log_shift)
     noise = torch.exp(2 * deviations.log_noise[source]) + variance.T
     # Masked pairs get the rows of an identity matrix below: they add nothing to either sum.
-    rows = responses.transpose(0, 1) * known.unsqueeze(-1)  # [T, G, F]
-    both = known.unsqueeze(1) & known.unsqueeze(2)
+    rows = responses.transpose(0, 1) * present.unsqueeze(-1)  # [T, G, F]
+    both = present.unsqueeze(1) & present.unsqueeze(2)
     covariance = rows @ rows.transpose(1, 2) + shift * both
-    covariance = covariance + torch.diag_embed(torch.where(known, noise, torch.ones_like(noise)))
+    covariance = covariance + torch.diag_embed(torch.where(present, noise, torch.ones_like(noise)))
     root = torch.linalg.cholesky(covariance)
     # Smooth, unlike clamp, so that a far measurement keeps a gradient.
     clipped = _CLIP * torch.tanh(off / _CLIP)

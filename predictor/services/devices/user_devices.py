@@ -172,10 +172,10 @@ def unused_id(wanted: str, taken: Container[str]) -> str:
 
 def with_unused_ids(devices: Iterable[Device], taken: Iterable[str]) -> Iterator[Device]:
     """Yield ``devices``, those whose id is taken, by another or by one before, under another id."""
-    known = set(taken)
+    used = set(taken)
     for device in devices:
-        identity = unused_id(device.id, known)
-        known.add(identity)
+        identity = unused_id(device.id, used)
+        used.add(identity)
         yield device if identity == device.id else replace(device, id=identity)
 
 

@@ -49,7 +49,7 @@ class Analytic:
 
     def __init__(self, table: MeasuredTable) -> None:
         self._engine = RooflineEngine()
-        self._known = table.known
+        self._references = table.reference_targets
         self._known_ms: IdentityCache[Floats] = IdentityCache(len(table.graphs))
         self.estimate_ms = np.full(len(table.rows), np.nan)
         self.bound_ms = np.full(len(table.rows), np.nan)
@@ -66,7 +66,7 @@ class Analytic:
         return table[:, np.isfinite(table).all(axis=0)]
 
     def _estimates(self, graph: OperatorGraph) -> Floats:
-        estimates: Floats = self._engine.predict([graph], self._known, {}).latency_ms[0]
+        estimates: Floats = self._engine.predict([graph], self._references, {}).latency_ms[0]
         return estimates
 
     def reference_ms(self, draw: Draw, latency_ms: Floats) -> Floats:

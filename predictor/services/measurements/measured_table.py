@@ -49,14 +49,14 @@ class MeasuredTable:
         rows: of the table.
         graphs: of each row, at its batch; equal ones are one object.
         targets: in the order of the table.
-        known: targets whose estimates DBSel compares probes by.
+        reference_targets: targets whose estimates DBSel compares probes by.
     """
 
     path: Path
     rows: Sequence[MeasuredRow]
     graphs: Sequence[OperatorGraph]
     targets: Sequence[MeasuredTarget]
-    known: Sequence[Target]
+    reference_targets: Sequence[Target]
 
     @property
     def latency_ms(self) -> NDArray[np.float64]:

@@ -196,10 +196,10 @@ def _latency(text: str) -> float:
     return value
 
 
-def _choice(cells: dict[str, str], column: str, known: Collection[str]) -> str | None:
+def _choice(cells: dict[str, str], column: str, choices: Collection[str]) -> str | None:
     text = cells.get(column, "")
-    if text and text not in known:
-        raise ValueError(f"{column} is {text!r}, not one of {', '.join(known)}")
+    if text and text not in choices:
+        raise ValueError(f"{column} is {text!r}, not one of {', '.join(choices)}")
     return text or None
 
 

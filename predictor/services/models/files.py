@@ -82,7 +82,7 @@ def _matching(pattern: str, problems: list[CtmError]) -> list[str]:
 
 def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmError]) -> list[str]:
     models: list[str] = []
-    known = len(problems)
+    before = len(problems)
     for path in _walk(folder, token, problems):
         if len(models) >= limit:
             problems.append(
@@ -94,7 +94,7 @@ def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmEr
             )
             break
         models.append(path)
-    if not models and len(problems) == known:
+    if not models and len(problems) == before:
         problems.append(InputError(folder, "the folder has no .onnx file", "choose another folder"))
     return models
 

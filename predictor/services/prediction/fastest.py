@@ -55,8 +55,8 @@ def fastest_sentence(
 
 
 def _fastest(predictions: Sequence[Prediction]) -> int | None:
-    known = [index for index, p in enumerate(predictions) if p.latency_ms is not None]
-    return min(known, key=lambda index: _latency_ms(predictions[index]), default=None)
+    answered = [index for index, p in enumerate(predictions) if p.latency_ms is not None]
+    return min(answered, key=lambda index: _latency_ms(predictions[index]), default=None)
 
 
 def _latency_ms(prediction: Prediction) -> float:

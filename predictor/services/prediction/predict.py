@@ -158,20 +158,20 @@ def predict(
     Raises:
         InputError: there is no engine of that name.
     """
-    known = {} if signatures is None else signatures
-    seen = {graph.fingerprint for each in known.values() for graph in each.graphs}
+    measured = {} if signatures is None else signatures
+    seen = {graph.fingerprint for each in measured.values() for graph in each.graphs}
     predicted: list[Prediction] = []
     # A graph that was measured is predicted apart, from all measurements but its own.
     for is_seen, run in groupby(models, lambda model: model.graph.fingerprint in seen):
         for some in [[model] for model in run] if is_seen else [list(run)]:
-            others = without(known, some[0].graph.fingerprint) if is_seen else known
+            others = without(measured, some[0].graph.fingerprint) if is_seen else measured
             predicted += _predicted(open_engine(engine), some, targets, others)
     return with_measured(predicted, own)
 
 
-def without(known: KnownTargets, fingerprint: str) -> KnownTargets:
+def without(signatures: KnownTargets, fingerprint: str) -> KnownTargets:
     """Return the measurements but for one graph, which is to be predicted from the rest."""
-    return {key: _without(measured, fingerprint) for key, measured in known.items()}
+    return {key: _without(measured, fingerprint) for key, measured in signatures.items()}
 
 
 def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasurements:
@@ -198,10 +198,12 @@ def _predicted(
     engine: Engine,
     models: Sequence[Model],
     targets: Sequence[Target],
-    known: KnownTargets,
+    signatures: KnownTargets,
 ) -> Iterator[Prediction]:
-    table = engine.predict([model.graph for model in models], targets, known)
-    used = [known[target.id].signature_id if target.id in known else "" for target in targets]
+    table = engine.predict([model.graph for model in models], targets, signatures)
+    used = [
+        signatures[target.id].signature_id if target.id in signatures else "" for target in targets
+    ]
     for row, model in enumerate(models):
         for prediction, identity in zip(_row(table, row, model, targets), used, strict=True):
             is_used = bool(identity) and prediction.basis is Basis.PROBED
@@ -226,8 +228,8 @@ def explain(
         InputError: no engine of that name, or the target has no number for the model.
     """
     # As ``predict`` does, so that the parts are those of its prediction.
-    known = without(signatures or {}, model.graph.fingerprint)
-    explanation = open_engine(engine).explain(model.graph, target, known.get(target.id))
+    measured = without(signatures or {}, model.graph.fingerprint)
+    explanation = open_engine(engine).explain(model.graph, target, measured.get(target.id))
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(

@@ -213,10 +213,12 @@ def _difference_interval(
 ) -> tuple[Floats, Floats]:
     """Return the 80 % interval of the second less the first in ms, each float64 [N] with NaN."""
     low, high = np.full(shared.size, np.nan), np.full(shared.size, np.nan)
-    known = np.flatnonzero(~np.isnan(first.spread + second.spread + first.p50_ms + second.p50_ms))
+    comparable = np.flatnonzero(
+        ~np.isnan(first.spread + second.spread + first.p50_ms + second.p50_ms)
+    )
     even, odd = _error_points()
-    for start in range(0, known.size, _CELLS_AT_A_TIME):
-        cells = known[start : start + _CELLS_AT_A_TIME]
+    for start in range(0, comparable.size, _CELLS_AT_A_TIME):
+        cells = comparable[start : start + _CELLS_AT_A_TIME]
         # sqrt((1 + r) / 2) and sqrt((1 - r) / 2) give two unit normals the correlation r.
         common = np.sqrt((1 + shared[cells]) / 2)[:, None] * even  # [cells, points]
         apart = np.sqrt((1 - shared[cells]) / 2)[:, None] * odd

@@ -55,5 +55,5 @@ def board_runner(
     from predictor.probing.ssh.target import SshTarget  # noqa: PLC0415
 
     target = replace(SshTarget.parse(address), keys=tuple(keys), python=python)
-    known = KnownHosts(known_hosts_file(store))
-    return SshRunner(target, known, accept or refuse_unknown, progress)
+    known_hosts = KnownHosts(known_hosts_file(store))
+    return SshRunner(target, known_hosts, accept or refuse_unknown, progress)

@@ -119,8 +119,8 @@ def _note(bars: Sequence[Bar]) -> str:
 
 
 def _fastest(group: Sequence[Pair]) -> float:
-    known = [p.prediction.latency_ms for p in group if p.prediction.latency_ms is not None]
-    return min(known, default=math.inf)
+    latencies_ms = [p.prediction.latency_ms for p in group if p.prediction.latency_ms is not None]
+    return min(latencies_ms, default=math.inf)
 
 
 def _bar(pair: Pair, series: int, request: ReportRequest) -> Bar:
@@ -161,6 +161,6 @@ def _budget(pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[Bar]) 
 
 def _spans_decades(bars: Sequence[Bar]) -> bool:
     """Whether the shortest bar would be hardly seen beside the farthest end of an interval."""
-    known = [bar.value for bar in bars if bar.value]
+    lengths = [bar.value for bar in bars if bar.value]
     ends = [end for bar in bars for end in (bar.value, bar.high80, bar.high95) if end]
-    return bool(known) and max(ends) > LINEAR_SPAN * min(known)
+    return bool(lengths) and max(ends) > LINEAR_SPAN * min(lengths)

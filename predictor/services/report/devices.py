@@ -47,8 +47,8 @@ def _sheet(device: Device) -> Iterator[Block]:
         yield Paragraph("Nothing is known of it.")
         return
     sources = _numbered_sources(device)
-    known = (metric for metric in METRICS if metric.name in device.metrics)
-    yield table_of(_metrics(device, sources), known)
+    stated = (metric for metric in METRICS if metric.name in device.metrics)
+    yield table_of(_metrics(device, sources), stated)
     if sources:
         yield table_of(_SOURCES, sources.items())
 

@@ -72,13 +72,13 @@ def probing_section(request: ReportRequest) -> Section:
     """Return a part a signature, and the names of the targets that have none."""
     names = {target.device.id: target.device.name for target in request.targets}
     blocks: list[Block] = []
-    for known in request.signatures:
-        name = names.get(known.stored.signature.device_id)
+    for signature in request.signatures:
+        name = names.get(signature.stored.signature.device_id)
         if name is not None:
-            identity = known.stored.signature.id
+            identity = signature.stored.signature.id
             used = [each for each in request.predictions if each.signature == identity]
-            blocks += _part(known, shown(name), used)
-    probed = {known.stored.signature.device_id for known in request.signatures}
+            blocks += _part(signature, shown(name), used)
+    probed = {signature.stored.signature.device_id for signature in request.signatures}
     # Probed without a signature of the store: the measurements came with the engine.
     shipped = {
         prediction.device_id
@@ -94,22 +94,21 @@ def probing_section(request: ReportRequest) -> Section:
     return Section(SectionId.PROBING, "Probing", tuple(blocks))
 
 
-def _part(known: KnownSignature, name: str, used: Sequence[Prediction]) -> Iterator[Block]:
-    signature = known.stored.signature
-    yield Heading(name, configuration_text(signature.configuration))
+def _part(signature: KnownSignature, name: str, used: Sequence[Prediction]) -> Iterator[Block]:
+    yield Heading(name, configuration_text(signature.stored.signature.configuration))
     if not used:
         yield Paragraph("The numbers in this report do not rest on this signature.")
-    yield Facts((*_facts(known), ("Predictions adapted by", Cell(_adaptation(known, used)))))
-    if known.measurements:
-        yield table_of(_COLUMNS, known.measurements)
+    yield Facts((*_facts(signature), ("Predictions adapted by", _adaptation(signature, used))))
+    if signature.measurements:
+        yield table_of(_COLUMNS, signature.measurements)
 
 
-def _facts(known: KnownSignature) -> Iterator[tuple[str, Cell]]:
-    facts = known.stored.facts
-    yield "Signature", Cell(known.stored.signature.id)
-    day = datetime.fromtimestamp(known.stored.created_ns / 1e9, UTC).date().isoformat()
+def _facts(signature: KnownSignature) -> Iterator[tuple[str, Cell]]:
+    facts = signature.stored.facts
+    yield "Signature", Cell(signature.stored.signature.id)
+    day = datetime.fromtimestamp(signature.stored.created_ns / 1e9, UTC).date().isoformat()
     yield "Date", Cell(day)
-    protocol = facts.protocol or _only({m.protocol for m in known.measurements})
+    protocol = facts.protocol or _only({m.protocol for m in signature.measurements})
     if protocol:
         yield "Protocol", Cell(shown(protocol))
     if facts.settings:
@@ -123,10 +122,11 @@ def _facts(known: KnownSignature) -> Iterator[tuple[str, Cell]]:
         yield "Drift of the machine", Cell(percent(facts.drift), facts.drift)
 
 
-def _adaptation(known: KnownSignature, used: Sequence[Prediction]) -> str:
+def _adaptation(signature: KnownSignature, used: Sequence[Prediction]) -> Cell:
     """Return the adaptations of the report's numbers; that of the signature where none has one."""
-    ways = {each.adaptation for each in used if each.adaptation} or {adaptation_of(known.stored)}
-    return listed([ADAPTATIONS[key] for key in sorted(ways)])
+    ways = {each.adaptation for each in used if each.adaptation}
+    ways = ways or {adaptation_of(signature.stored)}
+    return Cell(listed([ADAPTATIONS[key] for key in sorted(ways)]))
 
 
 def _how(settings: Mapping[str, Any]) -> str:

@@ -56,19 +56,19 @@ def times_of_operators(
     own = np.maximum(time_ms - added, _LEAST_SHARE * time_ms)
     own *= latency_ms / own.sum()
     groups = match_entries(entries, _names(graph))
-    known = np.array([place for place, group in enumerate(groups) if group])
-    if not len(known):
+    matched = np.array([place for place, group in enumerate(groups) if group])
+    if not len(matched):
         return None
-    # Index into ``known`` of the last matched entry at or before each entry; -1 for none.
-    before = np.searchsorted(known, np.arange(len(entries)), "right") - 1
-    after = np.minimum(before + 1, len(known) - 1)
+    # Index into ``matched`` of the last matched entry at or before each entry; -1 for none.
+    before = np.searchsorted(matched, np.arange(len(entries)), "right") - 1
+    after = np.minimum(before + 1, len(matched) - 1)
     # A reorder before a convolution belongs to the next operator; all others to the one before.
     first = np.array([entry.op_type == _FOR_THE_NEXT for entry in entries]) | (before < 0)
-    first[known] = False
-    whole = np.zeros(len(known))
+    first[matched] = False
+    whole = np.zeros(len(matched))
     # Not ``whole[...] +=``, which counts repeated indices once.
     np.add.at(whole, np.where(first, after, before), own)
-    return OperatorTimes([groups[place] for place in known], whole)
+    return OperatorTimes([groups[place] for place in matched], whole)
 
 
 def _names(graph: OperatorGraph) -> list[OperatorNames]:
@@ -197,8 +197,8 @@ def _operators(
 def _measurements(
     database: Database, signature_id: str, measurements: Iterable[Measurement]
 ) -> TargetMeasurements | None:
-    known, used = measurements_of(database, signature_id, measurements)
-    return known if used else None
+    measured, used = measurements_of(database, signature_id, measurements)
+    return measured if used else None
 
 
 def _graph(database: Database, fingerprint: str) -> OperatorGraph | None:

@@ -170,11 +170,11 @@ def test_the_bound_allows_for_winograd_and_for_tf32() -> None:
         ]
     )
     # Per axis 6 r / (r + 5): 18/8 for 3, 42/12 for 7, 1 for 1.
-    eased = 1 / 2.25**2 + 1 / 3.5 + 1.0
+    reduced = 1 / 2.25**2 + 1 / 3.5 + 1.0
 
-    assert bound(graph, make_target()) == pytest.approx(1000.0 * eased)
+    assert bound(graph, make_target()) == pytest.approx(1000.0 * reduced)
     assert bound(graph, make_target({**GPU_METRICS, "tf32_tflops": 8.0})) == pytest.approx(
-        250.0 * eased
+        250.0 * reduced
     )
 
 

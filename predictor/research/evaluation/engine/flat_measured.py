@@ -46,8 +46,8 @@ class Measured:
     def on(self, chosen: NDArray[np.bool_]) -> Measured:
         """Return the measurements on some targets, [D]."""
         cells = self.log_latency[:, chosen]
-        known = ~np.isnan(cells).all(axis=1)
-        return Measured(self.graphs[known], self.targets[chosen], cells[known])
+        measured = ~np.isnan(cells).all(axis=1)
+        return Measured(self.graphs[measured], self.targets[chosen], cells[measured])
 
     def levels(self) -> tuple[Floats, Floats]:
         """Return the centre and the spread of log-latency on each target, both [D].

@@ -112,16 +112,16 @@ class TrainedFlat:
         """Return ln(latency) [k, D], predicted where a target of training was not measured."""
         places = {graph: place for place, graph in enumerate(self.measured.graphs.tolist())}
         nothing = np.full(len(self.measured.targets), np.nan)
-        known = np.stack(
+        log_latency = np.stack(
             [
                 self.measured.log_latency[places[g]] if g in places else nothing
                 for g in graphs.tolist()
             ]
         )
-        for row in np.flatnonzero(np.isnan(known).any(axis=1)).tolist():
+        for row in np.flatnonzero(np.isnan(log_latency).any(axis=1)).tolist():
             guessed = self.on_training_targets(int(graphs[row]))
-            known[row] = np.where(np.isnan(known[row]), guessed, known[row])
-        return known
+            log_latency[row] = np.where(np.isnan(log_latency[row]), guessed, log_latency[row])
+        return log_latency
 
     def _output(self, network: FlatNetwork, graphs: Rows) -> Floats:
         parts = np.split(graphs, range(_CHUNK, len(graphs), _CHUNK))
@@ -143,19 +143,19 @@ class TrainedFlat:
             optimiser.step()
 
 
-def nearest_target(known: Floats, log_latency: Floats) -> int:
+def nearest_target(on_targets: Floats, log_latency: Floats) -> int:
     """Return the target of training that is most like a new one.
 
     Args:
-        known: float64 [k, D], ln(latency) of k graphs on the targets of training.
+        on_targets: float64 [k, D], ln(latency) of k graphs on the targets of training.
         log_latency: float64 [k], on the new one.
 
     Returns:
         The column that is most correlated; of fewer than three graphs that of the nearest level.
     """
     if len(log_latency) < _LEAST_CORRELATED:
-        return int(np.abs((known - log_latency[:, None]).mean(axis=0)).argmin())
-    centred = known - known.mean(axis=0)
+        return int(np.abs((on_targets - log_latency[:, None]).mean(axis=0)).argmin())
+    centred = on_targets - on_targets.mean(axis=0)
     length = np.linalg.norm(centred, axis=0)
     measured = log_latency - log_latency.mean()
     return int(np.argmax(measured @ centred / np.where(length > 0, length, np.inf)))
@@ -243,13 +243,13 @@ def _block(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Draw targets, and graphs that one of them was measured on."""
     targets = rng.permutation(standardised.shape[1])[: recipe.targets]
-    known = np.flatnonzero(~np.isnan(standardised[:, targets]).all(axis=1))
+    measured = np.flatnonzero(~np.isnan(standardised[:, targets]).all(axis=1))
     # Cells and not graphs are limited: the cost of a block is graphs times targets.
-    return rng.permutation(known)[: recipe.cells // len(targets)], targets
+    return rng.permutation(measured)[: recipe.cells // len(targets)], targets
 
 
 def _mean_square(output: Tensor, wanted: Floats) -> Tensor:
     """Return the mean over the cells that were measured."""
     target = torch.from_numpy(wanted).float()
-    known = ~torch.isnan(target)
-    return nn.functional.mse_loss(output[known], target[known])
+    measured = ~torch.isnan(target)
+    return nn.functional.mse_loss(output[measured], target[measured])

@@ -120,13 +120,13 @@ class LearnedEngine:
         if len(support):
             widths = calibration.widths.probed
         read = np.concatenate([read, support])
-        known = usual = calibration.prior.unmeasured(asked[0].responses.shape[-1])
+        calibrated = usual = calibration.prior.unmeasured(asked[0].responses.shape[-1])
         if len(read):
-            known = posterior(self._corpus, self._expected, read, calibration.prior)
-        p50 = np.array([each.latency_ms(known.weights) for each in asked]) * known.factor
+            calibrated = posterior(self._corpus, self._expected, read, calibration.prior)
+        p50 = np.array([each.latency_ms(calibrated.weights) for each in asked]) * calibrated.factor
         rows = np.stack([each.response for each in asked])
         # As the engine has it: what was measured never makes an interval wider.
-        deviation, most = np.sqrt(known.variance(rows)), np.sqrt(usual.variance(rows))
+        deviation, most = np.sqrt(calibrated.variance(rows)), np.sqrt(usual.variance(rows))
         zero = calibration.widths.zero_shot
         apart80 = np.exp(Z80 * np.minimum(widths[0] * deviation, zero[0] * most))
         apart95 = np.exp(Z95 * np.minimum(widths[1] * deviation, zero[1] * most))

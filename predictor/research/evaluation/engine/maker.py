@@ -151,8 +151,8 @@ class EngineMaker:
         """
         corpus, targets = self._corpus, self._targets
         rows = np.arange(len(corpus.measurements))
-        told = json.loads((self._folder / VALIDATION).read_text(encoding="utf-8"))
-        calibration = _calibration(told["calibration"])
+        validation = json.loads((self._folder / VALIDATION).read_text(encoding="utf-8"))
+        calibration = _calibration(validation["calibration"])
         trained = train_network(
             corpus,
             targets,
@@ -179,8 +179,8 @@ class EngineMaker:
                 **self._environment,
                 "recipe": asdict(self._recipe),
                 "data": self._counts(),
-                "held_out": told["held_out"],
-                "figures": told["figures"],
+                "held_out": validation["held_out"],
+                "figures": validation["figures"],
             },
         )
 
@@ -257,9 +257,9 @@ def _of_targets(corpus: Corpus, rows: Rows, targets: list[int]) -> Rows:
     return kept
 
 
-def _calibration(told: Mapping[str, Any]) -> Calibration:
-    widths = told["widths"]
+def _calibration(fitted: Mapping[str, Any]) -> Calibration:
+    widths = fitted["widths"]
     return Calibration(
-        DeviationPrior(**told["prior"]),
+        DeviationPrior(**fitted["prior"]),
         Widths(**{name: tuple(pair) for name, pair in widths.items()}),
     )

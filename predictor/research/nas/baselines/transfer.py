@@ -113,12 +113,14 @@ class TrainedNetwork:
         count = len(self.view.devices)
         if not self.nearest or len(probes) < 2:
             return torch.full((count,), 1 / count)
-        known = np.log(
+        on_sources = np.log(
             np.column_stack(
                 [self.view.latencies(d.name, probes.architectures) for d in self.view.devices]
             )
         )
-        return nn.functional.one_hot(torch.tensor(_most_correlated(known, probes)), count).float()
+        return nn.functional.one_hot(
+            torch.tensor(_most_correlated(on_sources, probes)), count
+        ).float()
 
     def _standardised(self, probes: Probes) -> tuple[Tensor, float, float]:
         """Return the samples in units of their spread, which few samples tell only in part."""
@@ -221,9 +223,9 @@ def _tune(
         optimiser.step()
 
 
-def _most_correlated(known: NDArray[np.float64], probes: Probes) -> int:
+def _most_correlated(log_latency: NDArray[np.float64], probes: Probes) -> int:
     """Return the column of [k, D] log-latencies that is most correlated with the samples."""
-    centred = known - known.mean(axis=0)
+    centred = log_latency - log_latency.mean(axis=0)
     measured = probes.log_latency() - probes.log_latency().mean()
     length = np.linalg.norm(centred, axis=0)
     # A device that gives all samples one latency has no direction: its correlation is 0.

@@ -125,8 +125,8 @@ def _mean(table: Table, method: str, k: int) -> Entry:
     means: dict[str, float | None] = {}
     for score in SCORES:
         of_cells = [_mean_of(table.values(key, score)) for key in keys]
-        known = [value for value in of_cells if value is not None]
-        means[score] = _mean_of(known) if known else None
+        scored = [value for value in of_cells if value is not None]
+        means[score] = _mean_of(scored) if scored else None
     coverages = [table.values(key, "coverage") for key in keys]
     printed = [TABLE1.get(method, {}).get((key[1], key[2])) for key in keys]
     paper = [value for value in printed if value is not None]

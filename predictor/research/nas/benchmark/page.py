@@ -138,11 +138,11 @@ def _means(document: Document) -> str:
 
 def _cells(document: Document, k: int, score: str = "rae") -> str:
     methods = [method["name"] for method in document["methods"]]
-    known = {(c["method"], *_place(c)): c for c in document["cells"] if c["k"] == k}
+    cells = {(c["method"], *_place(c)): c for c in document["cells"] if c["k"] == k}
     return table(
         ("partition", "device", *(_label(method) for method in methods)),
         (
-            (*place, *(_figure(known[method, *place], score) for method in methods))
+            (*place, *(_figure(cells[method, *place], score) for method in methods))
             for place in _places(document)
         ),
     )
@@ -260,11 +260,11 @@ def _figure4(document: Document) -> list[str]:
 
 def _table3(document: Document) -> list[str]:
     k = _top(document)
-    known = {(c["method"], c["device"]): c for c in document["cells"] if c["k"] == k}
+    cells = {(c["method"], c["device"]): c for c in document["cells"] if c["k"] == k}
     rows: list[list[object]] = []
     for variant, names in ABLATION_METHODS.items():
         for device, printed in zip(TABLE3_DEVICES, TABLE3[variant], strict=True):
-            ours = [known.get((name, device)) for name in names]
+            ours = [cells.get((name, device)) for name in names]
             figures = [with_spread(c["rae"], c["rae_std"]) if c else None for c in ours]
             rows.append([variant, device, printed, *figures])
     return [

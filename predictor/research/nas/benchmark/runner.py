@@ -111,15 +111,15 @@ class Runner:
         probes = self._probes(unit, tell)
         trained, train_seconds = self._training(unit, unit.method, tell)
         outcomes: list[Outcome] = []
-        known: dict[tuple[str, int], Outcome] = {}  # draws of a plan are the same trial
+        by_probes: dict[tuple[str, int], Outcome] = {}  # draws of a plan are the same trial
         started = time.monotonic()
         for trial, rows in probes.items():
             self.cancel.check()
-            if (outcome := known.get((trial.device, trial.k))) is None:
+            if (outcome := by_probes.get((trial.device, trial.k))) is None:
                 seed = plan.draw_seed(unit.training, trial.draw)
                 outcome = run_trial(of_partition, trained, trial, rows, seed)[1]
                 if isinstance(trained, Plans):
-                    known[trial.device, trial.k] = outcome
+                    by_probes[trial.device, trial.k] = outcome
             outcomes.append(replace(outcome, trial=trial))
             tell(f"{len(outcomes)} of {len(probes)} trials")
         each = (time.monotonic() - started) / len(outcomes)
@@ -192,13 +192,15 @@ def open_splits(
         HostError: the cache of graphs cannot be written.
         CancelledError: a stop was asked for.
     """
-    known = load_partitions(data)
+    partitions = load_partitions(data)
     for name in names:
-        if name not in known:
+        if name not in partitions:
             raise InputError(
-                f"partition {name}", "there is no such partition", f"give one of {', '.join(known)}"
+                f"partition {name}",
+                "there is no such partition",
+                f"give one of {', '.join(partitions)}",
             )
-    chosen = [known[name] for name in dict.fromkeys(names)]
+    chosen = [partitions[name] for name in dict.fromkeys(names)]
     spaces = {
         space: load_space(data, space, progress, cancel)
         for space in dict.fromkeys(partition.space for partition in chosen)

@@ -91,10 +91,10 @@ def kernels_of(graph: OperatorGraph) -> Counter[Kernel]:
 def kernel_table(counted: Iterable[Counter[Kernel]]) -> KernelTable:
     """Join the counts of many graphs, one row each, in their order."""
     listed = list(counted)
-    known = sorted(set().union(*listed))
-    place = {kernel: index for index, kernel in enumerate(known)}
-    counts = np.zeros((len(listed), len(known)), np.int32)
+    kernels = sorted(set().union(*listed))
+    place = {kernel: index for index, kernel in enumerate(kernels)}
+    counts = np.zeros((len(listed), len(kernels)), np.int32)
     for row, counter in enumerate(listed):
         for kernel, count in counter.items():
             counts[row, place[kernel]] = count
-    return KernelTable(np.array(known, np.int64).reshape(len(known), len(COLUMNS)), counts)
+    return KernelTable(np.array(kernels, np.int64).reshape(len(kernels), len(COLUMNS)), counts)

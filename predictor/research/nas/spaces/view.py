@@ -104,11 +104,11 @@ class TrainView:
             yield self.without(device.name), device
 
     def _column(self, device: str) -> int:
-        for index, known in enumerate(self.devices):
-            if known.name == device:
+        for index, candidate in enumerate(self.devices):
+            if candidate.name == device:
                 return index
         raise InputError(
             f"device {device}",
             "it is no train device: its latencies are not to be seen",
-            f"read one of {', '.join(known.name for known in self.devices)}",
+            f"read one of {', '.join(candidate.name for candidate in self.devices)}",
         )
