@@ -49,6 +49,8 @@ def process_as_before() -> Iterator[None]:
     yield
     sys.setswitchinterval(interval)
     gc.unfreeze()
+    # Qt remembers a button across windows: the next test's would take the pointer for a drag.
+    assert QApplication.mouseButtons() == Qt.MouseButton.NoButton
 
 
 @pytest.fixture(autouse=True)
@@ -167,8 +169,8 @@ def window(qtbot: QtBot, qapp: QApplication, workspace: Workspace, tmp_path: Pat
     window = MainWindow(workspace, Settings(tmp_path / "window.ini"))
     window.set_theme(LIGHT)
     qtbot.addWidget(window)
-    window.show()
-    qtbot.waitExposed(window)
+    with qtbot.waitExposed(window):
+        window.show()
     for _ in window.build_views():  # as the application does once the first frame is there
         pass
     return window

@@ -38,8 +38,8 @@ def view(qtbot: QtBot, qapp: QApplication) -> Iterator[AttentionView]:
     view = AttentionView()
     view.set_theme(LIGHT)
     view.resize(1100, 700)
-    view.show()
-    qtbot.waitExposed(view)
+    with qtbot.waitExposed(view):
+        view.show()
     view.show_table(attended(make_table(10)), "", BOARD)
     qapp.processEvents()
     yield view

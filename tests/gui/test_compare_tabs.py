@@ -60,6 +60,7 @@ def click(qtbot: QtBot, view: GridView, index: QModelIndex, *, double: bool = Fa
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     if double:
         qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        qtbot.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
 def test_the_pages_come_with_the_second_model(
@@ -210,8 +211,8 @@ def test_int8_of_float_models_is_said_where_the_numbers_are(
 def test_pages_are_turned_by_keys_and_remembered(
     qtbot: QtBot, compared: MainWindow, tmp_path: Path
 ) -> None:
-    compared.activateWindow()
-    qtbot.waitActive(compared)
+    with qtbot.waitActive(compared):
+        compared.activateWindow()
     compared.central.compare_view.table.setFocus()
     qtbot.keyClick(compared, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
     assert compared.central.compare_tabs.bar.currentIndex() == MATRIX_PAGE

@@ -66,9 +66,9 @@ def view(qtbot, qapp, rows) -> Iterator[CompareView]:
     view = CompareView()
     view.set_theme(LIGHT)
     view.resize(1000, 700)
-    view.show()
-    view.activateWindow()
-    qtbot.waitActive(view)
+    with qtbot.waitActive(view):
+        view.show()
+        view.activateWindow()
     view.set_budget_ms(30.0)
     show(view, rows)
     qapp.processEvents()
@@ -163,6 +163,7 @@ def test_enter_and_double_click_ask_for_more_about_a_row(qtbot, view):
         place = view.table.visualRect(view.table.model().index(2, 3)).center()
         QTest.mouseClick(view.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
         QTest.mouseDClick(view.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        QTest.mouseRelease(view.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert activated.args == [0]
 
 

@@ -54,9 +54,9 @@ def view(qtbot, qapp) -> Iterator[OperatorsView]:
     view = OperatorsView()
     view.set_theme(LIGHT)
     view.resize(1100, 700)
-    view.show()
-    view.activateWindow()
-    qtbot.waitActive(view)
+    with qtbot.waitActive(view):
+        view.show()
+        view.activateWindow()
     view.pair.set_choices(["resnet50", "mobilenet"], ["RPI5", "ORIN", "RTX 3090"])
     view.show_table(make_table(10))
     qapp.processEvents()

@@ -156,8 +156,8 @@ def test_dropping_models_never_stalls_the_window(
     assert len(files) > 21
     window, workspace = application.window, application.workspace
     window.show_tab(tab)
-    application.start()
-    qtbot.waitExposed(window)
+    with qtbot.waitExposed(window):
+        application.start()
     heart = Heartbeat()
     longest: list[float] = []
     for _ in range(ATTEMPTS):

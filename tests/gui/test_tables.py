@@ -40,8 +40,8 @@ def table(qtbot) -> GridView:
     view = GridView(GridModel(make_grid(50)), "Things")
     qtbot.addWidget(view)
     view.resize(500, 300)
-    view.show()
-    qtbot.waitExposed(view)
+    with qtbot.waitExposed(view):
+        view.show()
     return view
 
 
@@ -96,8 +96,8 @@ def test_wide_text_gives_way_to_numbers(qtbot):
     )
     qtbot.addWidget(view)
     view.resize(700, 300)
-    view.show()
-    qtbot.waitExposed(view)
+    with qtbot.waitExposed(view):
+        view.show()
     assert view.columnWidth(0) == view.columnWidth(1)
     assert view.columnWidth(0) >= 140
     assert view.columnWidth(0) + view.columnWidth(1) < 2 * view.columnWidth(2)
@@ -120,8 +120,8 @@ def test_other_columns_are_fitted_anew_after_a_last_one_of_text_took_the_rest(qt
     view = GridView(GridModel(make_grid(5, columns=4)), "Things")
     qtbot.addWidget(view)
     view.resize(1200, 300)
-    view.show()
-    qtbot.waitExposed(view)
+    with qtbot.waitExposed(view):
+        view.show()
     view.fit_columns()
     view.model().replace(make_grid(5, columns=6))
     view.fit_columns()
@@ -133,8 +133,8 @@ def test_a_hidden_column_gives_its_room_to_the_others_and_takes_it_back(qtbot):
     view = GridView(GridModel(make_grid(10, text="a rather long text")), "T")
     qtbot.addWidget(view)
     view.resize(420, 300)
-    view.show()
-    qtbot.waitExposed(view)
+    with qtbot.waitExposed(view):
+        view.show()
     before = [view.columnWidth(i) for i in range(3)]
     view.set_column_shown("c1", shown=False)
     assert view.columnWidth(1) == 0
@@ -241,8 +241,8 @@ def test_many_columns_are_fitted_too_those_out_of_view_in_turns(qtbot):
     view = GridView(model, "T")
     qtbot.addWidget(view)
     view.resize(600, 300)
-    view.show()
-    qtbot.waitExposed(view)
+    with qtbot.waitExposed(view):
+        view.show()
     advance = view.fontMetrics().horizontalAdvance
 
     def fitted() -> bool:

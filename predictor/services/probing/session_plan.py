@@ -138,6 +138,15 @@ class SessionPlan:
             document["kit"],
         )
 
+    def require(self, names: Iterable[str]) -> None:
+        """Check that networks are in the plan.
+
+        Raises:
+            LookupError: one is not.
+        """
+        if missing := set(names) - {network.name for network in self.probes}:
+            raise LookupError(f"no network {min(missing)}")
+
     def to_json(self) -> str:
         """Return the plan as the store keeps it."""
         return json.dumps({"schema": _SCHEMA, **asdict(self)})

@@ -35,15 +35,17 @@ class ProbeSession(StoredSession):
         """The stored plan of its networks and their measuring.
 
         Raises:
-            InputError: the stored text is no plan.
+            InputError: the stored text is no plan, or lacks a network of the session.
         """
         try:
-            return SessionPlan.parse(self.plan_text)
+            plan = SessionPlan.parse(self.plan_text)
+            plan.require(probe.name for probe in self.probes)
         # A stored plan is of any earlier version, or damaged: every way in which parsing fails.
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(
                 f"session {self.id}", "its stored plan cannot be read", "start another one"
             ) from error
+        return plan
 
     @property
     def problem(self) -> str:

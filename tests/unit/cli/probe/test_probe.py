@@ -27,6 +27,7 @@ from predictor.probing.measuring.interface import (
 from predictor.services.probing import plan as probing_plan
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
+from predictor.services.probing.session_plan import SessionPlan
 from predictor.store import probe_sessions
 from tests.unit.probing.plans import QUICK, relu_network
 from tests.unit.services.probing.test_sessions import BOARD as MEASURED
@@ -434,7 +435,18 @@ def test_a_board_without_the_ssh_library_is_one_sentence(
     assert "asyncssh is not installed; run pip install asyncssh" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("plan", ["{", "[]", "{}", '{"probes": 5}', "[" * 100_000])
+# The last one is whole but for the networks of the session.
+_BROKEN_PLANS = (
+    "{",
+    "[]",
+    "{}",
+    '{"probes": 5}',
+    "[" * 100_000,
+    SessionPlan.of(replace(small_plan(1), probes=())).to_json(),
+)
+
+
+@pytest.mark.parametrize("plan", _BROKEN_PLANS)
 def test_a_session_whose_plan_is_broken_is_listed_with_its_problem(
     plan: str, own_store: Path, measured: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
