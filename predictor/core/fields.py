@@ -43,7 +43,7 @@ class Field:
         kind: of its value.
         optional: whether it may be None.
         required: whether a name must not be empty, or a latency must be over 0.
-        later: whether files of earlier programs lack it; it is false there.
+        later: whether files of earlier programs lack it; it is ``absent`` there.
         key: in project files and JSON documents.
         column: in the store.
         place: in the document of ``ctm predict``, from 1; 0 where it is not in it.
@@ -66,10 +66,17 @@ class Field:
         object.__setattr__(self, "key", self.key or self.name)
         object.__setattr__(self, "column", self.column or self.name)
 
+    @property
+    def absent(self) -> object:
+        """Its value in files of earlier programs."""
+        return None if self.optional else _ABSENT[self.kind]
+
     def of(self, record: object) -> object:
         """Return the field's value in a record."""
         return getattr(getattr(record, self.part) if self.part else record, self.name)
 
+
+_ABSENT: Final[dict[Kind, object]] = {Kind.FLAG: False, Kind.REMARK: "", Kind.NAMES: []}
 
 _TARGET: Final = (
     Field("device_id", Kind.DEVICE, key="device", place=2),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
@@ -155,8 +155,8 @@ class PredictionTable:
         shared_error: float32 [G, T, S], shared part of the errors of graphs on one target: the
             dot product of two graphs' vectors is the correlation of their errors of ln(latency).
             None for engines without intervals.
-        fine_tuned: the targets, by index, with FiLM fine-tuned to them.
-        by_operators: the targets, by index, that were calibrated by the times of operators.
+        facts: values of further fields of ``Prediction`` by name, G rows of T. A new field needs
+            no other place between an engine and the records.
     """
 
     engine: str
@@ -173,8 +173,7 @@ class PredictionTable:
     predicted_ms: NDArray[np.float64]
     out_of_distribution: Mapping[tuple[int, int], str] = field(default_factory=dict)
     shared_error: NDArray[np.float32] | None = None
-    fine_tuned: Collection[int] = ()
-    by_operators: Collection[int] = ()
+    facts: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -141,8 +141,10 @@ class CloserToMeEngine:
             predicted_ms=latency,
             out_of_distribution=doubts,
             shared_error=shared,
-            fine_tuned=frozenset(states.films),
-            by_operators=frozenset(states.fits),
+            facts={
+                "fine_tuned": [[t in states.films for t in range(shape[1])]] * shape[0],
+                "by_operators": [[t in states.fits for t in range(shape[1])]] * shape[0],
+            },
         )
 
     def explain(

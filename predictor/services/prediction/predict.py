@@ -293,9 +293,8 @@ def _row(
             predicted_ms=predicted[column] if table.basis[row][column] is Basis.MEASURED else None,
             out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
-            fine_tuned=column in table.fine_tuned,
-            by_operators=column in table.by_operators,
             shared_error=b"" if shared is None else shared[row, column].tobytes(),
+            **{name: cells[row][column] for name, cells in table.facts.items()},
         )
         for column, target in enumerate(targets)
     ]

@@ -209,8 +209,7 @@ def _values(
     table: Sequence[Field], content: Mapping[str, object], place: Place
 ) -> dict[str, dict[str, Any]]:
     """Return the checked fields of an object by the part of the record that they belong to."""
-    # Files of earlier versions lack these fields, which are all flags.
-    content = {**{f.key: False for f in table if f.later}, **content}
+    content = {**{f.key: f.absent for f in table if f.later}, **content}
     check_names(content, (f.key for f in table), place)
     values: dict[str, dict[str, Any]] = defaultdict(dict)
     for f in table:
