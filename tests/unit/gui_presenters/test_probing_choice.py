@@ -19,10 +19,12 @@ BOARD = Device("board", "Board", "maker", Family.CPU, {})
 
 
 def session(**facts: object) -> ProbeSession:
-    sentinel = PlannedNetwork("s", "space", (), "d" * 64, None, "")
-    plan = SessionPlan(
-        "dbsel", 0, 1.0, 0.0, None, {}, RunConfiguration(), (), sentinel, facts.pop("kit", None)
+    a, b, sentinel = (
+        PlannedNetwork(name, "space", (), digit * 64, None, "")
+        for name, digit in zip("abs", "fed", strict=True)
     )
+    kit = facts.pop("kit", None)
+    plan = SessionPlan("dbsel", 0, 1.0, 0.0, None, {}, RunConfiguration(), (a, b), sentinel, kit)
     probes = (SessionProbe("a", "f" * 64), SessionProbe("b", "e" * 64, ProbeState.SKIPPED))
     stored = ProbeSession("1" * 32, "board", Configuration("onnxruntime"), plan.to_json(), probes)
     return replace(stored, **facts)
