@@ -128,9 +128,9 @@ _ROWS: Final = (
     Runtime(
         "openvino",
         "OpenVINO",
-        families=CPUS | {Family.GPU},
+        families=CPUS | {Family.GPU, Family.NPU},
         portable=CPUS,
-        precisions=_FLOAT_AND_INT8,
+        precisions=_FLOAT_AND_INT8 | {Precision.BF16},
         may_halve=True,  # it infers in FP16 on GPUs, and in BF16 on CPUs that have it
     ),
     Runtime(
@@ -151,8 +151,8 @@ _ROWS: Final = (
     Runtime(
         "coreml",
         "Core ML",
-        families=frozenset({Family.GPU}),
-        precisions=frozenset({Precision.FP32, Precision.FP16}),
+        families=CPUS | {Family.GPU, Family.MOBILE_GPU, Family.NPU},
+        precisions=_FLOAT_AND_INT8,
     ),
     Runtime(
         "hailort",
@@ -176,7 +176,59 @@ _ROWS: Final = (
     ),
 )
 
-RUNTIMES: Final[Mapping[str, Runtime]] = MappingProxyType({row.name: row for row in _ROWS})
+_PHONE: Final = CPUS | {Family.MOBILE_GPU, Family.NPU}
+_SERVER: Final = CPUS | {Family.GPU}
+_NPU: Final = frozenset({Family.NPU, Family.ASIC})
+# Measured by others only: no importer, no shipped network with an input for it. NPUs run float
+# networks in half precision whatever the file says.
+_OF_OTHERS: Final = tuple(
+    Runtime(
+        name,
+        title,
+        families,
+        precisions=precisions,
+        may_halve=Family.NPU in families,
+        is_learned=False,
+    )
+    for name, title, families, precisions in (
+        ("armnn", "Arm NN", _PHONE, _FLOAT_AND_INT8),
+        ("pytorch-mobile", "PyTorch Mobile", _PHONE, _FLOAT_AND_INT8),
+        ("executorch", "ExecuTorch", _PHONE, _FLOAT_AND_INT8),
+        ("paddle-lite", "Paddle Lite", _PHONE, _FLOAT_AND_INT8),
+        ("paddle-inference", "Paddle Inference", _SERVER, _FLOAT_AND_INT8),
+        ("paddle-tensorrt", "Paddle Inference with TensorRT", _SERVER, _FLOAT_AND_INT8),
+        ("mnn", "MNN", _PHONE | _SERVER, _FLOAT_AND_INT8),
+        ("tnn", "TNN", _PHONE, _FLOAT_AND_INT8),
+        ("tengine", "Tengine", _PHONE, _FLOAT_AND_INT8),
+        ("xnnpack", "XNNPACK", CPUS, _FLOAT_AND_INT8),
+        ("tensorflow", "TensorFlow", _SERVER, _FLOAT_AND_INT8 | {Precision.BF16}),
+        ("deepsparse", "DeepSparse", CPUS, _FLOAT_AND_INT8),
+        ("tvm", "Apache TVM", _PHONE | _SERVER, _FLOAT_AND_INT8),
+        (
+            "tflite-micro",
+            "TensorFlow Lite Micro",
+            frozenset({Family.MCU, Family.NPU}),
+            _FLOAT_AND_INT8,
+        ),
+        ("x-cube-ai", "X-CUBE-AI", frozenset({Family.MCU, Family.NPU}), _FLOAT_AND_INT8),
+        ("snpe", "Qualcomm Neural Processing SDK", _PHONE, _FLOAT_AND_INT8),
+        ("enn", "Samsung Exynos Neural Network", _PHONE, _FLOAT_AND_INT8),
+        ("neuron", "MediaTek NeuroPilot", _PHONE, _FLOAT_AND_INT8),
+        ("qaic", "Qualcomm Cloud AI", _NPU, _FLOAT_AND_INT8),
+        ("cann", "Ascend CANN", _NPU, _FLOAT_AND_INT8),
+        ("drp-ai", "Renesas DRP-AI", CPUS | _NPU, _FLOAT_AND_INT8),
+        ("sophon", "Sophon BMRuntime", _NPU, _FLOAT_AND_INT8),
+        ("hobot-dnn", "Horizon hobot-dnn", _NPU, _FLOAT_AND_INT8),
+        ("kann", "Kalray KaNN", _NPU, _FLOAT_AND_INT8),
+        ("axera", "AXERA AXEngine", _NPU, _FLOAT_AND_INT8),
+        ("dx-rt", "DEEPX Runtime", _NPU, _FLOAT_AND_INT8),
+        ("vectorblox", "VectorBlox", frozenset({Family.FPGA}), frozenset({Precision.INT8})),
+    )
+)
+
+RUNTIMES: Final[Mapping[str, Runtime]] = MappingProxyType(
+    {row.name: row for row in (*_ROWS, *_OF_OTHERS)}
+)
 
 
 def runtime_of(name: str) -> Runtime:
