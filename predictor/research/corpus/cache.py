@@ -38,9 +38,10 @@ from predictor.research.corpus.corpus import (
 from predictor.research.corpus.drafts import Sizes
 from predictor.research.corpus.packing import CostRows
 from predictor.research.packed import PackedGraphs
-from predictor.research.sources import SOURCES
+from predictor.research.sources import SOURCES, graphs
+from predictor.research.sources.aliases import alias_files
 
-_VERSION = 2  # of what is stored; a change of ingestion, of a loader or of the form raises it
+_VERSION = 3  # of what is stored; a change of ingestion, of a loader or of the form raises it
 _WORDS = "corpus.json"
 _BLOCK_BYTES = 1 << 20
 Part = TypeVar("Part", Measurements, PackedGraphs, CostRows)
@@ -89,8 +90,9 @@ def corpus_key(data: Path, sizes: Sizes) -> str:
     names = [source.names for source in SOURCES.values()]
     form = (_VERSION, FEATURE_NAMES, OPERATORS, CODES, STATISTICS, asdict(sizes), names)
     digest = hashlib.sha256(repr(form).encode())
-    for path in _data_files(data):
-        digest.update(f"\n{path.relative_to(data).as_posix()} ".encode())
+    for path in (*_data_files(data), *graphs.tables(), *alias_files()):
+        name = path.relative_to(data).as_posix() if path.is_relative_to(data) else path.name
+        digest.update(f"\n{name} ".encode())
         try:
             with path.open("rb") as file:
                 while block := file.read(_BLOCK_BYTES):
@@ -103,8 +105,12 @@ def corpus_key(data: Path, sizes: Sizes) -> str:
 
 
 def _data_files(data: Path) -> Iterator[Path]:
-    for source in sorted(SOURCES):
-        yield from sorted(path for path in (data / source).rglob("*") if path.is_file())
+    """Yield what a corpus may read: whole folders, and the table of joins between them."""
+    folders = {source.path(data) for source in SOURCES.values()}
+    folders |= {data / name for name in graphs.SETS}
+    for folder in sorted(folders):
+        yield from sorted(path for path in folder.rglob("*") if path.is_file())
+    yield from (path for path in [data / graphs.JOINS] if path.is_file())
 
 
 def write_corpus(path: Path, corpus: Corpus) -> None:

@@ -111,6 +111,9 @@ class CorpusTarget:
         device: its name there, else empty.
         family: kind of compute unit of such a device, else None.
         configuration: runtime, precision and threads.
+        threads_stated: whether the source says how many threads ran, 0 being all; else 0 says
+            nothing. It means nothing on a unit without threads.
+        threads_likely: a deduced number where they are not stated, 0 for none; never a fact.
     """
 
     device_id: str
@@ -118,6 +121,8 @@ class CorpusTarget:
     device: str
     family: Family | None
     configuration: Configuration
+    threads_stated: bool = True
+    threads_likely: int = 0
 
     @property
     def is_listed(self) -> bool:

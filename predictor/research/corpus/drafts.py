@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from predictor.core.errors import InputError
+from predictor.core.metrics import Family
 from predictor.core.records import Configuration
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.spaces import operator_graph_of
@@ -25,12 +26,14 @@ from predictor.research.sources import (
     Sample,
     Source,
     Statistic,
+    graphs,
     nas,
     neusight,
     present_sources,
 )
 
 INTERVAL = "interval between results: throughput, no latency"
+TAIL = "a high percentile of the runs, and no other statistic"
 DOUBTED = "the source itself speaks against the figure"
 NO_GRAPH = "no graph of the network is at hand"
 NOT_DRAWN = "not drawn: the corpus holds a part of the source"
@@ -143,7 +146,9 @@ def collect(data: Path, sizes: Sizes) -> Drafts:
         InputError: no source is there, or a table of one is missing or damaged.
     """
     present = present_sources(data)
-    families = {graph: name for source in present for graph, name in source.families(data).items()}
+    families = dict(graphs.families(data))
+    for source in present:
+        families |= source.families(data)
     drafts = Drafts(absent=tuple(name for name in SOURCES if SOURCES[name] not in present))
     for source in present:
         for sample in source.samples(data):
@@ -159,9 +164,9 @@ def collect(data: Path, sizes: Sizes) -> Drafts:
 def _add_sample(
     drafts: Drafts, source: Source, sample: Sample, families: Mapping[GraphFile, str]
 ) -> None:
-    reason = _left_out(sample)
+    reason = left_out_reason(sample)
     if reason or sample.graph is None:
-        drafts.leave_out(source.name, reason or NO_GRAPH)
+        drafts.leave_out(source.name, reason)
         return
     drafts.rows.append(
         Draft(
@@ -170,7 +175,7 @@ def _add_sample(
             batch=sample.configuration.batch,
             network=sample.network,
             family=_family(sample.graph, families),
-            target=_target(source, sample.device_id, sample.device, sample.configuration),
+            target=sample_target(source, sample),
             latency_ms=sample.latency_ms,
             statistic=sample.statistic,
             source=source.name,
@@ -179,22 +184,37 @@ def _add_sample(
     )
 
 
+def sample_target(source: Source, sample: Sample) -> CorpusTarget:
+    """Return what a sample was measured on."""
+    target = _target(source, sample.device_id, sample.device, sample.configuration, sample.family)
+    return replace(
+        target, threads_stated=sample.threads_stated, threads_likely=sample.threads_likely
+    )
+
+
 def _target(
-    source: Source, device_id: str, device: str, configuration: Configuration
+    source: Source,
+    device_id: str,
+    device: str,
+    configuration: Configuration,
+    family: Family | None = None,
 ) -> CorpusTarget:
     unbatched = replace(configuration, batch=0)
     if device_id:
         return CorpusTarget(device_id, "", "", None, unbatched)
-    family = source.unlisted_family(configuration.runtime)
+    family = family or source.unlisted_family(configuration.runtime)
     return CorpusTarget("", source.name, device, family, unbatched)
 
 
-def _left_out(sample: Sample) -> str:
+def left_out_reason(sample: Sample) -> str:
+    """Return why a sample is not in the corpus, empty where it is."""
     if sample.excluded:
         return sample.excluded
     if not sample.statistic.is_latency:
-        return INTERVAL
-    return DOUBTED if sample.doubt else ""
+        return INTERVAL if sample.statistic is Statistic.INTERVAL else TAIL
+    if sample.doubt:
+        return f"{DOUBTED}: {sample.doubt}"
+    return "" if sample.graph else NO_GRAPH
 
 
 def _family(graph: GraphFile, families: Mapping[GraphFile, str]) -> str:
@@ -259,7 +279,10 @@ def _space_draft(space: nas.SearchSpace, source: str, architecture: int, index: 
         batch=column.batch,
         network=f"{space.name} {architecture}",
         family=nas.FAMILIES[space.name],
-        target=_target(nas.SOURCE, column.device_id, column.name, column.configuration),
+        target=replace(
+            _target(nas.SOURCE, column.device_id, column.name, column.configuration),
+            threads_stated=False,
+        ),
         latency_ms=float(space.latency_ms[architecture, index]),
         statistic=Statistic.STATED,
         source=source,

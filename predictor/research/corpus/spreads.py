@@ -42,14 +42,15 @@ def statistic_spreads(data: Path) -> list[StatisticSpread]:
         _spread(data, source, taken, other)
         for source in SOURCES.values()
         for taken, other in source.spreads
-        if (data / source.name).is_dir()
+        if source.path(data).is_dir()
     ]
 
 
 def _spread(data: Path, source: Source, taken: str, other: str) -> StatisticSpread:
     ratios = [
         row.positive(other) / row.positive(taken)
-        for row in read_rows(data / source.name / source.files[0], (taken, other))
+        for row in read_rows(source.path(data) / source.files[0], (taken, other))
+        if row[taken] and row[other]
     ]
     middle, worst = 100 * (np.quantile(ratios, [0.5, 0.9]) - 1)
     return StatisticSpread(source.name, taken, other, len(ratios), float(middle), float(worst))

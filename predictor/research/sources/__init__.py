@@ -1,8 +1,9 @@
-"""Published measurements by source: one module a source, which declares itself as ``SOURCE``.
+"""Published measurements by source: modules that declare a ``SOURCE``, or several ``SOURCES``.
 
 A data folder has one folder a source, with the files that the declaration names. ``samples`` gives
 its rows as :class:`Sample`; the search spaces of ``nas`` are matrices and stand apart. Sources that
-give times without graphs share those of ``networks``. A new source is a new module here.
+give times without graphs share those of ``graphs``; ``aliases`` says which device of the catalogue
+a stated one is. A new source is a new module here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ __all__ = ["SOURCES", "GraphFile", "Sample", "Share", "Source", "Statistic", "pr
 def _declared() -> Mapping[str, Source]:
     """Return the declaration of each module that has one, by name in the order of their ranks."""
     modules = (import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
-    declared: list[Source] = [m.SOURCE for m in modules if hasattr(m, "SOURCE")]
+    declared: list[Source] = []
+    for module in modules:
+        declared += getattr(module, "SOURCES", ())
+        declared += [module.SOURCE] if hasattr(module, "SOURCE") else []
     return MappingProxyType({s.name: s for s in sorted(declared, key=lambda s: s.rank)})
 
 
@@ -36,7 +40,7 @@ def present_sources(data: Path) -> tuple[Source, ...]:
     Raises:
         InputError: it holds none.
     """
-    present = tuple(source for name, source in SOURCES.items() if (data / name).is_dir())
+    present = tuple(source for source in SOURCES.values() if source.path(data).is_dir())
     if not present:
         raise InputError(
             str(data), "it holds no folder of a source", f"name a folder with {', '.join(SOURCES)}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from predictor.core.metrics import Family
 from predictor.core.records import Configuration
 
 
@@ -18,11 +19,16 @@ class Statistic(StrEnum):
     MEAN_OF_FASTEST = "mean of the fastest"
     STATED = "as stated, statistic unknown"
     INTERVAL = "interval between results"
+    P90 = "90th percentile"
+    P99 = "99th percentile"
 
     @property
     def is_latency(self) -> bool:
-        """Whether it is the time of one run; results of a pipeline follow one another quicker."""
-        return self is not Statistic.INTERVAL
+        """Whether it is the time of a usual run.
+
+        Results of a pipeline follow one another quicker, and the tail is slower.
+        """
+        return self not in {Statistic.INTERVAL, Statistic.P90, Statistic.P99}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,10 @@ class Sample:
         flags: remarks of the source on this row.
         excluded: why it is no latency of this graph on this target, else empty.
         doubt: why the source itself speaks against the figure, else empty; not to be learned from.
+        family: kind of unit that ran, for a device that the catalogue lacks; None for the source's.
+        threads_stated: whether the source says how many threads ran, 0 being all; it means nothing
+            on a unit without threads.
+        threads_likely: a deduced number of threads where it does not, 0 for none.
     """
 
     source: str
@@ -75,3 +85,6 @@ class Sample:
     flags: tuple[str, ...] = ()
     excluded: str = ""
     doubt: str = ""
+    family: Family | None = None
+    threads_stated: bool = True
+    threads_likely: int = 0

@@ -43,7 +43,8 @@ class Source:
     """A published source of measurements.
 
     Attributes:
-        name: of its folder in a data folder.
+        name: of the source.
+        folder: in a data folder; the name where it is not given.
         rank: its place among the sources. Numbers in a corpus follow it, so a new one comes last.
         title: for people.
         repository: owner and name at GitHub.
@@ -78,6 +79,11 @@ class Source:
     names: tuple[Mapping[Any, object], ...] = ()
     spreads: tuple[tuple[str, str], ...] = ()
     unlisted: Mapping[str, Family] = field(default_factory=dict)
+    folder: str = ""
+
+    def path(self, data: Path) -> Path:
+        """Return its folder in a data folder."""
+        return data.joinpath(*(self.folder or self.name).split("/"))
 
     @property
     def origin(self) -> str:

@@ -69,23 +69,31 @@ class Row:
         )
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def read_rows(
+    path: Path, columns: Sequence[str], *, only: bool = False, action: str = _ACTION
+) -> Iterator[Row]:
     """Yield the rows of a CSV file, plain or gzipped.
 
     Args:
         path: of the table.
-        columns: columns that it must have; it may have more.
+        columns: columns that it must have.
+        only: whether it may have no other ones.
+        action: advice where the file is refused.
 
     Raises:
-        InputError: the file cannot be read, lacks a column, or a row has another number of cells.
+        InputError: the file cannot be read, lacks a column or has one that it may not have, or a
+            row has another number of cells.
     """
     try:
         with _opened(path) as file:
-            yield from _rows(path, csv.reader(file, strict=True), columns)
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            _check(path, header, columns, only, action)
+            yield from _rows(path, reader, header, action)
     except OSError as error:
-        raise InputError(str(path), f"it cannot be read ({error})", _ACTION) from error
+        raise InputError(str(path), f"it cannot be read ({error})", action) from error
     except (UnicodeDecodeError, csv.Error, EOFError) as error:
-        raise InputError(str(path), f"it is no CSV table in UTF-8 ({error})", _ACTION) from error
+        raise InputError(str(path), f"it is no CSV table in UTF-8 ({error})", action) from error
 
 
 def _opened(path: Path) -> TextIO:
@@ -94,16 +102,23 @@ def _opened(path: Path) -> TextIO:
     return path.open(encoding="utf-8", newline="")
 
 
-def _rows(path: Path, reader: Reader, columns: Sequence[str]) -> Iterator[Row]:
-    header = next(reader, [])
+def _check(
+    path: Path, header: Sequence[str], columns: Sequence[str], only: bool, action: str
+) -> None:
     lacking = [column for column in columns if column not in header]
     if lacking:
-        raise InputError(str(path), f"column {lacking[0]} is missing", _ACTION)
+        raise InputError(str(path), f"column {lacking[0]} is missing", action)
+    unknown = [column for column in header if column not in columns]
+    if only and unknown:
+        raise InputError(f"{path}, line 1", f"column {unknown[0]!r} is not known", action)
+
+
+def _rows(path: Path, reader: Reader, header: Sequence[str], action: str) -> Iterator[Row]:
     for cells in reader:
         if len(cells) != len(header):
             raise InputError(
                 f"{path}, line {reader.line_num}",
                 f"it has {len(cells)} cells, the header has {len(header)}",
-                _ACTION,
+                action,
             )
         yield Row(path, reader.line_num, dict(zip(header, cells, strict=True)))
