@@ -21,6 +21,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.reader import ReadModel
 from predictor.probing.networks.writer import NetworkWriter, Value
 from predictor.research.sources import neusight
+from predictor.research.sources.aliases import read_aliases
 from predictor.research.sources.tables import Row, read_rows
 
 OPERATOR_FAMILY: Final = "single operators"
@@ -109,11 +110,12 @@ def operator_rows(data: Path) -> Iterator[OperatorRow]:
     if not path.is_file():
         return
     configuration = Configuration("pytorch", Precision.FP32, 0, 1)
+    aliases = read_aliases(neusight.NAME)
     for row in read_rows(path, _COLUMNS):
         yield OperatorRow(
             _operator(row),
             row["device_id"],
-            neusight.DEVICES.get(row["device_id"], ""),
+            aliases.find(row["device_id"]).device_id,
             configuration,
             row.positive("latency_ms"),
         )

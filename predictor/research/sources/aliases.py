@@ -28,12 +28,21 @@ class Alias:
     """What a stated device is.
 
     Attributes:
-        device_id: in the catalogue; empty where its rows are left out.
-        note: why they are, or how the device is known.
+        device_id: in the catalogue; empty where it is none of it.
+        note: why its rows are left out, or how the device is known.
     """
 
-    device_id: str
-    note: str
+    device_id: str = ""
+    note: str = ""
+
+    @property
+    def left_out(self) -> str:
+        """Why rows of the device are left out, else empty."""
+        return "" if self.device_id else self.note
+
+
+UNKNOWN: Final = Alias()
+"""Of a device that no table names: its rows count, but nothing is known of it."""
 
 
 class Aliases:
@@ -45,8 +54,8 @@ class Aliases:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def find(self, device: str, unit: str, runtime: str) -> Alias | None:
-        """Return the alias of a device as stated, None where no row is about it.
+    def find(self, device: str, unit: str = _ANY, runtime: str = _ANY) -> Alias:
+        """Return the alias of a device as stated, :data:`UNKNOWN` where no row is about it.
 
         ``soc`` is a unit that the source does not tell apart: a row for any unit does not tell
         either, so that only a row for ``soc`` counts.
@@ -55,7 +64,7 @@ class Aliases:
         for key in ((device, u, r) for u in units for r in (runtime, _ANY)):
             if key in self._rows:
                 return self._rows[key]
-        return None
+        return UNKNOWN
 
 
 def read_aliases(source: str, folder: Path = FOLDER) -> Aliases:

@@ -6,37 +6,19 @@ call of the network; the other tests include work on images in Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from predictor.core.records import Configuration, Precision
-from predictor.research.sources.networks import published_graphs
-from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.aliases import Aliases, read_aliases
+from predictor.research.sources.graphs import Joined, joined_graphs
+from predictor.research.sources.samples import Sample, Statistic
 from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
 
 NAME = "coral_edgetpu"
 _TABLE = "latencies.csv"
-_COLUMNS = ("device", "link", "runs_on", "test", "model", "ms")
-
-# By host and what the network runs on.
-DEVICES: dict[tuple[str, str], str] = {
-    ("Coral Dev Board", "cpu"): "coral-dev-board-cpu",
-    ("Coral Dev Board", "edgetpu"): "coral-dev-board-edgetpu",
-    ("Desktop Xeon E5-1650 v3 + Coral USB", "cpu"): "xeon-e5-1650-v3",
-    ("Desktop Xeon E5-1650 v3 + Coral USB", "edgetpu"): "coral-usb-accelerator",
-    ("Raspberry Pi 3 B + Coral USB", "cpu"): "rpi3b",
-    ("Raspberry Pi 3 B + Coral USB", "edgetpu"): "coral-usb-accelerator",
-    ("Raspberry Pi 3 B+ + Coral USB", "cpu"): "rpi3b-plus",
-    ("Raspberry Pi 3 B+ + Coral USB", "edgetpu"): "coral-usb-accelerator",
-    ("Raspberry Pi 4 B + Coral USB", "cpu"): "rpi4",
-    ("Raspberry Pi 4 B + Coral USB", "edgetpu"): "coral-usb-accelerator",
-}
-NETWORKS: dict[str, str] = {
-    "inception_v4_299_quant": "inception-v4",
-    "mobilenet_v1_1.0_224_quant": "mobilenet-v1",
-    "mobilenet_v2_1.0_224_quant": "mobilenet-v2-1.0",
-}
+_COLUMNS = ("device", "link", "runs_on", "test", "model", "input_hw", "ms")
 
 
 def samples(data: Path) -> Iterator[Sample]:
@@ -45,28 +27,28 @@ def samples(data: Path) -> Iterator[Sample]:
     Raises:
         InputError: the table is missing or damaged.
     """
-    graphs = published_graphs(data)
+    graphs, aliases = joined_graphs(data, NAME), read_aliases(NAME)
     for row in read_rows(data / NAME / _TABLE, _COLUMNS):
-        yield _sample(row, graphs)
+        yield _sample(row, graphs, aliases)
 
 
-def _sample(row: Row, graphs: Mapping[str, GraphFile]) -> Sample:
+def _sample(row: Row, graphs: Joined, aliases: Aliases) -> Sample:
     network_only = row["test"] == "basic_engine"
     return Sample(
         source=NAME,
         table=_TABLE,
         line=row.line,
         network=row["model"],
-        graph=graphs.get(NETWORKS.get(row["model"], "")),
+        graph=graphs.get((row["model"], row["input_hw"])),
         batch_factor=1,
         device=f"{row['device']}, {row['runs_on']}",
-        device_id=DEVICES.get((row["device"], row["runs_on"]), ""),
-        # How many threads the processors used is not said: all cores, for the bound.
+        device_id=aliases.find(row["device"], row["runs_on"]).device_id,
         configuration=Configuration("tflite", Precision.INT8, 0, 1),
         latency_ms=row.positive("ms"),
         statistic=Statistic.MEAN,
         provenance="google-coral/edgetpu, benchmarks/reference, 2019",
         flags=(f"link: {row['link']}",) if row["link"] else (),
+        threads_stated=False,
         excluded="" if network_only else "work on images in Python is included",
     )
 
@@ -83,5 +65,4 @@ SOURCE = Source(
     ships="benchmarks/reference",
     samples=samples,
     shares={NAME: Share(0.01, 8, 8)},
-    names=(DEVICES, NETWORKS),
 )

@@ -20,6 +20,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.research.sources.aliases import UNKNOWN, Aliases, read_aliases
 from predictor.research.sources.source import Share, Source
 
 NAME = "nas"
@@ -47,29 +48,6 @@ _CAVEATS: Mapping[str, str] = MappingProxyType(
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {"fbnet": "efficientnet", "nasbench201": "nasbench201", "ofa": "mobilenetv3"}
 )
-
-# Catalogue ids by the name of a device without its batch.
-DEVICES: dict[str, str] = {
-    "1080ti": "gtx1080-ti",
-    "2080ti": "rtx2080-ti",
-    "essential_ph": "essential-ph-1",
-    "eyeriss": "eyeriss",
-    "fpga": "zc706",
-    "gold_6226": "xeon-gold-6226",
-    "gold_6240": "xeon-gold-6240",
-    "pixel2": "pixel-2",
-    "pixel3": "pixel-3",
-    "raspi4": "rpi4",
-    "samsung_a50": "samsung-a50",
-    "samsung_s7": "samsung-s7",
-    "silver_4114": "xeon-silver-4114",
-    "silver_4210r": "xeon-silver-4210r",
-    "titan_rtx": "titan-rtx",
-    "titan_xp": "titan-xp",
-    "titanx": "titan-x",  # the name of two cards
-    "titanxp": "titan-xp",
-    "v100": "tesla-v100",  # the name of four
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +136,7 @@ def search_spaces(data: Path) -> tuple[SearchSpace, ...]:
 def _space(path: Path, name: str) -> SearchSpace:
     arrays = _arrays(path, [*_CODES[name], "devices", "latency_ms"])
     names = [str(device) for device in arrays["devices"].ravel()]
+    aliases = read_aliases(NAME)
     latency_ms = arrays["latency_ms"]
     shapes = {key: (len(latency_ms), n)[: 2 if n else 1] for key, n in _CODES[name].items()}
     shapes["latency_ms"] = (len(latency_ms), len(names))
@@ -177,7 +156,7 @@ def _space(path: Path, name: str) -> SearchSpace:
     return SearchSpace(
         name,
         MappingProxyType({key: arrays[key].astype(np.int64) for key in _CODES[name]}),
-        tuple(_column(name, device) for device in names),
+        tuple(_column(name, device, aliases) for device in names),
         latency_ms.astype(np.float64),
         _CAVEATS.get(name, ""),
     )
@@ -202,10 +181,10 @@ def _array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
 _SUMMED = frozenset({"eyeriss", "fpga", "pixel3", "raspi4"})
 
 
-def _column(space: str, name: str) -> Column:
+def _column(space: str, name: str, aliases: Aliases) -> Column:
     """Split a device's name into the device and the batch after its last underscore."""
     stem, _, number = name.rpartition("_")
-    batched = stem in DEVICES and number.isdigit()
+    batched = number.isdigit() and aliases.find(stem) is not UNKNOWN
     excluded = ""
     if name == "eyeriss":
         excluded = "estimated by a simulator"
@@ -213,7 +192,7 @@ def _column(space: str, name: str) -> Column:
         excluded = "sum over a table of blocks"
     return Column(
         name,
-        DEVICES.get(stem if batched else name, ""),
+        aliases.find(stem if batched else name).device_id,
         int(number) if batched else 1,
         excluded,
     )
@@ -234,6 +213,6 @@ SOURCE = Source(
         f"{NAME}-nasbench201": Share(0.08, 24, 12),
         f"{NAME}-ofa": Share(0.05, 24, 4),
     },
-    names=(DEVICES, FAMILIES),
+    names=(FAMILIES,),
     unlisted={"": Family.GPU},
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from predictor.core.records import Configuration, Precision
+from predictor.research.sources.aliases import Aliases, read_aliases
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
 from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
@@ -24,15 +25,6 @@ _COLUMNS = (
     "measured_e2e_ms",
 )
 
-DEVICES: dict[str, str] = {
-    "AMD_Instinct_MI100": "mi100",
-    "AMD_Instinct_MI210": "mi210",
-    "NVIDIA_A100-PCIE-40GB": "a100-pcie-40gb",
-    "Tesla_P100-PCIE-16GB": "tesla-p100-pcie-16gb",
-    "Tesla_P4": "tesla-p4",
-    "Tesla_T4": "tesla-t4",
-    "Tesla_V100-PCIE-32GB": "tesla-v100-pcie-32gb",
-}
 _RUNTIMES = {"True": "pytorch-compiled", "False": "pytorch"}
 
 # Family of architectures by the start of a name; GPT-2 and GPT-3 differ in size alone.
@@ -55,18 +47,18 @@ def samples(data: Path) -> Iterator[Sample]:
     Raises:
         InputError: the table is missing or damaged.
     """
-    graphs = _graphs(data)
+    by_name, aliases = _graphs(data), read_aliases(NAME)
     for row in read_rows(data / NAME / _TABLE, _COLUMNS):
         if row["fused"] not in _RUNTIMES:
             row.refuse("fused", "True or False")
-        yield _sample(row, graphs)
+        yield _sample(row, by_name, aliases)
 
 
 def _graphs(data: Path) -> dict[str, GraphFile]:
     return {path.stem: GraphFile(path) for path in sorted((data / NAME / "graphs").glob("*.onnx"))}
 
 
-def _sample(row: Row, graphs: dict[str, GraphFile]) -> Sample:
+def _sample(row: Row, by_name: dict[str, GraphFile], aliases: Aliases) -> Sample:
     batch = row.count("batch")
     network = f"{row['model']}-{row['seq_len']}-{batch}"
     return Sample(
@@ -74,10 +66,10 @@ def _sample(row: Row, graphs: dict[str, GraphFile]) -> Sample:
         table=_TABLE,
         line=row.line,
         network=network,
-        graph=graphs.get(network),
+        graph=by_name.get(network),
         batch_factor=1,  # each batch has a file of its own
         device=row["device_id"],
-        device_id=DEVICES.get(row["device_id"], ""),
+        device_id=aliases.find(row["device_id"]).device_id,
         configuration=Configuration(_RUNTIMES[row["fused"]], Precision.FP32, 0, batch),
         latency_ms=row.positive("measured_e2e_ms"),
         statistic=Statistic.MEAN_OF_FASTEST,
@@ -109,5 +101,5 @@ SOURCE = Source(
     samples=samples,
     families=families,
     shares={NAME: Share(0.04, 8, 8), OPERATORS: Share(0.06, 256, 7)},
-    names=(DEVICES, _FAMILIES),
+    names=(_FAMILIES,),
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
-from predictor.research.sources.aliases import Aliases, read_aliases
+from predictor.research.sources.aliases import UNKNOWN, Aliases, read_aliases
 from predictor.research.sources.graphs import Joined, joined_graphs
 from predictor.research.sources.published_rules import RunsOfTable, doubt, excluded
 from predictor.research.sources.samples import Sample, Statistic
@@ -67,8 +67,8 @@ class _Reader:
             _several(row, statistic),
             NO_BATCH if not row["batch"] and statistic.is_latency else "",
             unsaid,
-            NOT_APART if row["unit"] == "soc" and not alias else "",
-            alias.note if alias and not alias.device_id else "",
+            NOT_APART if row["unit"] == "soc" and alias is UNKNOWN else "",
+            alias.left_out,
         )
         return Sample(
             source=self.source,
@@ -78,7 +78,7 @@ class _Reader:
             graph=self.graphs.get((row["model"], row["input_shape"])),
             batch_factor=batch,
             device=f"{row['device']}, {row['unit']}",
-            device_id=alias.device_id if alias else "",
+            device_id=alias.device_id,
             configuration=Configuration(runtime, precision, threads, batch),
             latency_ms=latency_ms,
             statistic=statistic,

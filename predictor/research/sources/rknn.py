@@ -6,12 +6,13 @@ overlap is not said, so the time between two results is not taken for a latency.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from predictor.core.records import Configuration, Precision
-from predictor.research.sources.networks import published_graphs
-from predictor.research.sources.samples import GraphFile, Sample, Statistic
+from predictor.research.sources.aliases import Aliases, read_aliases
+from predictor.research.sources.graphs import Joined, joined_graphs
+from predictor.research.sources.samples import Sample, Statistic
 from predictor.research.sources.source import Source
 from predictor.research.sources.tables import Row, read_rows
 
@@ -19,18 +20,6 @@ NAME = "rknn"
 _TABLE = "latencies.csv"
 _COLUMNS = ("model", "input_shape", "dtype", "platform", "npu_cores_used", "ms", "note")
 
-DEVICES: dict[str, str] = {
-    "RK1808": "rk1808-npu",
-    "RK3562": "rk3562-npu",
-    "RK3566/RK3568": "rk3568-npu",
-    "RK3576": "rk3576-npu",
-    "RK3588": "rk3588-npu",
-    "RV1109": "rv1109-npu",
-    "RV1126": "rv1126-npu",
-}
-NETWORKS: dict[tuple[str, str], str] = {
-    ("mobilenetv2-12", "[1, 3, 224, 224]"): "mobilenet-v2-1.0",
-}
 _PRECISIONS = {"INT8": Precision.INT8, "FP16": Precision.FP16}
 
 
@@ -40,24 +29,24 @@ def samples(data: Path) -> Iterator[Sample]:
     Raises:
         InputError: the table is missing or damaged.
     """
-    graphs = published_graphs(data)
+    graphs, aliases = joined_graphs(data, NAME), read_aliases(NAME)
     for row in read_rows(data / NAME / _TABLE, _COLUMNS):
         if row["dtype"] not in _PRECISIONS:
             row.refuse("dtype", "INT8 or FP16")
         if row["ms"]:
-            yield _sample(row, graphs)
+            yield _sample(row, graphs, aliases)
 
 
-def _sample(row: Row, graphs: Mapping[str, GraphFile]) -> Sample:
+def _sample(row: Row, graphs: Joined, aliases: Aliases) -> Sample:
     return Sample(
         source=NAME,
         table=_TABLE,
         line=row.line,
         network=row["model"],
-        graph=graphs.get(NETWORKS.get((row["model"], row["input_shape"]), "")),
+        graph=graphs.get((row["model"], row["input_shape"])),
         batch_factor=1,
         device=row["platform"],
-        device_id=DEVICES.get(row["platform"], ""),
+        device_id=aliases.find(row["platform"]).device_id,
         configuration=Configuration("rknn", _PRECISIONS[row["dtype"]], 0, 1),
         latency_ms=row.positive("ms"),
         statistic=Statistic.INTERVAL,
@@ -85,5 +74,4 @@ SOURCE = Source(
     files=(_TABLE,),
     row="a frame rate",
     samples=samples,
-    names=(DEVICES, NETWORKS),
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from predictor.core.records import Configuration, Precision
+from predictor.research.sources.aliases import Aliases, read_aliases
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
 from predictor.research.sources.source import Share, Source
 from predictor.research.sources.tables import Row, read_rows
@@ -22,12 +23,6 @@ _COLUMNS = (
 )
 _GRAPH_COLUMNS = ("model", "img_size", "graph_variant", "file")
 
-DEVICES: dict[str, str] = {
-    "i9_10940x": "core-i9-10940x",
-    "rtx3090": "rtx3090",
-    "rtx5090": "rtx5090",
-    "rtx_pro6000_maxq": "rtx-pro-6000-max-q",
-}
 _RUNTIMES = {"yes": "pytorch-compiled", "no": "pytorch"}
 _PRECISIONS = {str(precision): precision for precision in Precision}
 
@@ -91,16 +86,16 @@ def samples(data: Path) -> Iterator[Sample]:
     Raises:
         InputError: a table is missing or damaged.
     """
-    by_key = graphs(data)
+    by_key, aliases = graphs(data), read_aliases(NAME)
     for row in read_rows(data / NAME / _TABLE, _COLUMNS):
         if row["precision"] not in _PRECISIONS:
             row.refuse("precision", f"one of {', '.join(_PRECISIONS)}")
         if row["compiled"] not in _RUNTIMES:
             row.refuse("compiled", "yes or no")
-        yield _sample(row, by_key)
+        yield _sample(row, by_key, aliases)
 
 
-def _sample(row: Row, graphs: Graphs) -> Sample:
+def _sample(row: Row, graphs: Graphs, aliases: Aliases) -> Sample:
     batch = row.count("batch_size")
     flags = tuple(filter(None, row["flag"].split(";")))
     changed = "graph_params_differ" in flags
@@ -112,7 +107,7 @@ def _sample(row: Row, graphs: Graphs) -> Sample:
         graph=graphs.get((row["model"], row["img_size"], row["graph_variant"])),
         batch_factor=batch,
         device=row["device_id"],
-        device_id=DEVICES.get(row["device_id"], ""),
+        device_id=aliases.find(row["device_id"]).device_id,
         configuration=Configuration(
             _RUNTIMES[row["compiled"]], _PRECISIONS[row["precision"]], threads=0, batch=batch
         ),
@@ -122,6 +117,7 @@ def _sample(row: Row, graphs: Graphs) -> Sample:
         f"torch {row['torch']}",
         flags=flags,
         excluded="the network was changed after it was measured" if changed else "",
+        threads_stated=False,
     )
 
 
@@ -138,5 +134,5 @@ SOURCE = Source(
     samples=samples,
     families=families,
     shares={NAME: Share(0.22, 14, 8)},
-    names=(DEVICES, _SAME_FAMILY),
+    names=(_SAME_FAMILY,),
 )
