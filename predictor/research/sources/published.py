@@ -167,17 +167,20 @@ _TITLES = {
     "kernels": "Published latencies under stated clocks",
 }
 
+_SPREADS = (("p50_ms", "min_ms"), ("p50_ms", "mean_ms"), ("p50_ms", "p90_ms"))
+
 SOURCES = tuple(
     Source(
         name=name,
         rank=rank,
         title=_TITLES[name],
-        repository="repositories named in published/README.md of the data",
-        licence="as each repository states",
+        repository="many repositories, named in each row",
+        licence="each its own",
         folder=folder,
         files=(_TABLE,),
-        row="one of several statistics, stated",
+        row="a stated statistic",
         samples=partial(samples, name),
+        spreads=_SPREADS if name == "published_mlperf" else (),
     )
     for rank, (name, folder) in enumerate(_FOLDERS.items(), start=11)
 )

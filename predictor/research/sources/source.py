@@ -47,7 +47,7 @@ class Source:
         folder: in a data folder; the name where it is not given.
         rank: its place among the sources. Numbers in a corpus follow it, so a new one comes last.
         title: for people.
-        repository: owner and name at GitHub.
+        repository: owner and name at GitHub; words where there are many.
         commits: that its tables were taken from; empty where that was not kept.
         licence: of the repository, as SPDX.
         notice: text of the notices beside that, with its punctuation.
@@ -90,7 +90,8 @@ class Source:
         """Address and commit, with the text of the notices beside them."""
         commits = f"commit{'s' * (len(self.commits) > 1)} {' and '.join(self.commits)}"
         pinned = f", {commits}" if self.commits else ""
-        return f"github.com/{self.repository}{pinned}{self.notice}"
+        host = "github.com/" if "/" in self.repository else ""
+        return f"{host}{self.repository}{pinned}{self.notice}"
 
     @property
     def publisher(self) -> str:

@@ -115,3 +115,13 @@ def write_neusight(data: Path, *changes: Cells) -> None:
     """Write NeuSight's folder with one row for each change of :data:`NEUSIGHT_ROW`."""
     write_graph(data / "neusight/graphs/bert-512-8.onnx")
     write_table(data / "neusight/models.csv", *({**NEUSIGHT_ROW, **change} for change in changes))
+
+
+def write_graph_set(
+    data: Path, graphs: Mapping[str, onnx.ModelProto], folder: str = "graphs"
+) -> None:
+    """Write a set of graphs that belongs to no source, by name of the file."""
+    write_table(data / folder / "graphs.csv", *({"file": name} for name in graphs))
+    with zipfile.ZipFile(data / folder / "graphs.zip", "w") as archive:
+        for name, model in graphs.items():
+            archive.writestr(f"graphs/{name}", model.SerializeToString())

@@ -21,6 +21,7 @@ from tests.unit.research.data_folder import (
     NEUSIGHT_ROW,
     TIMM_ROW,
     Cells,
+    write_graph_set,
     write_table,
 )
 
@@ -51,7 +52,7 @@ _NCNN = [
 ]
 _AIHUB_ROW: Cells = {
     "model_id": "resnet18",
-    "component": "resnet18",
+    "component": "ResNet18",
     "precision": "float",
     "device": "Samsung Galaxy S24",
     "runtime": "tflite",
@@ -77,6 +78,7 @@ _CORAL_ROW: Cells = {
     "runs_on": "edgetpu",
     "test": "basic_engine",
     "model": "mobilenet_v2_1.0_224_quant",
+    "input_hw": "224x224",
     "ms": 2.6,
 }
 _OPERATOR_COLUMNS = (
@@ -109,6 +111,7 @@ def write_data(data: Path) -> None:
     """Write the folder: six sources with rows, and hailo, whose rows are throughput."""
     _write_ncnn(data)
     _write_timm(data)
+    _write_graphs(data)
     _write_neusight(data)
     write_table(data / "aihub/latencies.csv", _AIHUB_ROW, {**_AIHUB_ROW, "model_id": "unheard"})
     write_table(data / "hailo/latencies.csv", _HAILO_ROW)
@@ -144,10 +147,22 @@ def _write_timm(data: Path) -> None:
         ),
     )
     with zipfile.ZipFile(data / "timm/graphs.zip", "w") as archive:
-        for size, model in enumerate(_TIMM_NETWORKS, start=1):
-            proto = network(16, 24 * size, 48, 16)
-            archive.writestr(f"graphs/{model}__224.onnx", proto.SerializeToString())
+        for model in _TIMM_NETWORKS:
+            archive.writestr(f"graphs/{model}__224.onnx", _timm_network(model).SerializeToString())
     write_table(data / "timm/latencies.csv", *_TIMM)
+
+
+def _write_graphs(data: Path) -> None:
+    """Write the set that sources without graphs share; its networks are timm's."""
+    files = {
+        "resnet18__224x224.onnx": "resnet18",
+        "mobilenet_v2_1.0__224x224.onnx": "mobilenetv2_100",
+    }
+    write_graph_set(data, {file: _timm_network(model) for file, model in files.items()})
+
+
+def _timm_network(model: str) -> onnx.ModelProto:
+    return network(16, 24 * (1 + list(_TIMM_NETWORKS).index(model)), 48, 16)
 
 
 def _write_neusight(data: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,22 +14,38 @@ from predictor.research.sources import (
     GraphFile,
     Sample,
     Statistic,
-    aihub,
-    coral_edgetpu,
-    hailo,
-    mlperf_inference_v05,
-    ncnn,
-    rknn,
-    xilinx_dpu,
 )
-from predictor.research.sources.networks import NETWORKS
+from predictor.research.sources.aliases import alias_files
+from predictor.research.sources.tables import read_rows
 from predictor.services.devices.catalogue import load_catalogue
 from tests.unit.research.data_folder import (
+    convolution,
+    write_graph_set,
     write_ncnn,
     write_neusight,
     write_table,
     write_timm,
 )
+
+# Ids of the catalogue by device and unit as stated, by source.
+ALIASED: dict[str, dict[tuple[str, str], str]] = {
+    name: {
+        (row["device"], row["unit"]): row["device_id"]
+        for path in alias_files(name)
+        for row in read_rows(path, ("device", "unit", "device_id"))
+    }
+    for name in ("ncnn", "mlperf_inference_v05")
+}
+RESNET = "resnet18__224x224.onnx"
+MOBILENET = "mobilenet_v2_1.0__224x224.onnx"
+
+
+def write_graphs(data: Path, *names: str) -> None:
+    write_graph_set(data, {name: convolution() for name in names})
+
+
+def graph_of(data: Path, name: str) -> GraphFile:
+    return GraphFile(data / "graphs/graphs.zip", f"graphs/{name}")
 
 
 def rows(source: str, data: Path) -> list[Sample]:
@@ -42,40 +57,26 @@ def one(source: str, data: Path) -> Sample:
     return sample
 
 
-def test_every_device_of_a_table_is_in_the_catalogue() -> None:
-    known = load_catalogue().by_id
-    tables: list[Mapping[object, str]] = [
-        *(s.names[0] for name, s in SOURCES.items() if name != mlperf_inference_v05.NAME),
-        {name: s.device_id for name, s in mlperf_inference_v05.SYSTEMS.items()},
-    ]
-
-    assert [d for table in tables for d in table.values() if d not in known] == []
-
-
 def test_a_run_on_a_gpu_is_never_that_of_the_processor_beside_it() -> None:
     known = load_catalogue().by_id
-    runs = {
-        **{device: backend == "vulkan" for (_, backend), device in ncnn.DEVICES.items()},
+    ids = {
+        **{key: key[1] == "vulkan" for key in ALIASED["ncnn"]},
         **{
-            system.device_id: name.endswith("-opencl")
-            for name, system in mlperf_inference_v05.SYSTEMS.items()
-            if name.endswith(("-opencl", "-neon"))
+            key: key[0].endswith("-opencl")
+            for key in ALIASED["mlperf_inference_v05"]
+            if key[0].endswith(("-opencl", "-neon"))
         },
     }
+    devices = {**ALIASED["ncnn"], **ALIASED["mlperf_inference_v05"]}
 
     wrong = [
-        device
-        for device, on_gpu in runs.items()
-        if (known[device].family in {Family.GPU, Family.MOBILE_GPU}) != on_gpu
+        key
+        for key, on_gpu in ids.items()
+        if devices[key]
+        and (known[devices[key]].family in {Family.GPU, Family.MOBILE_GPU}) != on_gpu
     ]
 
     assert wrong == []
-
-
-def test_every_network_that_a_source_names_is_known() -> None:
-    joined = (aihub, coral_edgetpu, hailo, mlperf_inference_v05, rknn, xilinx_dpu)
-
-    assert {n for module in joined for n in module.NETWORKS.values()} <= NETWORKS
 
 
 def test_ncnn_takes_the_fastest_of_a_run_with_its_threads(tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ AIHUB_ROW = {
 
 
 def test_aihub_runs_float_networks_in_halves_on_the_npu(tmp_path: Path) -> None:
-    write_timm(tmp_path, {})
+    write_graphs(tmp_path, RESNET)
     changes = [
         {},
         {"precision": "w8a8", "runtime": "onnx"},
@@ -210,7 +211,7 @@ def test_aihub_runs_float_networks_in_halves_on_the_npu(tmp_path: Path) -> None:
     half, int8, mixed, copied, on_cpu, unjoined = rows("aihub", tmp_path)
 
     assert half.configuration == Configuration("qnn", Precision.FP16, 0, 1)
-    assert half.graph == GraphFile(tmp_path / "timm/graphs.zip", "graphs/resnet18__224.onnx")
+    assert half.graph == graph_of(tmp_path, RESNET)
     assert half.flags == ("layers on the cpu",)
     assert int8.configuration == Configuration("onnxruntime", Precision.INT8, 0, 1)
     assert [bool(s.excluded) for s in (half, int8, mixed, copied, on_cpu)] == [0, 0, 1, 1, 1]
@@ -219,6 +220,7 @@ def test_aihub_runs_float_networks_in_halves_on_the_npu(tmp_path: Path) -> None:
 
 def test_frame_rates_are_times_between_results_and_no_latencies(tmp_path: Path) -> None:
     write_timm(tmp_path, {})
+    write_graphs(tmp_path, MOBILENET)
     frame = {
         "chip": "HAILO8",
         "task": "classification",
@@ -252,13 +254,14 @@ def test_frame_rates_are_times_between_results_and_no_latencies(tmp_path: Path) 
 
 
 def test_coral_rows_are_of_the_accelerator_or_of_its_host(tmp_path: Path) -> None:
-    write_timm(tmp_path, {})
+    write_graphs(tmp_path, "mobilenet_v1_1.0__224x224.onnx")
     row = {
         "device": "Raspberry Pi 4 B + Coral USB",
         "link": "USB 3.0",
         "runs_on": "edgetpu",
         "test": "basic_engine",
         "model": "mobilenet_v1_1.0_224_quant",
+        "input_hw": "224x224",
         "ms": 2.4,
     }
     write_table(
@@ -271,9 +274,8 @@ def test_coral_rows_are_of_the_accelerator_or_of_its_host(tmp_path: Path) -> Non
     stick, host, with_images = rows("coral_edgetpu", tmp_path)
 
     assert [s.device_id for s in (stick, host)] == ["coral-usb-accelerator", "rpi4"]
-    assert stick.graph == GraphFile(
-        tmp_path / "timm/graphs.zip", "graphs/mobilenetv1_100__224.onnx"
-    )
+    assert stick.graph == graph_of(tmp_path, "mobilenet_v1_1.0__224x224.onnx")
+    assert not host.threads_stated
     assert with_images.excluded
 
 
@@ -295,7 +297,7 @@ def test_a_run_of_an_alveo_u50_carries_three_images(tmp_path: Path) -> None:
 
 
 def test_mlperf_takes_the_median_of_what_is_stated_well(tmp_path: Path) -> None:
-    write_timm(tmp_path, {})
+    write_graphs(tmp_path, MOBILENET)
     row = {
         "division": "open",
         "submitter": "dividiti",
