@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from predictor.research.sources.samples import Statistic
-from predictor.research.sources.stated import SPARSE, STATISTICS
+from predictor.research.sources.stated import NOT_STATED, SPARSE, STATISTICS
 from predictor.research.sources.tables import Row
 
 # A table that stands in two folders is read from one: folder that has a copy, repository, start of
@@ -68,6 +68,8 @@ _RULES: Final = (
     _Rule("note", "submitter drops padding", _PADDING),
     _Rule("provider_or_delegate", "remove padding", _PADDING),
     _Rule("provider_or_delegate", "little cores", _LITTLE),
+    _Rule("note", "precision not stated (fp32 assumed)", NOT_STATED),
+    _Rule("note", "precision not stated (FP32 presumed)", NOT_STATED),
     _Rule("note", "row: Predict", "the time of one image, the batch is not certain"),
     _Rule("note", "padding to 384 not stated", "whether it was padded to the graph's length", True),
     _Rule("note", "DOUBTFUL", "cells of the table are copied or shifted", True),
