@@ -13,17 +13,31 @@ from ctm_gui.presenters.devices import DeviceEntry, DeviceLibrary
 from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
-from predictor.core.wording import shown
+from predictor.core.wording import NOTHING, shown
 from predictor.services.devices.form import (
+    CLUSTERS,
     CONFIGURATIONS,
+    MEASURED,
+    OPERATING_POINTS,
     ClusterFields,
     FormFields,
+    MeasuredFields,
+    PointFields,
     check_form,
     fields_of,
     missing_metric,
 )
 
-TEXTS = ("id", "name", "vendor", "system", "notes")
+TEXTS = (
+    *("id", "name", "vendor", "system", "chip", "architecture", "instruction_sets"),
+    "notes",
+)
+ListRow = ClusterFields | MeasuredFields | PointFields
+_LISTS = {
+    CLUSTERS: "clusters",
+    MEASURED: "measured rates",
+    OPERATING_POINTS: "operating points",
+}
 _NOTHING = FormFields("", "", "", Family.CPU)
 
 
@@ -99,7 +113,7 @@ class DeviceForm(QObject):
 
     def problem_lines(self) -> list[str]:
         """Return every problem, a sentence each."""
-        return list(self.problems.values())
+        return [_in_list(key, sentence) for key, sentence in self.problems.items()]
 
     def warning_lines(self) -> list[str]:
         """Return every contradiction, then the metrics without a source."""
@@ -131,7 +145,7 @@ class DeviceForm(QObject):
         if name not in TEXTS:
             raise ValueError(f"{name} is no text of the form")
         after = replace(self.fields, **{name: text})  # type: ignore[arg-type]
-        self._edit(name, f"Edit {name}", after)
+        self._edit(name, f"Edit {name.replace('_', ' ')}", after)
 
     def set_family(self, family: Family) -> None:
         """Choose the kind of compute unit."""
@@ -159,15 +173,21 @@ class DeviceForm(QObject):
         after = replace(self.fields, configurations=configurations)
         self._edit(CONFIGURATIONS, "Edit configurations", after, merge=False)
 
-    def set_clusters(self, clusters: tuple[ClusterFields, ...], *, typed: str = "") -> None:
-        """Set the kinds of cores, the fastest first.
+    def set_rows(self, name: str, rows: tuple[ListRow, ...], *, typed: str = "") -> None:
+        """Set the rows of a list: kinds of cores, measured rates or operating points.
 
         Args:
-            clusters: the rows.
+            name: ``CLUSTERS``, ``MEASURED`` or ``OPERATING_POINTS``.
+            rows: its rows, of its kind.
             typed: the cell that is typed into, so that its letters are one step of undo.
         """
-        after = replace(self.fields, clusters=clusters)
-        self._edit(f"clusters.{typed}", "Edit clusters", after, merge=bool(typed))
+        after = replace(self.fields, **{name: rows})  # type: ignore[arg-type]
+        self._edit(f"{name}.{typed}", f"Edit {_LISTS[name]}", after, merge=bool(typed))
+
+    def stated_text(self, metric: str) -> str:
+        """Return the stated value of a metric as typed; a dash where it is not known."""
+        fields = self.fields
+        return fields.values.get(metric, "") if metric in fields.available else NOTHING
 
     def save(self) -> None:
         """Store the device as the form has it."""
@@ -235,6 +255,14 @@ class DeviceForm(QObject):
             self.key = ""
         self._load()
         self.device_shown.emit()
+
+
+def _in_list(key: str, sentence: str) -> str:
+    """Name the list and row of a problem that is in one."""
+    name, *parts = key.split(".")
+    if name not in _LISTS or not parts:
+        return sentence
+    return f"{_LISTS[name].capitalize()}, row {int(parts[0]) + 1}: {sentence}"
 
 
 class _Edit(QUndoCommand):

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ctm_gui.presenters.devices import DeviceEntry
 from ctm_gui.presenters.grid import Column, Grid, count_column, number_column, text_column
 from predictor.core.metric_labels import FAMILY_WORDS, metric_label, metric_text
-from predictor.core.metrics import METRICS, Family, Metric
+from predictor.core.metrics import (
+    LAUNCH_US,
+    MEASURABLE,
+    METRIC_BY_NAME,
+    METRICS,
+    Family,
+    Metric,
+)
 from predictor.core.records import Device
 from predictor.core.text import plural, shortened
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, shown
+from predictor.core.wording import NOTHING, plain_number, shown
+from predictor.services.devices.design import design_facts
 from predictor.services.devices.form import range_text
 
-_NAMES = re.compile(r"\b(?:" + "|".join(metric.name for metric in METRICS) + r")\b")
+# Fields of an operating point and of the head of the form, as they begin a sentence.
+_FIELD_WORDS = {
+    "power_w": "Power",
+    "cpu_mhz": "CPU clock",
+    "gpu_mhz": "GPU clock",
+    "memory_mhz": "Memory clock",
+    "instruction_sets": "Instruction sets",
+}
+_METRIC_NAMES = {*METRIC_BY_NAME, *MEASURABLE}
+_NAMES = re.compile(r"\b(?:" + "|".join((*_METRIC_NAMES, *_FIELD_WORDS)) + r")\b")
 
 
 def metric_help(metric: Metric, family: Family) -> str:
@@ -38,7 +55,9 @@ def applies(name: str, family: Family) -> bool:
 
 def in_words(sentence: str, family: Family) -> str:
     """Return a check's sentence with labels in place of field names, as a sentence of its own."""
-    words = _NAMES.sub(lambda name: metric_label(name.group(), family), sentence)
+    words = _NAMES.sub(
+        lambda name: _FIELD_WORDS.get(name.group()) or metric_label(name.group(), family), sentence
+    )
     return f"{words[:1].upper()}{words[1:]}."
 
 
@@ -84,7 +103,8 @@ def _name(entry: DeviceEntry, modified: bool) -> str:
 
 def _searched(entry: DeviceEntry) -> str:
     device = entry.device
-    words = (device.id, device.name, device.vendor, device.family.value, device.system)
+    design = (device.chip, device.architecture, *(c.architecture for c in device.clusters))
+    words = (device.id, device.name, device.vendor, device.family.value, device.system, *design)
     whose = "own" if entry.own else "shipped"
     return " ".join((*words, FAMILY_WORDS[device.family], whose)).casefold()
 
@@ -172,7 +192,7 @@ _TITLE = 20  # characters of a device's name over its column
 
 
 class DeviceComparisonGrid(Grid):
-    """A row for each metric that one of the two devices has; a missing value is a dash, not zero.
+    """A row for each fact that one of the two devices has; a missing value is a dash, not zero.
 
     Args:
         left: the device that the ratio is to.
@@ -180,33 +200,68 @@ class DeviceComparisonGrid(Grid):
     """
 
     def __init__(self, left: Device, right: Device) -> None:
-        self.metrics = tuple(
-            metric for metric in METRICS if {metric.name} & (left.metrics.keys() | right.metrics)
-        )
-        self._left, self._right = left, right
-        names = [_title(metric, left.family) for metric in self.metrics]
+        facts = [_compared(device, left.family) for device in (left, right)]
+        names = [name for name in _order(left.family) if name in facts[0] or name in facts[1]]
+        values = [[fact.get(name) for name in names] for fact in facts]
         columns = [
-            text_column("metric", "Metric", names),
-            self._value_column("left", left),
-            self._value_column("right", right),
+            text_column("metric", "Fact", names),
+            _value_column("left", left, values[0]),
+            _value_column("right", right, values[1]),
             number_column(
                 "ratio",
                 "Ratio",
-                [self.ratio(metric) for metric in self.metrics],
+                list(map(_ratio, *values)),
                 f"{shown(right.name)} / {shown(left.name)}.",
                 _ratio_text,
             ),
         ]
-        super().__init__(len(self.metrics), columns)
+        super().__init__(len(names), columns)
 
-    def ratio(self, metric: Metric) -> float | None:
-        """Return right over left; None where one of them is not known."""
-        left, right = self._left.metric(metric.name), self._right.metric(metric.name)
-        return None if left is None or right is None else right / left
 
-    def _value_column(self, key: str, device: Device) -> Column:
-        values = [device.metric(metric.name) for metric in self.metrics]
-        return number_column(key, shortened(device.name, _TITLE), values, write=_value_text)
+Value = float | str | None
+_DESIGN = ("Chip", "Architecture", "Instruction sets")
+_POINTS = "Operating points"
+
+
+def _order(family: Family) -> list[str]:
+    """Return the names of all facts that devices can be compared by, in order."""
+    metrics = [
+        name
+        for metric in (*METRICS, LAUNCH_US)
+        for name in (_title(metric, family), _title(metric, family, ", measured"))
+    ]
+    return [*_DESIGN, *metrics, _POINTS]
+
+
+def _compared(device: Device, family: Family) -> dict[str, float | str]:
+    """Return the facts of a device by their names in ``family``."""
+    facts: dict[str, float | str] = dict(design_facts(device))
+    for name, value in device.metrics.items():
+        facts[_title(METRIC_BY_NAME[name], family)] = value
+    for name, rate in device.measured.items():
+        facts[_title(MEASURABLE[name], family, ", measured")] = rate.value
+    if device.operating_points:
+        facts[_POINTS] = ", ".join(shown(point.name) for point in device.operating_points)
+    return facts
+
+
+def _value_column(key: str, device: Device, values: Sequence[Value]) -> Column:
+    numbers = [value if isinstance(value, int | float) else None for value in values]
+    column = number_column(key, shortened(device.name, _TITLE), numbers)
+    return replace(
+        column,
+        text=lambda row: _value_text(values[row]),
+        copied=lambda rows: [
+            text if isinstance(text := values[row], str) else plain_number(text) for row in rows
+        ],
+    )
+
+
+def _ratio(left: Value, right: Value) -> float | None:
+    """Return right over left; None where one of them is not known, or is no number."""
+    return (
+        right / left if isinstance(left, int | float) and isinstance(right, int | float) else None
+    )
 
 
 def comparison_summary(left: Device, right: Device) -> str:
@@ -217,13 +272,15 @@ def comparison_summary(left: Device, right: Device) -> str:
     return f"{words}, {lonely} of one of them only." if lonely else f"{words}."
 
 
-def _title(metric: Metric, family: Family) -> str:
+def _title(metric: Metric, family: Family, more: str = "") -> str:
     unit = f" ({metric.unit})" if metric.unit else ""
-    return f"{metric_label(metric.name, family)}{unit}"
+    return f"{metric_label(metric.name, family)}{more}{unit}"
 
 
-def _value_text(value: float | None) -> str:
-    return NOTHING if value is None else significant(value, 5)
+def _value_text(value: Value) -> str:
+    if value is None or isinstance(value, str):
+        return value or NOTHING
+    return significant(value, 5)
 
 
 def _ratio_text(ratio: float | None) -> str:

@@ -18,12 +18,24 @@ from PySide6.QtWidgets import (
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.device_tables import applies, metric_help
 from ctm_gui.tooltips import as_tooltip
-from ctm_gui.views.device_lists import ClustersEditor, ConfigurationsEditor
-from ctm_gui.views.fields import FormLineEdit, FormTextEdit
+from ctm_gui.views.device_lists import (
+    ConfigurationsEditor,
+    RowsEditor,
+    implied_sets,
+    list_editors,
+)
+from ctm_gui.views.fields import ChoiceLineEdit, FormLineEdit, FormTextEdit
 from ctm_gui.views.widgets import combo_box, fill, label, named, note_label, show_note
 from predictor.core.metric_labels import FAMILY_WORDS, metric_label
 from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
-from predictor.services.devices.form import CLUSTERS, CONFIGURATIONS, range_text
+from predictor.services.devices.design import architecture_titles
+from predictor.services.devices.form import (
+    CLUSTERS,
+    CONFIGURATIONS,
+    MEASURED,
+    OPERATING_POINTS,
+    range_text,
+)
 
 _LABEL_PX, _VALUE_PX, _UNIT_PX = 196, 104, 52
 
@@ -130,15 +142,28 @@ _TEXTS = {
     "id": "Id",
     "vendor": "Vendor",
     "system": "System",
+    "chip": "Chip",
+    "architecture": "Architecture",
+    "instruction_sets": "Instructions",
 }
 _TIPS = {
     "name": "What people call the device.",
     "id": "Short name for --device: lower-case letters and digits joined by -, _ or .",
     "vendor": "Maker of the chip.",
     "system": "What joins the units of one chip or board; empty where there is one.",
+    "chip": "Id of the die or system on chip; devices of one chip share silicon.",
+    "architecture": "Design of its cores; type a part of its name. Of a processor with several "
+    "kinds of cores, each has its own below.",
+    "instruction_sets": "Vector instruction sets, apart by blanks; empty for those of the "
+    "architecture.",
     "notes": "Anything worth knowing.",
 }
 _CLUSTER_FAMILIES = {Family.CPU, Family.MOBILE_CPU, Family.MCU}
+_TITLES = {
+    CLUSTERS: "Kinds of cores",
+    MEASURED: "Measured rates",
+    OPERATING_POINTS: "Operating points",
+}
 _FIELDS_AT_ONCE = 2
 _NOTES_PX = 62
 _TITLE_PX = 78
@@ -157,6 +182,8 @@ class DeviceFormView(QScrollArea):
         self._form = form
         self.setAccessibleName("Form of the device")
         self.fields: dict[str, MetricField] = {}
+        self.lists: dict[str, RowsEditor] = {}
+        self._list_titles: dict[str, QLabel] = {}
         body = QWidget()
         self._layout = fill(QVBoxLayout(body), margins=(10, 8, 10, 10), spacing=6)
         self._layout.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -176,7 +203,9 @@ class DeviceFormView(QScrollArea):
                 yield
         self._build_configurations()
         yield
-        self._build_clusters()
+        for name, editor in list_editors(self._form, self._architectures, self.widget()):
+            self._build_list(name, editor)
+            yield
         self._form.device_shown.connect(self._on_device)
         self._form.changed.connect(self.show_form)
         self.show_form()
@@ -187,7 +216,8 @@ class DeviceFormView(QScrollArea):
         for name in self.fields:
             self._show_metric(name)
         self._show_configurations()
-        self._show_clusters()
+        for name in self.lists:
+            self._show_list(name)
         self._show_notes()
 
     def _show_texts(self) -> None:
@@ -195,6 +225,9 @@ class DeviceFormView(QScrollArea):
         for name, field in self.texts.items():
             field.show_text(getattr(fields, name))
             field.setReadOnly(not editable)
+        title = self._architectures.get(fields.architecture, "")
+        self.texts["architecture"].setToolTip(title or _TIPS["architecture"])
+        self.texts["instruction_sets"].setPlaceholderText(implied_sets(fields.architecture))
         self.notes.show_text(fields.notes)
         self.notes.setReadOnly(not editable)
         self.family.setCurrentIndex(list(Family).index(fields.family))
@@ -216,23 +249,26 @@ class DeviceFormView(QScrollArea):
         form = self._form
         self.configurations.show_configurations(form.fields.configurations, editable=form.editable)
 
-    def _show_clusters(self) -> None:
+    def _show_list(self, name: str) -> None:
         fields, editable = self._form.fields, self._form.editable
-        self.clusters.show_clusters(fields.clusters, editable=editable)
-        has_clusters = bool(fields.clusters) or (editable and fields.family in _CLUSTER_FAMILIES)
-        self.clusters.setVisible(has_clusters)
-        self._clusters_title.setVisible(has_clusters)
+        rows = getattr(fields, name)
+        self.lists[name].show_rows(rows, editable=editable)
+        may_have = name != CLUSTERS or fields.family in _CLUSTER_FAMILIES
+        for part in (self.lists[name], self._list_titles[name]):
+            part.setVisible(bool(rows) or (editable and may_have))
 
     def _show_notes(self) -> None:
         form = self._form
         problems = form.problems
         for name, note in self.text_notes.items():
             show_note(note, [problems[name]] if name in problems else [])
+        show_note(self.text_warning, form.warnings_of("architecture"))
         for name, field in self.fields.items():
             wrong = [problems[key] for key in (name, f"sources.{name}") if key in problems]
             field.show_notes(wrong, form.warnings_of(name))
         self.configurations.show_problem(problems.get(CONFIGURATIONS, ""))
-        self.clusters.show_notes(problems, form.warnings_of(CLUSTERS))
+        for name, editor in self.lists.items():
+            editor.show_notes(problems, form.warnings_of(name))
 
     def _add_heading(self, text: str) -> QLabel:
         heading = label(text, "heading", wraps=False)
@@ -241,8 +277,12 @@ class DeviceFormView(QScrollArea):
 
     def _build_texts(self) -> None:
         form = self._form
-        self.texts = {name: FormLineEdit() for name in _TEXTS}
+        self._architectures = architecture_titles()
+        architecture = ChoiceLineEdit()
+        architecture.offer(self._architectures)
+        self.texts = {name: FormLineEdit() for name in _TEXTS} | {"architecture": architecture}
         self.text_notes = {name: note_label("bad") for name in (*_TEXTS, "notes")}
+        self.text_warning = note_label("warn")
         self.notes = FormTextEdit()
         self.notes.setFixedHeight(_NOTES_PX)
         self.family = combo_box("Family", [FAMILY_WORDS[family] for family in Family])
@@ -274,22 +314,26 @@ class DeviceFormView(QScrollArea):
         self._show_configurations()
         self.configurations.edited.connect(self._form.set_configurations)
 
-    def _build_clusters(self) -> None:
-        self._clusters_title = self._add_heading("Kinds of cores")
-        self.clusters = ClustersEditor(self.widget())
-        self._layout.addWidget(self.clusters)
-        self._show_clusters()
-        self.clusters.edited.connect(lambda rows, cell: self._form.set_clusters(rows, typed=cell))
+    def _build_list(self, name: str, editor: RowsEditor) -> None:
+        self._list_titles[name] = self._add_heading(_TITLES[name])
+        self.lists[name] = editor
+        self._layout.addWidget(editor)
+        self._show_list(name)
+        editor.edited.connect(lambda rows, cell: self._form.set_rows(name, rows, typed=cell))
 
     def _arrange_texts(self) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(4)
-        places = (("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0))
+        places = (
+            *(("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0), ("chip", 4, 2)),
+            *(("architecture", 6, 0), ("instruction_sets", 6, 2)),
+        )
         for name, row, column in places:
             self._place(grid, name, _TEXTS[name], self.texts[name], (row, column))
         self._label(grid, "Family", self.family, (2, 2))
-        self._place(grid, "notes", "Notes", self.notes, (6, 0), span=3)
+        grid.addWidget(self.text_warning, 8, 1, 1, 3)
+        self._place(grid, "notes", "Notes", self.notes, (9, 0), span=3)
         for column in (1, 3):
             grid.setColumnStretch(column, 1)
         return grid

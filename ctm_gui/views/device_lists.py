@@ -1,15 +1,17 @@
-"""Lists of a device's form: the runtimes and precisions that it has, and its kinds of cores."""
+"""Lists of a device's form: its configurations, and rows of fields for its other lists."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QListWidget, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QListWidget, QSpinBox, QWidget
 
-from ctm_gui.views.fields import FormLineEdit
+from ctm_gui.presenters.device_form import DeviceForm, ListRow
+from ctm_gui.tooltips import as_tooltip
+from ctm_gui.views.fields import ChoiceLineEdit, FormLineEdit
 from ctm_gui.views.what_if_bar import MAX_THREADS, PRECISION_NAMES
 from ctm_gui.views.widgets import (
     STRETCH,
@@ -19,21 +21,24 @@ from ctm_gui.views.widgets import (
     label,
     note_label,
     show_note,
+    tool_button,
     vbox,
 )
+from predictor.core.metrics import MEASURABLE
 from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.wording import configuration_text
-from predictor.services.devices.form import CLUSTERS, ClusterFields
+from predictor.services.devices.design import instruction_sets_of
+from predictor.services.devices.form import (
+    CLUSTERS,
+    MEASURED,
+    OPERATING_POINTS,
+    ClusterFields,
+    MeasuredFields,
+    PointFields,
+)
 
 _LIST_PX = 104
-# Field of a kind of core, title, width.
-_CELLS = (
-    ("name", "Core", 180),
-    ("cores", "Cores", 70),
-    ("clock_mhz", "Clock, MHz", 96),
-    ("fp32_au_per_core", "FP32 FMA lanes", 110),
-)
 
 
 class ConfigurationsEditor(QWidget):
@@ -124,49 +129,86 @@ class ConfigurationsEditor(QWidget):
         self.remove_button.setEnabled(row >= 0 and len(self._configurations) > 1)
 
 
-class ClustersEditor(QWidget):
-    """A row of fields for each kind of core.
+@dataclass(frozen=True, slots=True)
+class CellKind:
+    """A column of a list.
+
+    Attributes:
+        key: name of the rows' field that it shows.
+        title: header.
+        width: in pixels; 0 for the room that is left.
+        choices: words by value, where it is one of a few.
+        offered: titles by id, where ids are typed.
+        hint: placeholder of an empty cell in a row.
+        said: its text in a row, where it cannot be edited.
+    """
+
+    key: str
+    title: str
+    width: int = 0
+    choices: Mapping[str, str] = field(default_factory=dict)
+    offered: Mapping[str, str] = field(default_factory=dict)
+    hint: Callable[[Any], str] | None = None
+    said: Callable[[Any], str] | None = None
+
+
+class RowsEditor(QWidget):
+    """A row of fields for each entry of a list.
+
+    Args:
+        key: of the list; its problems have keys that begin with it.
+        cells: its columns.
+        new_row: a row that is added.
+        add_text: words of the button that adds one.
+        parent: owner.
 
     Signals:
-        edited: the rows, and the cell that was typed into (empty for a row added or removed).
+        edited: the rows, and the cell that was typed into (empty for another kind of change).
     """
 
     edited = Signal(object, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        key: str,
+        cells: Sequence[CellKind],
+        new_row: ListRow,
+        add_text: str,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._rows: tuple[ClusterFields, ...] = ()
-        self.cells: list[dict[str, FormLineEdit]] = []
-        self._editable = True
+        self._key, self._kinds, self._new_row = key, tuple(cells), new_row
+        self._rows: tuple[ListRow, ...] = ()
+        self.cells: list[dict[str, QWidget]] = []
         self._shown_editable: bool | None = None
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
         self._body = QWidget()
         self._body.setLayout(self._grid)
-        self.add_button = button("Add a kind of core", act=self._add)
+        self.add_button = button(add_text, act=self._add)
         self.problem = note_label("bad")
         self.warning = note_label("warn")
         layout = vbox(self._body, self.problem, self.warning, of=self, margins=0)
         layout.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
 
-    def show_clusters(self, rows: tuple[ClusterFields, ...], *, editable: bool) -> None:
+    def show_rows(self, rows: tuple[ListRow, ...], *, editable: bool) -> None:
         """Show the rows; the fields stay while their number is the same."""
         self._rows = rows
         if len(rows) != len(self.cells) or editable is not self._shown_editable:
             self._shown_editable = editable
             self._rebuild(len(rows), editable=editable)
         for row, cells in zip(rows, self.cells, strict=True):
-            for name, _title, _width in _CELLS:
-                cells[name].show_text(getattr(row, name))
+            for kind in self._kinds:
+                _show_cell(cells[kind.key], kind, row)
         self.add_button.setVisible(editable)
 
     def show_notes(self, problems: Mapping[str, str], warnings: Sequence[str]) -> None:
-        """Show problems and contradictions of the clusters."""
+        """Show problems and contradictions of the list."""
         lines = []
         for key, sentence in problems.items():
             parts = key.split(".")
-            if parts[0] == CLUSTERS:
+            if parts[0] == self._key:
                 lines.append(f"Row {int(parts[1]) + 1}: {sentence}" if len(parts) > 1 else sentence)
         show_note(self.problem, lines)
         show_note(self.warning, warnings)
@@ -177,37 +219,142 @@ class ClustersEditor(QWidget):
             if widget is not None:
                 widget.deleteLater()
         self.cells = []
-        for column, (_name, title, _width) in enumerate(_CELLS):
+        for column, kind in enumerate(self._kinds):
             if count:
-                self._grid.addWidget(label(title, "muted", wraps=False), 0, column)
+                self._grid.addWidget(label(kind.title, "muted", wraps=False), 0, column)
+            self._grid.setColumnStretch(column, 0 if kind.width else 1)
         for row in range(count):
             self._add_row(row, editable=editable)
-        self._grid.setColumnStretch(len(_CELLS) + 1, 1)
+        if all(kind.width for kind in self._kinds):
+            self._grid.setColumnStretch(len(self._kinds) + 1, 1)
         self._body.setVisible(bool(count))
 
     def _add_row(self, row: int, *, editable: bool) -> None:
         cells = {}
-        for column, (name, title, width) in enumerate(_CELLS):
-            cell = FormLineEdit()
-            cell.setFixedWidth(width)
-            cell.setReadOnly(not editable)
-            cell.setAccessibleName(f"{title} of row {row + 1}")
-            cell.setAcceptDrops(False)
-            cell.textEdited.connect(partial(self._on_edited, row, name))
+        for column, kind in enumerate(self._kinds):
+            cell = self._new_cell(kind, row, editable=editable)
+            if kind.width:
+                cell.setFixedWidth(kind.width)
+            cell.setAccessibleName(f"{kind.title} of row {row + 1}")
             self._grid.addWidget(cell, row + 1, column)
-            cells[name] = cell
+            cells[kind.key] = cell
         self.cells.append(cells)
         if editable:
-            remove = button("Remove", act=lambda: self._remove(row), name=f"Remove row {row + 1}")
-            self._grid.addWidget(remove, row + 1, len(_CELLS))
+            remove = tool_button("×", "Remove this row", f"Remove row {row + 1}")
+            remove.clicked.connect(lambda: self._remove(row))
+            self._grid.addWidget(remove, row + 1, len(self._kinds))
 
-    def _on_edited(self, row: int, name: str, text: str) -> None:
+    def _new_cell(self, kind: CellKind, row: int, *, editable: bool) -> QWidget:
+        if kind.said is not None:
+            return label(wraps=False)
+        if kind.choices:
+            box = combo_box("", kind.choices.values())
+            box.setEnabled(editable)
+            values = list(kind.choices)
+            box.activated.connect(lambda at: self._on_edited(row, kind.key, values[at], ""))
+            return box
+        line = ChoiceLineEdit()
+        if kind.offered:
+            line.offer(kind.offered)
+        line.setReadOnly(not editable)
+        line.setAcceptDrops(False)
+        typed = f"{row}.{kind.key}"
+        line.textEdited.connect(lambda text: self._on_edited(row, kind.key, text, typed))
+        return line
+
+    def _on_edited(self, row: int, name: str, text: str, typed: str) -> None:
         rows = list(self._rows)
-        rows[row] = replace(rows[row], **{name: text})
-        self.edited.emit(tuple(rows), f"{row}.{name}")
+        rows[row] = replace(rows[row], **{name: text})  # type: ignore[arg-type]
+        self.edited.emit(tuple(rows), typed)
 
     def _add(self) -> None:
-        self.edited.emit((*self._rows, ClusterFields()), "")
+        self.edited.emit((*self._rows, self._new_row), "")
 
     def _remove(self, row: int) -> None:
         self.edited.emit((*self._rows[:row], *self._rows[row + 1 :]), "")
+
+
+def _show_cell(cell: QWidget, kind: CellKind, row: ListRow) -> None:
+    if isinstance(cell, QLabel) and kind.said is not None:
+        cell.setText(kind.said(row))
+        return
+    text: str = getattr(row, kind.key)
+    if isinstance(cell, QComboBox):
+        cell.setCurrentIndex(list(kind.choices).index(text))
+    elif isinstance(cell, FormLineEdit):
+        cell.show_text(text)
+        hint = "" if kind.hint is None else kind.hint(row)
+        cell.setPlaceholderText(hint)
+        cell.setToolTip(as_tooltip(kind.offered.get(text, "") or text or hint))
+
+
+def list_editors(
+    form: DeviceForm, titles: Mapping[str, str], parent: QWidget | None
+) -> Iterator[tuple[str, RowsEditor]]:
+    """Yield the lists below the metrics of a form, by name.
+
+    Args:
+        form: gives the stated values beside the measured ones.
+        titles: of the architectures, by id.
+        parent: owner.
+    """
+    yield (
+        CLUSTERS,
+        RowsEditor(
+            CLUSTERS,
+            (
+                CellKind("name", "Core", 104),
+                CellKind("cores", "Cores", 42),
+                CellKind("clock_mhz", "Clock, MHz", 72),
+                CellKind("fp32_au_per_core", "FP32 lanes", 72),
+                CellKind("architecture", "Architecture", 110, offered=titles),
+                CellKind(
+                    "instruction_sets",
+                    "Instructions",
+                    hint=lambda row: implied_sets(row.architecture),
+                ),
+            ),
+            ClusterFields(),
+            "Add a kind of core",
+            parent,
+        ),
+    )
+    rates = {metric.name: f"{metric.label}, {metric.unit}" for metric in MEASURABLE.values()}
+    yield (
+        MEASURED,
+        RowsEditor(
+            MEASURED,
+            (
+                CellKind("metric", "Rate", 176, choices=rates),
+                CellKind("value", "Measured", 70),
+                CellKind("stated", "Stated", 60, said=lambda row: form.stated_text(row.metric)),
+                CellKind("source", "Source"),
+            ),
+            MeasuredFields(),
+            "Add a measured rate",
+            parent,
+        ),
+    )
+    yield (
+        OPERATING_POINTS,
+        RowsEditor(
+            OPERATING_POINTS,
+            (
+                CellKind("name", "Name", 92),
+                CellKind("power_w", "Power, W", 56),
+                CellKind("cpu_mhz", "CPU MHz", 56),
+                CellKind("gpu_mhz", "GPU MHz", 56),
+                CellKind("memory_mhz", "Memory MHz", 76),
+                CellKind("cores", "Cores", 42),
+                CellKind("source", "Source"),
+            ),
+            PointFields(),
+            "Add an operating point",
+            parent,
+        ),
+    )
+
+
+def implied_sets(architecture: str) -> str:
+    """Write the instruction sets of an architecture; nothing where it is unknown."""
+    return " ".join(instruction_sets_of(architecture))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QDoubleSpinBox, QLineEdit, QPlainTextEdit, QWidget
+from collections.abc import Mapping
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QCompleter, QDoubleSpinBox, QLineEdit, QPlainTextEdit, QWidget
 
 from predictor.core.units import significant
 
@@ -28,6 +30,38 @@ class FormLineEdit(QLineEdit):
         if text != self.text():
             self.setText(text)
             self.setCursorPosition(0)
+
+
+class ChoiceLineEdit(FormLineEdit):
+    """A line for an id that offers those whose id or title has the typed letters.
+
+    Any other id may be typed too.
+    """
+
+    def offer(self, titles: Mapping[str, str]) -> None:
+        """Offer ids with their titles for people."""
+        completer = _IdCompleter(titles, self)
+        self.setCompleter(completer)
+        # Qt sets the text itself then, which is no edit to it.
+        completer.activated.connect(self.textEdited)
+
+
+class _IdCompleter(QCompleter):
+    """Completes ids by parts of their titles."""
+
+    def __init__(self, titles: Mapping[str, str], parent: QWidget) -> None:
+        super().__init__(parent)
+        model = QStandardItemModel(self)
+        for identity, title in titles.items():
+            item = QStandardItem(f"{title} ({identity})")
+            item.setData(identity)
+            model.appendRow(item)
+        self.setModel(model)
+        self.setFilterMode(Qt.MatchFlag.MatchContains)
+        self.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+
+    def pathFromIndex(self, index: QModelIndex | QPersistentModelIndex) -> str:
+        return str(index.data(Qt.ItemDataRole.UserRole + 1))
 
 
 class FormTextEdit(QPlainTextEdit):

@@ -11,11 +11,12 @@ from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, everywhere, json_option
 from predictor.cli.tables import configuration_text, render_table
 from predictor.core.errors import CtmError
-from predictor.core.metrics import METRICS
-from predictor.core.records import Device
+from predictor.core.metrics import MEASURABLE, METRICS
+from predictor.core.records import Device, OperatingPoint
 from predictor.core.text import printable
 from predictor.core.wording import number
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.design import design_facts
 from predictor.services.devices.this_machine import measure_this_machine
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.inspection import (
@@ -27,6 +28,10 @@ from predictor.services.prediction.engines import ships_signature
 from predictor.services.signatures.own import NOTHING_MEASURED, stored_signatures
 
 _T = TypeVar("_T")
+_POINT_HEADERS = (
+    *("Operating point", "Power W", "CPU MHz", "GPU MHz", "Memory MHz", "Cores"),
+    "Source",
+)
 _LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
 
@@ -140,6 +145,7 @@ def _sheet(device: Device) -> str:
         ("Vendor", printable(device.vendor)),
         ("Family", device.family.value),
         ("System", printable(device.system)),
+        *((title, printable(text)) for title, text in design_facts(device)),
         ("Runs", ", ".join(configuration_text(c) for c in device.configurations)),
         ("Notes", printable(device.notes)),
     ]
@@ -152,4 +158,29 @@ def _sheet(device: Device) -> str:
         render_table(("", ""), [fact for fact in facts if fact[1]]).lstrip("\n"),
         render_table(("Metric", "Value", "Unit", "Source"), metrics, " r"),
     ]
+    if device.measured:
+        blocks.append(
+            render_table(("Measured", "Value", "Unit", "Source"), _measured(device), " r")
+        )
+    if device.operating_points:
+        blocks.append(
+            render_table(_POINT_HEADERS, [*map(_point, device.operating_points)], " rrrrr")
+        )
     return "\n\n".join(blocks)
+
+
+def _measured(device: Device) -> list[tuple[str, ...]]:
+    return [
+        (m.label, number(rate.value, 6), m.unit, printable(rate.source))
+        for m in MEASURABLE.values()
+        if (rate := device.measured.get(m.name)) is not None
+    ]
+
+
+def _point(point: OperatingPoint) -> tuple[str, ...]:
+    values = (point.power_w, point.cpu_mhz, point.gpu_mhz, point.memory_mhz, point.cores)
+    return (
+        printable(point.name),
+        *(number(value, 6) for value in values),
+        printable(point.source),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from predictor.core.metrics import METRIC_BY_NAME, Family
+from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, Family
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING
 
@@ -16,6 +16,8 @@ FAMILY_WORDS = {
     Family.ASIC: "Accelerator",
     Family.MCU: "Microcontroller",
 }
+
+_METRICS = {**METRIC_BY_NAME, **MEASURABLE}
 
 # What the parts of a unit are called in its family; elsewhere the registry's own label holds.
 _GPU_LABELS = {
@@ -59,12 +61,12 @@ _LABELS: dict[Family, dict[str, str]] = {
 
 def metric_label(name: str, family: Family) -> str:
     """Return the name of a metric on a device of ``family``: SMs, cores, PEs."""
-    return _LABELS[family].get(name, METRIC_BY_NAME[name].label)
+    return _LABELS[family].get(name, _METRICS[name].label)
 
 
 def metric_text(name: str, value: float | None) -> str:
     """Write a metric's value with its unit; a dash where it is absent."""
     if value is None:
         return NOTHING
-    unit = METRIC_BY_NAME[name].unit
+    unit = _METRICS[name].unit
     return f"{significant(value, 5)} {unit}".rstrip()

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from predictor.core.metrics import METRIC_BY_NAME, Family
-from predictor.core.records import Device
+from predictor.core.records import Cluster, Device
 from predictor.core.text import shortened
 from predictor.core.units import significant
+from predictor.devices.architectures import architecture_of
 
 # Datasheets differ in which clock the peak is stated at; a slip of unit is at least a factor of 2.
 FP32_FACTOR = 1.6
@@ -21,14 +22,17 @@ _NEVER_BELOW = (
     ("int4_tops", "int8_tops"),
     ("l2_bw_gbps", "dram_bw_gbps"),
 )
-CLUSTERS = "clusters"
+CLUSTERS, MEASURED, OPERATING_POINTS = "clusters", "measured", "operating_points"
+# A rate is measured to some percent, and a clock may be above the stated one for a while.
+_MEASURED_FACTOR = 1.05
 
 
 class Finding(NamedTuple):
     """A contradiction between facts of one device.
 
     Attributes:
-        fields: the fields that it is about: metrics by name, or ``clusters``.
+        fields: the fields that it is about: metrics by name, or ``clusters``, ``architecture``,
+            ``measured``, ``operating_points``.
         sentence: the contradiction, with names and values.
     """
 
@@ -50,6 +54,9 @@ def contradictions(device: Device) -> tuple[Finding, ...]:
         *_clock_warnings(device),
         *_rate_warnings(device),
         *_cluster_warnings(device),
+        *_architecture_warnings(device),
+        *_measured_warnings(device),
+        *_operating_point_warnings(device),
     )
 
 
@@ -144,6 +151,67 @@ def _cluster_warnings(device: Device) -> Iterator[Finding]:
     rates = [cluster.clock_mhz * (cluster.fp32_au_per_core or 0) for cluster in device.clusters]
     if all(rates) and rates != sorted(rates, reverse=True):
         yield Finding((CLUSTERS,), "the clusters are not listed fastest first")
+
+
+def _architecture_warnings(device: Device) -> Iterator[Finding]:
+    stated = device.metric("fp32_au_per_core")
+    if not device.clusters:
+        yield from _design_warnings(device, stated, "", ("architecture", "fp32_au_per_core"))
+    elif device.architecture:
+        yield from _design_warnings(device, None, "", ("architecture",))
+    for cluster in device.clusters:
+        lanes = cluster.fp32_au_per_core or stated
+        name = f"cluster {shortened(cluster.name, 40)}: "
+        yield from _design_warnings(cluster, lanes, name, (CLUSTERS,))
+
+
+def _design_warnings(
+    part: Device | Cluster, lanes: float | None, start: str, fields: tuple[str, ...]
+) -> Iterator[Finding]:
+    if not part.architecture:
+        return
+    design = architecture_of(part)
+    if design is None:
+        yield Finding(
+            fields[:1],
+            f"{start}architecture {part.architecture} is not in the table of this version",
+        )
+        return
+    of_design = design.numbers.get("fp32_lanes")
+    if lanes is not None and of_design is not None and lanes != of_design:
+        yield Finding(
+            fields,
+            f"{start}fp32_au_per_core is {significant(lanes, 5)}, but {design.title} has "
+            f"{significant(of_design, 5)}",
+        )
+
+
+def _measured_warnings(device: Device) -> Iterator[Finding]:
+    for name, rate in device.measured.items():
+        stated = device.metric(name)
+        if stated is not None and rate.value > _MEASURED_FACTOR * stated:
+            unit = METRIC_BY_NAME[name].unit
+            yield Finding(
+                (name, MEASURED),
+                f"{name} is measured as {significant(rate.value, 4)} {unit}, above the stated "
+                f"{significant(stated, 4)} {unit}",
+            )
+
+
+def _operating_point_warnings(device: Device) -> Iterator[Finding]:
+    field = "cpu_mhz" if device.is_threaded else "gpu_mhz"
+    clocks = [device.metric("clock_mhz"), device.metric("boost_clock_mhz")]
+    clocks += [cluster.clock_mhz for cluster in device.clusters]
+    highest = max((clock for clock in clocks if clock is not None), default=None)
+    for point in device.operating_points:
+        clock = getattr(point, field)
+        # Room for rounding of stated clocks.
+        if clock is not None and highest is not None and clock > highest * 1.001:
+            yield Finding(
+                (OPERATING_POINTS,),
+                f"operating point {shortened(point.name, 40)} runs at {significant(clock, 5)} MHz, "
+                f"above the device's clock of {significant(highest, 5)} MHz",
+            )
 
 
 def _source_warnings(device: Device, unknown_metrics: Mapping[str, float]) -> Iterator[Finding]:

@@ -12,21 +12,35 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import METRICS, Family
-from predictor.core.records import Cluster, Configuration, Device
+from predictor.core.metrics import MEASURABLE, METRICS, Family, Metric
+from predictor.core.records import Cluster, Configuration, Device, MeasuredRate, OperatingPoint
 from predictor.core.text import shortened
-from predictor.devices.consistency import CLUSTERS, Finding, contradictions
+from predictor.devices.consistency import (
+    CLUSTERS,
+    MEASURED,
+    OPERATING_POINTS,
+    Finding,
+    contradictions,
+)
 from predictor.devices.fields import (
     MAX_NAME,
     MAX_SOURCE,
     Place,
     check_count,
     check_id,
+    check_instruction_sets,
     check_metric,
     check_notes,
+    check_range,
     check_text,
 )
-from predictor.devices.schema import MAX_CLUSTERS, MAX_CONFIGURATIONS, DeviceFile
+from predictor.devices.schema import (
+    MAX_CLUSTERS,
+    MAX_CONFIGURATIONS,
+    MAX_OPERATING_POINTS,
+    POINT_RANGES,
+    DeviceFile,
+)
 
 T = TypeVar("T")
 
@@ -43,6 +57,30 @@ class ClusterFields:
     cores: str = ""
     clock_mhz: str = ""
     fp32_au_per_core: str = ""
+    architecture: str = ""
+    instruction_sets: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFields:
+    """One row of the measured rates, as typed; ``metric`` is one of ``MEASURABLE``."""
+
+    metric: str = "dram_bw_gbps"
+    value: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PointFields:
+    """One row of the operating points, as typed; an empty number is left as it is."""
+
+    name: str = ""
+    power_w: str = ""
+    cpu_mhz: str = ""
+    gpu_mhz: str = ""
+    memory_mhz: str = ""
+    cores: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +88,16 @@ class FormFields:
     """The form of one device, as typed.
 
     Attributes:
-        id, name, vendor, system, notes: texts.
+        id, name, vendor, system, chip, architecture, notes: texts.
+        instruction_sets: names apart by blanks or commas; empty for those of the architecture.
         family: kind of compute unit.
         values: text of each metric that has one, also of one that is not available now.
         available: names of the metrics that are known; the others are absent, not zero.
         sources: where each metric comes from, by metric name.
         configurations: runtimes and precisions of the device, the usual one first.
         clusters: kinds of cores, the fastest first.
+        measured: rates that were reached.
+        operating_points: power modes and fixed clocks.
         unknown_metrics: metrics of a file of another version; kept and not shown.
     """
 
@@ -65,12 +106,17 @@ class FormFields:
     vendor: str
     family: Family
     system: str = ""
+    chip: str = ""
+    architecture: str = ""
+    instruction_sets: str = ""
     notes: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     available: frozenset[str] = frozenset()
     sources: Mapping[str, str] = field(default_factory=dict)
     configurations: tuple[Configuration, ...] = (Configuration(),)
     clusters: tuple[ClusterFields, ...] = ()
+    measured: tuple[MeasuredFields, ...] = ()
+    operating_points: tuple[PointFields, ...] = ()
     unknown_metrics: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -81,7 +127,7 @@ class FormCheck:
     Attributes:
         entry: the device of the form; None where a field is wrong.
         problems: a sentence for each wrong field, by its key: a metric's name, ``name``,
-            ``sources.clock_mhz``, ``clusters.0.cores`` (rows from 0), ...
+            ``sources.clock_mhz``, ``clusters.0.cores``, ``measured.1.value`` (rows from 0), ...
         findings: values that contradict each other, among those that are right.
         unsourced: names of the metrics without a source, in the registry's order.
     """
@@ -101,6 +147,9 @@ def fields_of(entry: DeviceFile) -> FormFields:
         device.vendor,
         device.family,
         device.system,
+        device.chip,
+        device.architecture,
+        " ".join(device.instruction_sets),
         device.notes,
         values={name: number_text(value) for name, value in device.metrics.items()},
         available=frozenset(device.metrics),
@@ -111,9 +160,23 @@ def fields_of(entry: DeviceFile) -> FormFields:
                 cluster.name,
                 str(cluster.cores),
                 number_text(cluster.clock_mhz),
-                "" if cluster.fp32_au_per_core is None else number_text(cluster.fp32_au_per_core),
+                number_text(cluster.fp32_au_per_core),
+                cluster.architecture,
+                " ".join(cluster.instruction_sets),
             )
             for cluster in device.clusters
+        ),
+        measured=tuple(
+            MeasuredFields(name, number_text(rate.value), rate.source)
+            for name, rate in device.measured.items()
+        ),
+        operating_points=tuple(
+            PointFields(
+                name=point.name,
+                source=point.source,
+                **{name: number_text(getattr(point, name)) for name in POINT_RANGES},
+            )
+            for point in device.operating_points
         ),
         unknown_metrics=entry.unknown_metrics,
     )
@@ -140,6 +203,11 @@ def check_form(fields: FormFields) -> FormCheck:
         clusters=_clusters(checker, fields.clusters),
         system=checker.text("system", fields.system, required=False),
         notes=checker.run("notes", lambda: check_notes(fields.notes, Place("", "notes"))) or "",
+        chip=checker.identity("chip", fields.chip),
+        architecture=checker.identity("architecture", fields.architecture),
+        instruction_sets=checker.instruction_sets("instruction_sets", fields.instruction_sets),
+        measured=_measured(checker, fields.measured),
+        operating_points=_operating_points(checker, fields.operating_points),
     )
     entry = DeviceFile(device, unknown_metrics=fields.unknown_metrics)
     return FormCheck(
@@ -150,8 +218,13 @@ def check_form(fields: FormFields) -> FormCheck:
     )
 
 
-def number_text(value: float) -> str:
-    """Write a number so that reading it gives the same one, whole numbers without a fraction."""
+def number_text(value: float | None) -> str:
+    """Write a number so that reading it gives the same one; nothing where there is none.
+
+    Whole numbers have no fraction.
+    """
+    if value is None:
+        return ""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
@@ -175,10 +248,32 @@ class _Checker:
             or ""
         )
 
+    def identity(self, key: str, text: str) -> str:
+        """Return an id that may be empty; the field's name is the last part of its key."""
+        place = Place("", key.rpartition(".")[2])
+        return (self.run(key, lambda: check_id(text, place)) or "") if text else ""
+
+    def instruction_sets(self, key: str, text: str) -> tuple[str, ...]:
+        names = text.replace(",", " ").lower().split()
+        place = Place("", "instruction_sets")
+        return (self.run(key, lambda: check_instruction_sets(names, place)) or ()) if names else ()
+
     def metric(self, name: str, text: str, key: str = "") -> float | None:
         return self.run(
             key or name, lambda: check_metric(name, _number(text, Place("", name)), Place(""))
         )
+
+    def range(self, key: str, metric: Metric, text: str) -> float | None:
+        place = Place("", key.rpartition(".")[2])
+        return self.run(key, lambda: check_range(metric, _number(text, place), place))
+
+    def count(self, key: str, text: str) -> int | None:
+        place = Place("", key.rpartition(".")[2])
+        return self.run(key, lambda: check_count(_number(text, place), place, 1, 1_000_000))
+
+    def source(self, key: str, text: str) -> str:
+        place = Place("", "source")
+        return self.run(key, lambda: check_text(text, place, MAX_SOURCE)) or ""
 
 
 def _number(text: str, place: Place) -> float:
@@ -198,10 +293,7 @@ def _sources(checker: _Checker, fields: FormFields) -> dict[str, str]:
     for name, text in fields.sources.items():
         if not text.strip() or not (name in fields.available or name in fields.unknown_metrics):
             continue
-        place = Place("", "source")
-        key = f"sources.{name}"
-        checked = checker.run(key, lambda t=text, p=place: check_text(t, p, MAX_SOURCE))  # type: ignore[misc]
-        result[name] = checked or ""
+        result[name] = checker.source(f"sources.{name}", text)
     return result
 
 
@@ -229,12 +321,7 @@ def _clusters(checker: _Checker, rows: tuple[ClusterFields, ...]) -> tuple[Clust
 
 def _cluster(checker: _Checker, row: ClusterFields, key: str) -> Cluster:
     """Return a cluster; a wrong field of it is noted, and it must not be used."""
-    cores = checker.run(
-        f"{key}.cores",
-        lambda: check_count(
-            _number(row.cores, Place("", "cores")), Place("", "cores"), 1, 1_000_000
-        ),
-    )
+    cores = checker.count(f"{key}.cores", row.cores)
     name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
     lanes = row.fp32_au_per_core
     return Cluster(
@@ -244,4 +331,44 @@ def _cluster(checker: _Checker, row: ClusterFields, key: str) -> Cluster:
         checker.metric("fp32_au_per_core", lanes, f"{key}.fp32_au_per_core")
         if lanes.strip()
         else None,
+        checker.identity(f"{key}.architecture", row.architecture.strip()),
+        checker.instruction_sets(f"{key}.instruction_sets", row.instruction_sets),
     )
+
+
+def _measured(checker: _Checker, rows: tuple[MeasuredFields, ...]) -> dict[str, MeasuredRate]:
+    result: dict[str, MeasuredRate] = {}
+    before = len(checker.problems)
+    for number, row in enumerate(rows):
+        key = f"{MEASURED}.{number}"
+        value = checker.range(f"{key}.value", MEASURABLE[row.metric], row.value)
+        source = checker.source(f"{key}.source", row.source)
+        if row.metric in result:
+            checker.problems[f"{key}.metric"] = f"{row.metric} is listed twice"
+        result[row.metric] = MeasuredRate(value or 0.0, source)
+    return result if len(checker.problems) == before else {}
+
+
+def _operating_points(
+    checker: _Checker, rows: tuple[PointFields, ...]
+) -> tuple[OperatingPoint, ...]:
+    if len(rows) > MAX_OPERATING_POINTS:
+        problem = f"there are {len(rows)}, more than {MAX_OPERATING_POINTS}"
+        checker.problems[OPERATING_POINTS] = problem
+        return ()
+    before = len(checker.problems)
+    points = [_point(checker, row, f"{OPERATING_POINTS}.{n}") for n, row in enumerate(rows)]
+    return tuple(points) if len(checker.problems) == before else ()
+
+
+def _point(checker: _Checker, row: PointFields, key: str) -> OperatingPoint:
+    """Return an operating point; a wrong field of it is noted, and it must not be used."""
+    name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
+    numbers = {
+        field: checker.range(f"{key}.{field}", metric, text)
+        for field, metric in POINT_RANGES.items()
+        if field != "cores" and (text := getattr(row, field)).strip()
+    }
+    cores = checker.count(f"{key}.cores", row.cores) if row.cores.strip() else None
+    source = checker.source(f"{key}.source", row.source)
+    return OperatingPoint(name or "", source, **numbers, cores=cores)

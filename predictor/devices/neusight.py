@@ -16,6 +16,20 @@ from predictor.devices.fields import MAX_ID, MAX_NAME, Place, check_number, chec
 _NEUSIGHT_MARKS = frozenset({"Device", "Num_Sm", "Mem_Bw"})
 _LANES_PER_AMD_SIMD = 16
 
+# A word of a product's name -> its chip and architecture: no other product has that word.
+_DESIGNS = {
+    "p100": ("gp100", "pascal-gp100"),
+    "p4": ("gp104", "pascal-gp10x"),
+    "v100": ("gv100", "volta"),
+    "t4": ("tu104", "turing"),
+    "a100": ("ga100", "ampere-ga100"),
+    "l4": ("ad104", "ada"),
+    "h100": ("gh100", "hopper"),
+    "mi100": ("arcturus", "cdna"),
+    "mi210": ("aldebaran", "cdna-2"),
+    "mi250": ("aldebaran", "cdna-2"),
+}
+
 # NeuSight's field -> our metric and the factor between the units.
 _NEUSIGHT_FIELDS: dict[str, tuple[str, float]] = {
     "Dev_Mem": ("dram_gb", 1),
@@ -61,12 +75,23 @@ def to_device_object(content: Mapping[str, object], subject: str) -> dict[str, o
         "name": name,
         "vendor": "AMD" if is_amd else "NVIDIA",
         "family": "gpu",
+        **_design(name),
         "configurations": [{"runtime": "pytorch", "precision": "fp32"}],
         "metrics": metrics,
         "sources": sources,
     }
 
 
+def _design(name: str) -> dict[str, str]:
+    for word in _words(name):
+        if word in _DESIGNS:
+            return dict(zip(("chip", "architecture"), _DESIGNS[word], strict=True))
+    return {}
+
+
 def _slug(name: str) -> str:
-    words = re.findall(r"[a-z0-9]+", name.lower())
-    return "-".join(words)[:MAX_ID].strip("-") or "gpu"
+    return "-".join(_words(name))[:MAX_ID].strip("-") or "gpu"
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", name.lower())

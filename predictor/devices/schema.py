@@ -94,13 +94,32 @@ class DeviceFile:
 
     Attributes:
         device: the device, with known metrics only.
-        warnings: its oddities, one sentence each; they do not stop its use.
         unknown_metrics: metrics of the file that this version does not know, by name.
+        unknown_fields: names of its fields that were left out.
     """
 
     device: Device
-    warnings: tuple[str, ...] = ()
     unknown_metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    unknown_fields: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Its oddities, one sentence each; they do not stop its use.
+
+        Only looked for when asked: no start reads the table of architectures for them.
+        """
+        return (
+            *(
+                f"field {shortened(name, 40)} is no part of {SCHEMA} and was left out"
+                for name in self.unknown_fields
+            ),
+            *(
+                f"metric {shortened(name, 40)} is not known to this version; "
+                "it is kept and not used"
+                for name in self.unknown_metrics
+            ),
+            *consistency_warnings(self.device, self.unknown_metrics),
+        )
 
 
 def read_device(path: str | os.PathLike[str]) -> DeviceFile:
@@ -113,7 +132,7 @@ def read_device(path: str | os.PathLike[str]) -> DeviceFile:
 
 
 def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFile:
-    """Check a JSON object and return its device with the warnings about it.
+    """Check a JSON object and return its device.
 
     Raises:
         InputError: naming the field, its value and its range.
@@ -140,15 +159,8 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
         measured=_measured(content.get("measured", {}), place.at("measured")),
         operating_points=_operating_points(content, place.at("operating_points")),
     )
-    warnings = (
-        *_unknown_fields(content),
-        *(
-            f"metric {shortened(name, 40)} is not known to this version; it is kept and not used"
-            for name in unknown
-        ),
-        *consistency_warnings(device, unknown),
-    )
-    return DeviceFile(device, warnings, MappingProxyType(unknown))
+    others = tuple(name for name in content if name not in FIELDS)
+    return DeviceFile(device, MappingProxyType(unknown), others)
 
 
 def device_to_object(
@@ -365,14 +377,6 @@ def _only(item: Mapping[str, object], allowed: tuple[str, ...], place: Place) ->
             raise place.wrong(
                 f'has an unknown field "{shortened(name, 40)}"', f"use {', '.join(allowed)}"
             )
-
-
-def _unknown_fields(content: Mapping[str, object]) -> list[str]:
-    return [
-        f"field {shortened(name, 40)} is no part of {SCHEMA} and was left out"
-        for name in content
-        if name not in FIELDS
-    ]
 
 
 def _configuration_object(configuration: Configuration) -> dict[str, object]:

@@ -67,6 +67,26 @@ def test_devices_show_gives_each_metric_with_its_source(ctm: Run) -> None:
     assert all(source in text for source in shown["sources"].values())
 
 
+def test_devices_show_gives_the_design_and_what_was_measured(ctm: Run, board: Path) -> None:
+    content = json.loads(board.read_text()) | {
+        "chip": "rk3588",
+        "architecture": "cortex-a76",
+        "measured": {"dram_bw_gbps": {"value": 1e4, "source": "STREAM on the board"}},
+        "operating_points": [{"name": "slow", "cpu_mhz": 408, "source": "the governor"}],
+    }
+    board.write_text(json.dumps(content))
+
+    shown = json.loads(ctm("devices", "show", board, "--json").stdout)
+    text = ctm("devices", "show", board).stdout
+
+    assert {name: shown[name] for name in content.keys() - {"sources"}} == {
+        name: content[name] for name in content.keys() - {"sources"}
+    }
+    for words in ("Arm Cortex-A76", "neon fp16 dotprod", "STREAM on the board", "the governor"):
+        assert words in text
+    assert "above the stated" in ctm("devices", "check", board).stderr
+
+
 def test_devices_check_accepts_what_show_and_detect_print(
     ctm: Run, tmp_path: Path, board: Path
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.actions import DEVICES_TAB
@@ -21,6 +21,7 @@ from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE, DevicesVie
 from ctm_gui.views.main_window import MainWindow
 from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.form import CLUSTERS, MEASURED, OPERATING_POINTS
 from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
 
@@ -397,7 +398,7 @@ def test_configurations_are_added_and_put_first(own: DevicesView, qtbot: QtBot) 
 
 
 def test_kinds_of_cores_are_typed_in_rows(own: DevicesView, qtbot: QtBot) -> None:
-    editor = own.form_view.clusters
+    editor = own.form_view.lists[CLUSTERS]
     own.form_view.ensureWidgetVisible(editor.add_button)
     click(qtbot, editor.add_button)
     row = editor.cells[0]
@@ -407,6 +408,49 @@ def test_kinds_of_cores_are_typed_in_rows(own: DevicesView, qtbot: QtBot) -> Non
     assert editor.warning.text() == "Cores is 4, but the clusters have 3 cores."
     type_over(qtbot, row["cores"], "4")
     assert not editor.warning.isVisible()
+
+
+# Qt's offscreen platform has no windows to raise, as the list of choices is.
+@pytest.mark.qt_log_ignore("does not support (raise|grabbing)")
+def test_an_architecture_is_found_by_a_part_of_its_name(own: DevicesView, qtbot: QtBot) -> None:
+    line = own.form_view.texts["architecture"]
+    type_over(qtbot, line, "cortex-a7")
+    completer = line.completer()
+    qtbot.waitUntil(completer.popup().isVisible)
+    assert completer.popup().model().index(0, 0).data() == "Arm Cortex-A76 (cortex-a76)"
+    qtbot.keyClick(completer.popup(), Qt.Key.Key_Down)
+    qtbot.keyClick(completer.popup(), Qt.Key.Key_Return)
+    assert line.text() == own.form.fields.architecture == "cortex-a76"
+    assert own.form_view.texts["instruction_sets"].placeholderText() == "neon fp16 dotprod"
+    type_over(qtbot, line, "z80")
+    assert "z80 is not in the table" in own.form_view.text_warning.text()
+
+
+def test_measured_rates_and_operating_points_are_typed_in_rows(
+    own: DevicesView, qtbot: QtBot
+) -> None:
+    editor = own.form_view.lists[MEASURED]
+    own.form_view.ensureWidgetVisible(editor.add_button)
+    click(qtbot, editor.add_button)
+    row = editor.cells[0]
+    assert row["stated"].text() == "17.07"
+    row["metric"].setCurrentText("Launch, µs")
+    row["metric"].activated.emit(row["metric"].currentIndex())
+    assert own.form.fields.measured[0].metric == "launch_us"
+    assert editor.cells[0]["stated"].text() == "—"
+    type_over(qtbot, editor.cells[0]["value"], "0.4")
+    assert editor.problem.text() == "Row 1: Source is empty."
+    type_over(qtbot, editor.cells[0]["source"], "an empty operator")
+    assert own.form.can_save
+    points = own.form_view.lists[OPERATING_POINTS]
+    own.form_view.ensureWidgetVisible(points.add_button)
+    click(qtbot, points.add_button)
+    for name, text in (("name", "slow"), ("cpu_mhz", "1500"), ("source", "governor")):
+        type_over(qtbot, points.cells[0][name], text)
+    assert own.form.can_save
+    (remove,) = points.findChildren(QToolButton)
+    qtbot.mouseClick(remove, LEFT)
+    assert own.form.fields.operating_points == ()
 
 
 def test_names_and_sources_from_files_are_never_markup(

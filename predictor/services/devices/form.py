@@ -9,13 +9,15 @@ from predictor.core.errors import InputError
 from predictor.core.records import Device, Target
 from predictor.cost.capability import capability
 from predictor.cost.cores import MissingMetricError
-from predictor.devices.consistency import CLUSTERS, Finding
+from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS, Finding
 from predictor.devices.fields import range_text
 from predictor.devices.form import (
     CONFIGURATIONS,
     ClusterFields,
     FormCheck,
     FormFields,
+    MeasuredFields,
+    PointFields,
     check_form,
     fields_of,
     number_text,
@@ -24,10 +26,14 @@ from predictor.devices.form import (
 __all__ = [
     "CLUSTERS",
     "CONFIGURATIONS",
+    "MEASURED",
+    "OPERATING_POINTS",
     "ClusterFields",
     "Finding",
     "FormCheck",
     "FormFields",
+    "MeasuredFields",
+    "PointFields",
     "check_form",
     "fields_of",
     "missing_metric",

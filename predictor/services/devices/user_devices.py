@@ -12,7 +12,6 @@ from pathlib import Path
 
 from predictor.core.files import write_text
 from predictor.core.records import Device
-from predictor.devices.consistency import consistency_warnings
 from predictor.devices.fields import MAX_ID
 from predictor.devices.schema import (
     DeviceFile,
@@ -54,7 +53,7 @@ class UserDevices:
         """Return all of them, by id."""
         kept = device_records.unknown_metrics(self._database)
         return tuple(
-            _entry(device, kept.get(device.id, {}))
+            DeviceFile(device, kept.get(device.id, {}))
             for device in device_records.every(self._database)
         )
 
@@ -177,7 +176,3 @@ def with_unused_ids(devices: Iterable[Device], taken: Iterable[str]) -> Iterator
         identity = unused_id(device.id, used)
         used.add(identity)
         yield device if identity == device.id else replace(device, id=identity)
-
-
-def _entry(device: Device, unknown_metrics: dict[str, float]) -> DeviceFile:
-    return DeviceFile(device, consistency_warnings(device, unknown_metrics), unknown_metrics)

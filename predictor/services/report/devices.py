@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from predictor.core.metric_labels import FAMILY_WORDS, metric_label
-from predictor.core.metrics import METRICS, Metric
-from predictor.core.records import Cluster, Device
+from predictor.core.metrics import LAUNCH_US, METRICS
+from predictor.core.records import Cluster, Device, OperatingPoint
 from predictor.core.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
 from predictor.core.units import significant
 from predictor.core.wording import NOTHING, configuration_text, shown
+from predictor.services.devices.design import design_facts
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import Field, figures, table_of, whole, words
 
@@ -18,6 +20,15 @@ _CLUSTERS: tuple[Field[Cluster], ...] = (
     figures("cores", "Cores", lambda cluster: whole(cluster.cores)),
     figures("clock_mhz", "Clock MHz", lambda cluster: _figure(cluster.clock_mhz)),
     figures("fp32_au_per_core", "FP32 lanes per core", lambda c: _figure(c.fp32_au_per_core)),
+)
+_POINTS: tuple[Field[OperatingPoint], ...] = (
+    words("point", "Operating point", lambda point: shown(point.name)),
+    figures("power_w", "Power W", lambda point: _figure(point.power_w)),
+    figures("cpu_mhz", "CPU MHz", lambda point: _figure(point.cpu_mhz)),
+    figures("gpu_mhz", "GPU MHz", lambda point: _figure(point.gpu_mhz)),
+    figures("memory_mhz", "Memory MHz", lambda point: _figure(point.memory_mhz)),
+    figures("cores", "Cores", lambda point: _figure(point.cores)),
+    words("source", "Source", lambda point: shown(point.source)),
 )
 _SOURCES: tuple[Field[tuple[str, str]], ...] = (
     words("source", "Source", lambda source: source[1]),
@@ -43,12 +54,14 @@ def _sheet(device: Device) -> Iterator[Block]:
     yield Facts(tuple(_facts(device)))
     if device.clusters:
         yield table_of(_CLUSTERS, device.clusters)
-    if not device.metrics:
+    if device.operating_points:
+        yield table_of(_POINTS, device.operating_points)
+    hcv = tuple(_hcv(device))
+    if not hcv:
         yield Paragraph("Nothing is known of it.")
         return
-    sources = _numbered_sources(device)
-    stated = (metric for metric in METRICS if metric.name in device.metrics)
-    yield table_of(_metrics(device, sources), stated)
+    sources = _numbered_sources(hcv)
+    yield table_of(_facts_table(sources), hcv)
     if sources:
         yield table_of(_SOURCES, sources.items())
 
@@ -57,25 +70,47 @@ def _facts(device: Device) -> Iterator[tuple[str, Cell]]:
     yield "Id", Cell(shown(device.id))
     if device.system:
         yield "System", Cell(shown(device.system))
+    for title, text in design_facts(device):
+        yield title, Cell(text)
     runs = "; ".join(configuration_text(c) for c in device.configurations)
     yield "Runs", Cell(runs)
     if device.notes:
         yield "Notes", Cell(shown(device.notes))
 
 
-def _numbered_sources(device: Device) -> dict[str, str]:
+class _Fact(NamedTuple):
+    """A stated or measured value of a device."""
+
+    name: str
+    value: float
+    unit: str
+    source: str
+
+
+def _hcv(device: Device) -> Iterator[_Fact]:
+    """Yield the metrics in the registry's order, each with what was measured of it."""
+    for metric in (*METRICS, LAUNCH_US):
+        label = metric_label(metric.name, device.family)
+        value, rate = device.metric(metric.name), device.measured.get(metric.name)
+        if value is not None:
+            source = device.sources.get(metric.name, "")
+            yield _Fact(label, value, metric.unit, source)
+        if rate is not None:
+            yield _Fact(f"{label}, measured", rate.value, metric.unit, rate.source)
+
+
+def _numbered_sources(facts: Sequence[_Fact]) -> dict[str, str]:
     """Return a mark for each source, in the order of the facts; many facts share one source."""
-    named = (device.sources.get(metric.name) for metric in METRICS if metric.name in device.metrics)
-    distinct = dict.fromkeys(source for source in named if source)
+    distinct = dict.fromkeys(fact.source for fact in facts if fact.source)
     return {source: f"[{place}]" for place, source in enumerate(distinct, 1)}
 
 
-def _metrics(device: Device, sources: Mapping[str, str]) -> Sequence[Field[Metric]]:
+def _facts_table(sources: Mapping[str, str]) -> Sequence[Field[_Fact]]:
     return (
-        words("metric", "Fact", lambda metric: metric_label(metric.name, device.family)),
-        figures("value", "Value", lambda metric: _figure(device.metric(metric.name))),
-        words("unit", "Unit", lambda metric: metric.unit),
-        words("source", "Source", lambda m: sources.get(device.sources.get(m.name, ""), "")),
+        words("metric", "Fact", lambda fact: fact.name),
+        figures("value", "Value", lambda fact: _figure(fact.value)),
+        words("unit", "Unit", lambda fact: fact.unit),
+        words("source", "Source", lambda fact: sources.get(fact.source, "")),
     )
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Device
+from predictor.core.records import Cluster, Device, MeasuredRate, OperatingPoint
 from predictor.devices.consistency import consistency_warnings, derived_fp32_tflops
 
 
@@ -113,3 +113,40 @@ def test_a_metric_without_a_source_and_a_source_without_a_metric_are_told():
         "a source is given for tdp_w, which has no value",
     )
     assert consistency_warnings(odd, {"tdp_w": 1.0}) == ("core_count has no source",)
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({"architecture": "z80"}, "architecture z80 is not in the table of this version"),
+        ({"architecture": "zen-4"}, "fp32_au_per_core is 8, but AMD Zen 4 has 16"),
+        (
+            {"measured": {"dram_bw_gbps": MeasuredRate(10.6, "STREAM")}},
+            "dram_bw_gbps is measured as 10.6 GB/s, above the stated 10 GB/s",
+        ),
+        (
+            {"operating_points": (OperatingPoint("turbo", "x", cpu_mhz=3003.5),)},
+            "operating point turbo runs at 3003.5 MHz, above the device's clock of 3000 MHz",
+        ),
+        ({"architecture": "cortex-a76"}, ""),
+        ({"measured": {"dram_bw_gbps": MeasuredRate(10.4, "STREAM")}}, ""),
+        ({"measured": {"launch_us": MeasuredRate(10.0, "an empty operator")}}, ""),
+        ({"operating_points": (OperatingPoint("usual", "x", cpu_mhz=3000),)}, ""),
+        ({"operating_points": (OperatingPoint("gpu", "x", gpu_mhz=5000, cores=4),)}, ""),
+    ],
+)
+def test_facts_of_the_design_are_compared_with_the_metrics(facts, sentence):
+    metrics = {"boost_clock_mhz": 3000.0, "fp32_au_per_core": 8.0, "dram_bw_gbps": 10.0}
+    sources = dict.fromkeys(metrics, "datasheet")
+    made = Device("d", "D", "V", Family.CPU, metrics, sources, **facts)
+    assert consistency_warnings(made) == ((sentence,) if sentence else ())
+
+
+def test_each_cluster_is_compared_with_its_own_architecture():
+    clusters = (
+        Cluster("big", 2, 2000, 8, "cortex-a76"),
+        Cluster("little", 2, 1500, 8, "cortex-a55"),
+    )
+    assert consistency_warnings(device({}, family=Family.MOBILE_CPU, clusters=clusters)) == (
+        "cluster little: fp32_au_per_core is 8, but Arm Cortex-A55 has 4",
+    )

@@ -80,3 +80,17 @@ def test_a_value_out_of_range_is_refused():
 def test_a_name_without_letters_still_gives_a_valid_id():
     assert imported({**NVIDIA_EXAMPLE, "Device": "+++"}).device.id == "gpu"
     assert len(imported({**NVIDIA_EXAMPLE, "Device": "ab " * 40}).device.id) <= 64
+
+
+@pytest.mark.parametrize(
+    ("name", "chip", "architecture"),
+    [
+        ("NVIDIA A100-PCIE-40GB", "ga100", "ampere-ga100"),
+        ("Tesla P4", "gp104", "pascal-gp10x"),
+        ("AMD_Instinct_MI250", "aldebaran", "cdna-2"),
+        ("Example A1000", "", ""),
+    ],
+)
+def test_the_design_of_a_known_product_follows_from_its_name(name, chip, architecture):
+    device = imported({**NVIDIA_EXAMPLE, "Device": name}).device
+    assert (device.chip, device.architecture) == (chip, architecture)

@@ -12,12 +12,29 @@ import pytest
 from PySide6.QtGui import QUndoStack
 
 from ctm_gui.presenters.device_form import DeviceForm
+from ctm_gui.presenters.device_tables import DeviceComparisonGrid
 from ctm_gui.presenters.devices import DeviceLibrary
 from predictor.core.errors import CtmError
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.records import (
+    Cluster,
+    Configuration,
+    Device,
+    MeasuredRate,
+    OperatingPoint,
+    Precision,
+)
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
-from predictor.services.devices.form import ClusterFields, check_form, fields_of
+from predictor.services.devices.form import (
+    CLUSTERS,
+    MEASURED,
+    OPERATING_POINTS,
+    ClusterFields,
+    MeasuredFields,
+    PointFields,
+    check_form,
+    fields_of,
+)
 from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.history.history import History, open_history
 
@@ -337,13 +354,13 @@ def test_clusters_are_checked_row_by_row(bench: Bench) -> None:
     bench.duplicate()
     bench.form.set_family(Family.MOBILE_CPU)
     rows = (ClusterFields("A76", "4", "2400", "8"), ClusterFields("A55", "4.5", "", "x"))
-    bench.form.set_clusters(rows)
+    bench.form.set_rows(CLUSTERS, rows)
     assert {key for key in bench.form.problems if key.startswith("clusters")} == {
         "clusters.1.cores",
         "clusters.1.clock_mhz",
         "clusters.1.fp32_au_per_core",
     }
-    bench.form.set_clusters((rows[0], ClusterFields("A55", "6", "1400", "")))
+    bench.form.set_rows(CLUSTERS, (rows[0], ClusterFields("A55", "6", "1400", "")))
     assert bench.form.can_save
     bench.form.save()
     assert bench.stored()["gpu-copy"].clusters == (
@@ -361,3 +378,97 @@ def test_configurations_are_checked(bench: Bench) -> None:
     assert "at least one" in bench.form.problems["configurations"].lower()
     bench.form.set_configurations((Configuration("ncnn"), Configuration("ncnn")))
     assert "listed twice" in bench.form.problems["configurations"]
+
+
+def test_the_design_is_typed_checked_and_undone(bench: Bench) -> None:
+    bench.duplicate()
+    form = bench.form
+    for name, text in (("chip", "ga102"), ("architecture", "ampere-ga10x")):
+        form.set_text(name, text)
+    form.set_text("instruction_sets", "neon, FP16")
+    assert form.check.entry is not None
+    device = form.check.entry.device
+    assert (device.chip, device.architecture) == ("ga102", "ampere-ga10x")
+    assert device.instruction_sets == ("neon", "fp16")
+    assert form.warnings_of("architecture") == [
+        "FP32 lanes per SM is 64, but NVIDIA Ampere GA10x has 128."
+    ]
+    form.set_text("architecture", "Ampere 2")
+    form.set_text("instruction_sets", "mmx")
+    assert form.problems["architecture"] == 'Architecture is "Ampere 2", which is not a slug.'
+    assert form.problems["instruction_sets"] == 'Instruction sets 1 is "mmx".'
+    while bench.stack.canUndo() and form.fields.chip:
+        bench.stack.undo()
+    assert fields_of(bench.form.entry.file) == form.fields
+
+
+def test_measured_rates_are_rows_beside_the_stated_ones(bench: Bench) -> None:
+    bench.duplicate()
+    form = bench.form
+    assert form.stated_text("dram_bw_gbps") == "100"
+    assert form.stated_text("launch_us") == "—"
+    row = MeasuredFields("dram_bw_gbps", "106", "gpu-benches")
+    form.set_rows(MEASURED, (row,))
+    assert form.warnings_of("dram_bw_gbps") == [
+        "Memory bandwidth is measured as 106 GB/s, above the stated 100 GB/s."
+    ]
+    form.set_rows(MEASURED, (row, row, MeasuredFields("launch_us", "no", "")))
+    assert form.problem_lines() == [
+        "Measured rates, row 2: Memory bandwidth is listed twice.",
+        'Measured rates, row 3: Value is "no" where a number was expected.',
+        "Measured rates, row 3: Source is empty.",
+    ]
+    form.set_rows(MEASURED, (MeasuredFields("dram_bw_gbps", "91.5", "gpu-benches"),))
+    form.save()
+    assert dict(bench.stored()["gpu-copy"].measured) == {
+        "dram_bw_gbps": MeasuredRate(91.5, "gpu-benches")
+    }
+
+
+def test_operating_points_are_rows_and_an_empty_number_is_not_known(bench: Bench) -> None:
+    bench.duplicate()
+    form = bench.form
+    form.set_rows(OPERATING_POINTS, (PointFields("15W", "15", gpu_mhz="x", source="nvpmodel"),))
+    assert form.problems == {
+        "operating_points.0.gpu_mhz": 'GPU clock is "x" where a number was expected.'
+    }
+    form.set_rows(OPERATING_POINTS, (PointFields("15W", "15", gpu_mhz="625", source="nvpmodel"),))
+    form.save()
+    assert bench.stored()["gpu-copy"].operating_points == (
+        OperatingPoint("15W", "nvpmodel", power_w=15.0, gpu_mhz=625.0),
+    )
+
+
+def test_letters_typed_into_one_cell_are_one_step_of_undo(bench: Bench) -> None:
+    bench.duplicate()
+    before = bench.stack.count()
+    for text in ("S", "ST", "STREAM"):
+        row = MeasuredFields(source=text)
+        bench.form.set_rows(MEASURED, (row,), typed="0.source")
+    assert bench.stack.count() == before + 1
+    bench.stack.undo()
+    assert bench.form.fields.measured == ()
+
+
+def test_two_devices_are_compared_by_design_and_measured_rates_too() -> None:
+    rates = {"dram_bw_gbps": MeasuredRate(90.0, "x"), "launch_us": MeasuredRate(4.0, "x")}
+    left = replace(GPU, architecture="ampere-ga10x", measured=rates)
+    points = (OperatingPoint("15W", "x"), OperatingPoint("30W", "x"))
+    right = replace(
+        GPU, chip="ga102", measured={"launch_us": MeasuredRate(2.0, "x")}, operating_points=points
+    )
+    grid = DeviceComparisonGrid(left, right)
+    rows = {
+        grid.columns[0].text(row): [column.text(row) for column in grid.columns[1:]]
+        for row in range(grid.count)
+    }
+    assert list(rows)[:2] == ["Chip", "Architecture"]
+    assert rows["Chip"] == ["—", "ga102", "—"]
+    assert rows["Architecture"] == ["NVIDIA Ampere GA10x", "—", "—"]
+    assert rows["Memory bandwidth (GB/s)"] == ["100", "100", "× 1"]
+    assert rows["Memory bandwidth, measured (GB/s)"] == ["90", "—", "—"]
+    assert rows["Launch, measured (µs)"] == ["4", "2", "× 0.5"]
+    assert rows["Operating points"] == ["—", "15W, 30W", "—"]
+    copied = grid.as_csv(range(grid.count))
+    assert "Chip,,ga102," in copied
+    assert '"Launch, measured (µs)",4,2,0.5' in copied

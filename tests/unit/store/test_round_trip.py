@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sqlite3
 import uuid
 from collections.abc import Iterator
@@ -13,13 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from predictor.core.documents import Provenance
+from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import METRICS, Family
 from predictor.core.records import (
     Basis,
     Cluster,
     Configuration,
     Device,
+    MeasuredRate,
     Measurement,
+    OperatingPoint,
     Precision,
     Prediction,
     Signature,
@@ -100,6 +104,8 @@ MEASUREMENT = st.builds(
     protocol=SLUG,
     provenance=st.builds(Provenance, DOCUMENT),
 )
+NEW_FACTS = ("chip", "architecture", "instruction_sets", "measured", "operating_points")
+SETS = st.lists(st.sampled_from(INSTRUCTION_SETS), max_size=3).map(tuple)
 DEVICE = st.builds(
     Device,
     id=SLUG,
@@ -110,10 +116,19 @@ DEVICE = st.builds(
     sources=st.dictionaries(st.sampled_from([m.name for m in METRICS]), TEXT),
     configurations=st.lists(CONFIGURATION, max_size=3).map(tuple),
     clusters=st.lists(
-        st.builds(Cluster, TEXT, st.integers(1, 512), POSITIVE, st.none() | POSITIVE), max_size=3
+        st.builds(Cluster, TEXT, st.integers(1, 512), POSITIVE, st.none() | POSITIVE, SLUG, SETS),
+        max_size=3,
     ).map(tuple),
     system=TEXT,
     notes=TEXT,
+    chip=SLUG,
+    architecture=SLUG,
+    instruction_sets=SETS,
+    measured=st.dictionaries(SLUG, st.builds(MeasuredRate, POSITIVE, TEXT), max_size=3),
+    operating_points=st.lists(
+        st.builds(OperatingPoint, TEXT, TEXT, st.none() | POSITIVE, cores=st.none() | INT64),
+        max_size=3,
+    ).map(tuple),
 )
 
 examples = settings(
@@ -159,6 +174,22 @@ def test_predictions_come_back_in_reverse_order(
 def test_measurement_keeps_every_sample(shared: Database, measurement: Measurement) -> None:
     measurements.add(shared, measurement)
     assert measurements.of_ids(shared, [measurement.id]) == [measurement]
+
+
+def test_a_device_of_an_earlier_version_is_read(database: Database) -> None:
+    board = Device(
+        "board", "Board", "Maker", Family.CPU, {}, clusters=(Cluster("big", 4, 2000.0, 8.0),)
+    )
+    devices.put(database, board)
+    with database.transaction() as db:
+        (row,) = db.table("devices").rows
+        description = json.loads(row["description"])
+        for name in NEW_FACTS:
+            del description[name]
+        for name in ("architecture", "instruction_sets"):
+            del description["clusters"][0][name]
+        db.table("devices").update("board", {"description": json.dumps(description)})
+    assert devices.every(database) == [board]
 
 
 @examples

@@ -19,7 +19,15 @@ from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.metrics import Family
 from predictor.core.progress import CancelToken
-from predictor.core.records import Configuration, Device, Measurement, Precision, Signature
+from predictor.core.records import (
+    Configuration,
+    Device,
+    MeasuredRate,
+    Measurement,
+    OperatingPoint,
+    Precision,
+    Signature,
+)
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.history.history import History, open_history
@@ -98,6 +106,22 @@ def full(mine: History, project: Project) -> History:
 
 def take(history: History, project: Project, choose: Chooser = lambda _: None) -> Plan:
     return history.projects.apply(project, NO_CATALOGUE, choose)
+
+
+def test_the_facts_beside_the_metrics_go_with_a_project(mine: History, tmp_path: Path) -> None:
+    device = dataclasses.replace(
+        BOARD,
+        chip="rk3588",
+        architecture="cortex-a76",
+        instruction_sets=("neon", "dotprod"),
+        measured={"dram_bw_gbps": MeasuredRate(12.5, "STREAM")},
+        operating_points=(OperatingPoint("slow", "governor", cpu_mhz=408.0, cores=4),),
+    )
+    mine.devices.save(DeviceFile(device))
+    mine.projects.export(tmp_path / "own.ctmproject")
+    with open_history(tmp_path / "other.sqlite") as other:
+        take(other, read_project(tmp_path / "own.ctmproject"))
+        assert [entry.device for entry in other.devices.every()] == [device]
 
 
 def counted(plan: Plan, what: str) -> dict[str, int]:
