@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from predictor.core import instruction_sets
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 
@@ -33,8 +34,8 @@ class Runtime:
         portable: those of them on which every device can install it; a device of another kind has
             to list it.
         precisions: that it runs in.
-        kernels: instruction sets that it has kernels for (``avx2``, ``avx512``, ``neon``,
-            ``dotprod``, ``i8mm``); empty where that is not known.
+        kernels: instruction sets that it has kernels for on processors; empty where that is not
+            known, or where it compiles for the processor that it meets.
         importers: names of the formats of its logs (``probing.importers``).
         may_halve: whether it may run an FP32 network in half precision without being told to.
         hides_halves: whether its published latencies do not say where it did.
@@ -64,6 +65,7 @@ _ROWS: Final = (
         families=CPUS | {Family.GPU, Family.NPU},
         portable=CPUS | {Family.GPU},
         precisions=_FLOAT_AND_INT8,
+        kernels=instruction_sets.MLAS,
         importers=("onnxruntime-profile", "ctm-results"),
     ),
     Runtime(
@@ -72,6 +74,7 @@ _ROWS: Final = (
         families=CPUS,
         portable=CPUS,
         precisions=_FLOAT_AND_INT8,
+        kernels=instruction_sets.NCNN,
         importers=("ncnn-benchmark",),
         may_halve=True,  # it stores and computes in FP16 or BF16 where it can
         hides_halves=True,
@@ -92,6 +95,7 @@ _ROWS: Final = (
         families=CPUS | {Family.GPU},
         portable=CPUS | {Family.GPU},
         precisions=frozenset(Precision) - {Precision.INT8},
+        kernels=instruction_sets.ONEDNN,
         # Measured by benchmarks/launch_overhead.py, see decision 0001.
         cpu_launch_us=0.8,  # it comes back to Python for each operator
     ),
@@ -101,6 +105,7 @@ _ROWS: Final = (
         families=CPUS | {Family.GPU},
         portable=CPUS | {Family.GPU},
         precisions=frozenset({Precision.FP32, Precision.BF16, Precision.AMP_BF16}),
+        kernels=instruction_sets.ONEDNN,
     ),
     Runtime(
         "tflite",
@@ -108,6 +113,7 @@ _ROWS: Final = (
         families=CPUS | {Family.MOBILE_GPU, Family.NPU, Family.MCU},
         portable=CPUS | {Family.MOBILE_GPU},
         precisions=_FLOAT_AND_INT8,
+        kernels=instruction_sets.XNNPACK,
         importers=("tflite-benchmark",),
         may_halve=True,  # its GPU delegate allows loss of precision by default
     ),
@@ -131,6 +137,7 @@ _ROWS: Final = (
         families=CPUS | {Family.GPU, Family.NPU},
         portable=CPUS,
         precisions=_FLOAT_AND_INT8 | {Precision.BF16},
+        kernels=instruction_sets.ONEDNN,
         may_halve=True,  # it infers in FP16 on GPUs, and in BF16 on CPUs that have it
     ),
     Runtime(
@@ -138,6 +145,7 @@ _ROWS: Final = (
         "OpenCV",
         families=CPUS | {Family.GPU, Family.MOBILE_GPU},
         portable=CPUS | {Family.GPU, Family.MOBILE_GPU},
+        kernels=instruction_sets.OPENCV_DNN,
     ),
     Runtime(
         UNKNOWN,
@@ -179,6 +187,17 @@ _ROWS: Final = (
 _PHONE: Final = CPUS | {Family.MOBILE_GPU, Family.NPU}
 _SERVER: Final = CPUS | {Family.GPU}
 _NPU: Final = frozenset({Family.NPU, Family.ASIC})
+_KERNELS_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
+    "armnn": instruction_sets.ARM_COMPUTE,
+    "pytorch-mobile": instruction_sets.PYTORCH_MOBILE,
+    "executorch": instruction_sets.XNNPACK,
+    "paddle-lite": instruction_sets.PADDLE_LITE,
+    "paddle-inference": instruction_sets.ONEDNN,
+    "mnn": instruction_sets.MNN,
+    "xnnpack": instruction_sets.XNNPACK,
+    "tensorflow": instruction_sets.ONEDNN,
+    "deepsparse": instruction_sets.DEEPSPARSE,
+}
 # Measured by others only: no importer, no shipped network with an input for it. NPUs run float
 # networks in half precision whatever the file says.
 _OF_OTHERS: Final = tuple(
@@ -187,6 +206,7 @@ _OF_OTHERS: Final = tuple(
         title,
         families,
         precisions=precisions,
+        kernels=_KERNELS_OF_OTHERS.get(name, frozenset()),
         may_halve=Family.NPU in families,
         is_learned=False,
     )

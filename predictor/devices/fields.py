@@ -177,7 +177,7 @@ def check_instruction_sets(value: object, place: Place) -> tuple[str, ...]:
     if not items:
         raise place.wrong("is empty", 'leave it out where it is not known, or use ["none"]')
     for index, item in enumerate(items):
-        if item not in INSTRUCTION_SETS:
+        if not isinstance(item, str) or item not in INSTRUCTION_SETS:
             text = check_text(item, place.item(index), MAX_NAME)
             raise place.item(index).wrong(
                 f'is "{shortened(text, 40)}"', f"use one of {', '.join(INSTRUCTION_SETS)}"

@@ -297,7 +297,7 @@ configurations = st.lists(
     unique=True,
 ).map(tuple)
 slugs = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
-sets = st.lists(st.sampled_from(INSTRUCTION_SETS), max_size=4, unique=True).map(tuple)
+sets = st.lists(st.sampled_from(list(INSTRUCTION_SETS)), max_size=4, unique=True).map(tuple)
 clusters = st.lists(
     st.builds(
         Cluster,
