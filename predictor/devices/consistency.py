@@ -178,7 +178,11 @@ def _design_warnings(
         )
         return
     of_design = design.numbers.get("fp32_lanes")
-    if lanes is not None and of_design is not None and lanes != of_design:
+    # Xeons of one design are sold with one or two vector units; it then states no number of them.
+    of_one_unit = None
+    if "fma_pipes" not in design.numbers:
+        of_one_unit = design.numbers.get("vector_bits", 0) / 32
+    if lanes is not None and of_design is not None and lanes not in {of_design, of_one_unit}:
         yield Finding(
             fields,
             f"{start}fp32_au_per_core is {significant(lanes, 5)}, but {design.title} has "

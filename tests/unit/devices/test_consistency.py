@@ -121,6 +121,10 @@ def test_a_metric_without_a_source_and_a_source_without_a_metric_are_told():
         ({"architecture": "z80"}, "architecture z80 is not in the table of this version"),
         ({"architecture": "zen-4"}, "fp32_au_per_core is 8, but AMD Zen 4 has 16"),
         (
+            {"architecture": "skylake-server"},
+            "fp32_au_per_core is 8, but Intel Skylake, server has 32",
+        ),
+        (
             {"measured": {"dram_bw_gbps": MeasuredRate(10.6, "STREAM")}},
             "dram_bw_gbps is measured as 10.6 GB/s, above the stated 10 GB/s",
         ),
@@ -140,6 +144,14 @@ def test_facts_of_the_design_are_compared_with_the_metrics(facts, sentence):
     sources = dict.fromkeys(metrics, "datasheet")
     made = Device("d", "D", "V", Family.CPU, metrics, sources, **facts)
     assert consistency_warnings(made) == ((sentence,) if sentence else ())
+
+
+def test_a_design_sold_with_one_or_two_units_fits_either():
+    for lanes in (16.0, 32.0):
+        metrics = {"fp32_au_per_core": lanes}
+        sources = {"fp32_au_per_core": "datasheet"}
+        made = Device("d", "D", "V", Family.CPU, metrics, sources, architecture="skylake-server")
+        assert consistency_warnings(made) == ()
 
 
 def test_each_cluster_is_compared_with_its_own_architecture():
