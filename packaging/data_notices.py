@@ -61,13 +61,24 @@ def _figures(*, ships: bool) -> list[str]:
 
 
 def catalogue_sources() -> Counter[tuple[str, str]]:
-    """Return how many facts of the catalogue each source gave, by its name and stated licence."""
+    """Return how many facts of the catalogue each source gave, by its name and stated licence.
+
+    The facts of architectures and what was measured count too.
+    """
     known = _catalogue()
     counts: Counter[tuple[str, str]] = Counter()
-    for path in sorted((ROOT / "resources" / "devices").glob("*.json")):
-        sources = json.loads(path.read_text(encoding="utf-8")).get("sources", {})
-        counts.update(source_of(text, known) for text in sources.values())
+    for folder in ("devices", "architectures"):
+        for path in sorted((ROOT / "resources" / folder).glob("*.json")):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            for entry in content.get("architectures", {"": content}).values():
+                counts.update(source_of(text, known) for text in _sources(entry))
     return counts
+
+
+def _sources(entry: dict[str, Any]) -> list[str]:
+    """Return the source of each fact of a device or architecture."""
+    others = [*entry.get("measured", {}).values(), *entry.get("operating_points", [])]
+    return [*entry.get("sources", {}).values(), *(other["source"] for other in others)]
 
 
 def source_of(text: str, known: list[dict[str, Any]]) -> tuple[str, str]:

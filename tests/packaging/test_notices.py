@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from importlib.metadata import distribution
@@ -11,6 +10,9 @@ from pathlib import Path
 import data_notices
 import notices
 import pytest
+
+from predictor.devices.architectures import architectures
+from predictor.devices.catalogue import load_device_files
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
@@ -68,8 +70,9 @@ def test_a_distribution_without_a_text_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_fact_of_the_catalogue_is_counted_once(written: tuple[str, str]) -> None:
-    files = (ROOT / "resources" / "devices").glob("*.json")
-    facts = sum(len(json.loads(path.read_text("utf-8")).get("sources", {})) for path in files)
+    entries = [entry.device for entry in load_device_files()]
+    facts = sum(len(entry.sources) for entry in [*entries, *architectures().values()])
+    facts += sum(len(entry.measured) + len(entry.operating_points) for entry in entries)
 
     counts = data_notices.catalogue_sources()
 
