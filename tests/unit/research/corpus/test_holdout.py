@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,11 +9,10 @@ from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
 from predictor.research.corpus import HoldOut, draw_hold_out, hold_out_folds
-from predictor.research.corpus import silicon as silicon_tables
 from predictor.research.corpus.silicon import silicon_key
 from predictor.research.corpus.single_operators import OPERATOR_FAMILY
 from predictor.research.sources.aliases import read_aliases
-from tests.unit.research.corpus.small_corpus import catalogue, small_corpus
+from tests.unit.research.corpus.small_corpus import small_corpus
 
 SILICON = sorted(set(small_corpus().silicon))
 FAMILIES = sorted(small_corpus().families)
@@ -167,16 +164,7 @@ def test_there_is_at_least_one_fold() -> None:
         hold_out_folds(small_corpus(), 0, 0)
 
 
-def test_the_rules_name_devices_of_the_catalogue_once() -> None:
-    members: Mapping[str, str] = silicon_tables._MEMBERS
-    named = [device for devices in members.values() for device in devices.split()]
-
-    assert [device for device in named if device not in catalogue()] == []
-    assert len(named) == len(set(named))
-
-
 def test_systems_of_one_chip_share_their_silicon_where_two_sources_name_them() -> None:
-    assert silicon_key("a-device-of-the-user") == "a-device-of-the-user"
     assert silicon_key("titan-rtx") == silicon_key("quadro-rtx-8000") == "tu102"
     assert silicon_key("pixel-2") == silicon_key("khadas-vim3-cpu")
     # Boards that a source has twice under two names.
