@@ -6,6 +6,7 @@ from predictor.cli.parser import Parser, add_commands
 
 _SUBJECTS = {
     "bound": ("evaluate.bound", "measurements under the physical bound, and the estimate's error"),
+    "classes": ("evaluate.classes", "errors by runtime and kind of device, on silicon left out"),
     "nas": ("evaluate.nas", "latency predictors on neural architecture search spaces"),
     "measurements": ("evaluate.measurements", "an engine against a table of your own"),
 }

@@ -1,0 +1,87 @@
+"""``ctm evaluate classes``: errors by runtime and kind of device, on silicon left out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import (
+    check_output,
+    environment_of,
+    origin_of,
+    research_needed,
+)
+from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
+from predictor.cli.progress import progress_on
+from predictor.core.files import write_text
+from predictor.services.devices.catalogue import load_catalogue
+
+
+def add_classes(parser: Parser) -> None:
+    """Add the options of the subject."""
+    parser.description = (
+        "Judge the analytic estimates and the shipped engine by runtime and kind of device, on "
+        "silicon that is left out of training."
+    )
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    parser.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
+    parser.add_argument(
+        "--draws",
+        type=positive_int,
+        default=5,
+        metavar="N",
+        help="choices of measured networks (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=thread_count, default=0, metavar="N", help="default: 0")
+    parser.add_argument(
+        "--analytic", action="store_true", help="without the shipped engine: a quarter of the time"
+    )
+    json_option(parser)
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    """Write the figures and their page; always 0."""
+    with research_needed("the evaluation"):
+        from predictor.research.evaluation.judge.command import judge_data  # noqa: PLC0415
+        from predictor.research.evaluation.judge.page import page  # noqa: PLC0415
+
+    output = Path(options.output) if options.output else None
+    if output is not None:
+        check_output(output)
+    document = judge_data(
+        Path(options.data),
+        load_catalogue().by_id,
+        seed=options.seed,
+        draws=options.draws,
+        with_shipped=not options.analytic,
+        progress=progress_on(console),
+    )
+    environment = environment_of(_command(options))
+    figures = {**environment, **document}
+    text = page(figures, origin_of(environment))
+    if output is not None:
+        write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        write_text(output.with_suffix(".md"), text)
+    if options.json:
+        console.document(figures)
+    elif output is None:
+        console.result(text)
+    else:
+        console.note(f"Written: {output} and {output.with_suffix('.md')}")
+    return 0
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Return the command without the folders of this machine."""
+    draws = "" if options.draws == 5 else f" --draws {options.draws}"
+    seed = f" --seed {options.seed}" if options.seed else ""
+    analytic = " --analytic" if options.analytic else ""
+    return f"ctm evaluate classes --data DIR{draws}{seed}{analytic} --output OUT.json"

@@ -1,0 +1,67 @@
+"""The work of ``ctm evaluate classes``: from a data folder to the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from predictor.core.progress import CancelToken, ProgressCallback, no_progress
+from predictor.core.records import Device
+from predictor.core.resources import resources_dir
+from predictor.cost.engine import Engine
+from predictor.cost.roofline import RooflineEngine
+from predictor.engine.checkpoint import read_checkpoint
+from predictor.engine.closertome import CloserToMeEngine
+from predictor.research.corpus import open_corpus
+from predictor.research.evaluation.judge.document import Entry, LawCheck, Shipped, judge
+from predictor.research.evaluation.judge.judged import judged_of
+from predictor.research.evaluation.judge.law_graphs import law_graphs
+from predictor.services.prediction.engines import CLOSERTOME
+
+
+def judge_data(
+    data: Path,
+    devices: Mapping[str, Device],
+    *,
+    seed: int,
+    draws: int,
+    with_shipped: bool,
+    progress: ProgressCallback = no_progress,
+    cancel: CancelToken | None = None,
+) -> Entry:
+    """Judge the measurements of a data folder.
+
+    Args:
+        data: folder with one folder a source.
+        devices: the catalogue by id.
+        seed: of folds and draws.
+        draws: of measured networks.
+        with_shipped: whether the shipped engine is asked too.
+        progress: told while graphs are read and engines are asked.
+        cancel: asks to stop.
+
+    Raises:
+        InputError: the folder holds no source, a file in it is damaged, no measurement is of a
+            device of the catalogue, or the checkpoint is damaged.
+        HostError: the cache of the corpus cannot be written.
+        CancelledError: a stop was asked for.
+    """
+    judged = judged_of(open_corpus(data, progress=progress, cancel=cancel), devices)
+    engines: list[Engine] = [RooflineEngine()]
+    shipped = None
+    if with_shipped:
+        folder = resources_dir() / "checkpoints" / CLOSERTOME
+        sources = read_checkpoint(folder).engine.notes.get("data")
+        names = sources.keys() if isinstance(sources, Mapping) else ()
+        shipped = Shipped(CloserToMeEngine(folder), names)
+        engines.append(shipped.engine)
+    graphs = law_graphs(data)
+    return judge(
+        judged,
+        seed=seed,
+        draws=draws,
+        shipped=shipped,
+        checked=LawCheck(engines, graphs, list(devices.values())) if graphs else None,
+        progress=progress,
+        cancel=cancel,
+    )

@@ -1,0 +1,47 @@
+"""Goals and moonshots of the figures, by class and setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from predictor.research.evaluation.judge.asked import KNOWN, UNSEEN
+from predictor.research.evaluation.judge.judged import Class
+
+LEAST_SILICON: Final = 8
+"""Kinds of silicon under which a class has no goal."""
+
+RATIO: Final = 1.05
+"""Largest bound of an error over that of the class estimate."""
+
+COVERAGE: Final = (75.0, 87.0)
+"""Share of measurements in their 80 % interval, in percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Figure of a class to reach, in percent."""
+
+    goal: float
+    moonshot: float
+
+
+_MEASURED: Final = {"k=3": Goal(13, 9), "k=8": Goal(9, 6)}
+_PROCESSORS: Final = {
+    "x86": ("onnxruntime", "openvino", "pytorch"),
+    "arm": ("tflite", "ncnn", "armnn", "pytorch-mobile"),
+}
+_GPUS: Final = ("tensorrt", "pytorch")
+
+
+def goal_of(klass: Class, setting: str) -> Goal | None:
+    """Return the goal of a class with enough silicon; None where none was set."""
+    if setting in _MEASURED:
+        return _MEASURED[setting]
+    if klass.runtime in _PROCESSORS.get(klass.kind, ()):
+        return {UNSEEN: Goal(30, 18), KNOWN: Goal(18, 12)}.get(setting)
+    if setting == UNSEEN and klass.kind == "nvidia" and klass.runtime in _GPUS:
+        return Goal(25, 12)
+    if setting == UNSEEN and klass.kind == "npu":
+        return Goal(45, 30)
+    return None

@@ -1,0 +1,42 @@
+"""Real networks that the laws are counted on, from the graphs of the data folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.research.corpus.graph_files import GraphReader
+from predictor.research.sources.samples import GraphFile
+
+# The first twelve of benchmarks/real_sets.py, with the size of their images.
+_NETWORKS: Final = {
+    "resnet50": 224,
+    "resnext50_32x4d": 224,
+    "densenet121": 224,
+    "inception_v3": 299,
+    "mobilenetv2_100": 224,
+    "mobilenetv3_large_100": 224,
+    "efficientnet_b0": 224,
+    "ghostnet_100": 224,
+    "regnety_004": 224,
+    "convnext_atto": 224,
+    "edgenext_xx_small": 256,
+    "mobilevit_xs": 256,
+}
+
+
+def law_graphs(data: Path) -> dict[str, OperatorGraph]:
+    """Return the networks by name at batch 1; empty where the folder has no timm graphs.
+
+    Raises:
+        InputError: a graph is missing in the archive, or damaged.
+    """
+    archive = data / "timm" / "graphs.zip"
+    if not archive.is_file():
+        return {}
+    with GraphReader() as reader:
+        return {
+            name: reader.read(GraphFile(archive, f"graphs/{name}__{size}.onnx"))
+            for name, size in _NETWORKS.items()
+        }
