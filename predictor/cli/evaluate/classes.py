@@ -44,6 +44,12 @@ def add_classes(parser: Parser) -> None:
     parser.add_argument(
         "--analytic", action="store_true", help="without the shipped engine: a quarter of the time"
     )
+    parser.add_argument(
+        "--network",
+        metavar="DIR",
+        help="also train the network without the silicon of three folds, hours each; what is "
+        "trained is kept in DIR",
+    )
     json_option(parser)
 
 
@@ -62,6 +68,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         seed=options.seed,
         draws=options.draws,
         with_shipped=not options.analytic,
+        network=Path(options.network) if options.network else None,
         progress=progress_on(console),
     )
     environment = environment_of(_command(options))
@@ -84,4 +91,5 @@ def _command(options: argparse.Namespace) -> str:
     draws = "" if options.draws == 5 else f" --draws {options.draws}"
     seed = f" --seed {options.seed}" if options.seed else ""
     analytic = " --analytic" if options.analytic else ""
-    return f"ctm evaluate classes --data DIR{draws}{seed}{analytic} --output OUT.json"
+    network = " --network DIR" if options.network else ""
+    return f"ctm evaluate classes --data DIR{draws}{seed}{analytic}{network} --output OUT.json"

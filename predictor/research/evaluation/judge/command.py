@@ -26,6 +26,7 @@ def judge_data(
     seed: int,
     draws: int,
     with_shipped: bool,
+    network: Path | None = None,
     progress: ProgressCallback = no_progress,
     cancel: CancelToken | None = None,
 ) -> Entry:
@@ -37,6 +38,8 @@ def judge_data(
         seed: of folds and draws.
         draws: of measured networks.
         with_shipped: whether the shipped engine is asked too.
+        network: folder that keeps trainings of the network, which is judged in three folds; None
+            for none.
         progress: told while graphs are read and engines are asked.
         cancel: asks to stop.
 
@@ -48,16 +51,26 @@ def judge_data(
     """
     judged = judged_of(open_corpus(data, progress=progress, cancel=cancel), devices)
     engines: list[Engine] = [RooflineEngine()]
+    folder = resources_dir() / "checkpoints" / CLOSERTOME
+    card = read_checkpoint(folder).engine
     shipped = None
     if with_shipped:
-        folder = resources_dir() / "checkpoints" / CLOSERTOME
-        sources = read_checkpoint(folder).engine.notes.get("data")
+        sources = card.notes.get("data")
         names = sources.keys() if isinstance(sources, Mapping) else ()
         shipped = Shipped(CloserToMeEngine(folder), names)
         engines.append(shipped.engine)
+    trained = []
+    if network is not None:
+        # Here, because they load torch.
+        from predictor.research.evaluation.judge.network import NetworkEngine  # noqa: PLC0415
+        from predictor.research.training.loop import Recipe  # noqa: PLC0415
+
+        recipe = Recipe(seed=seed)
+        trained = [NetworkEngine(network, recipe, card.prior, card.widths, progress, cancel)]
     graphs = law_graphs(data)
     return judge(
         judged,
+        trained,
         seed=seed,
         draws=draws,
         shipped=shipped,

@@ -97,8 +97,10 @@ def silicon_parts(judged: Judged, rows: Rows, seed: int, count: int) -> Numbers:
     held = np.zeros((len(sizes), count))
     part = np.zeros(len(judged.silicon_names), np.int64)
     dealt = np.zeros(count)
-    rng = np.random.default_rng(seed)
-    for number in rng.permutation(np.unique(silicon)).tolist():
+    shuffled = np.random.default_rng(seed).permutation(np.unique(silicon))
+    # Silicon of several classes first: what is of one class alone then fills the gaps.
+    several = np.bincount(silicon, minlength=len(part))[shuffled]
+    for number in shuffled[np.argsort(-several, kind="stable")].tolist():
         classes = klass[silicon == number] - NO_CLASS
         # A class of few silicon counts more: there one more in a part is a larger share.
         crowded = (held[classes] / sizes[classes, None]).sum(axis=0)

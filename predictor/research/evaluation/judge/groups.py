@@ -43,7 +43,7 @@ def quantiles(group: Numbers, values: Floats, share: float, count: int) -> Float
 
     Args:
         group: [N], number of the group of each value.
-        values: [N]; infinite ones are allowed, NaN ones are left out.
+        values: [N], finite; NaN ones are left out.
         share: of the values at or below the quantile, 0 to 1.
         count: number of the groups.
     """
@@ -56,11 +56,9 @@ def quantiles(group: Numbers, values: Floats, share: float, count: int) -> Float
     place = share * (sizes[filled] - 1)
     lower = starts[filled] + np.floor(place).astype(np.int64)
     upper = starts[filled] + np.ceil(place).astype(np.int64)
-    result = np.full(count, np.nan)
-    # Not low + part * (high - low): between two infinite values that is NaN.
     part = place - np.floor(place)
-    high = np.where(part > 0, part * ordered[upper], 0.0)
-    result[filled] = np.where(part < 1, (1 - part) * ordered[lower], 0.0) + high
+    result = np.full(count, np.nan)
+    result[filled] = (1 - part) * ordered[lower] + part * ordered[upper]
     return result
 
 
