@@ -1,7 +1,7 @@
 """Devices as sources state them, and what they are in the catalogue.
 
 The tables are data to be reviewed: ``aliases/<folder>.csv`` with the columns device, unit, runtime,
-device_id and note, and any file whose name begins with ``<folder>_``. ``*`` stands for any unit or
+device_id and note, and any file whose name begins so. ``*`` stands for any unit or
 any runtime; the row that names more is taken. A row without an id says why its device is left out.
 """
 
@@ -91,7 +91,7 @@ def read_aliases(source: str, folder: Path = FOLDER) -> Aliases:
 def alias_files(source: str = "", folder: Path = FOLDER) -> list[Path]:
     """Return the tables of a source, of all sources where none is named."""
     paths = sorted(folder.glob("*.csv"))
-    return [p for p in paths if not source or p.stem == source or p.stem.startswith(f"{source}_")]
+    return [path for path in paths if path.stem.startswith(source)]
 
 
 def _alias(row: Row) -> Alias:

@@ -49,6 +49,8 @@ _SEVERAL: Final = "several runs at a time: the latency has waiting in it"
 _LITTLE: Final = "run on slower cores only, which a configuration cannot say"
 _PADDING: Final = "padding is cut away: less work than the graph's"
 
+COPY: Final = "the same table is read from"
+
 _RULES: Final = (
     _Rule("note", "includes pre- and post-processing", _WITH_IMAGES),
     _Rule("note", "end to end pipeline", _WITH_IMAGES),
@@ -108,7 +110,7 @@ def excluded(source: str, row: Row) -> str:
         "",
     )
     if copied_from:
-        return f"the same table is read from {copied_from}"
+        return f"{COPY} {copied_from}"
     return _by_rule(row, is_doubt=False)
 
 

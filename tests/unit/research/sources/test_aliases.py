@@ -72,8 +72,8 @@ def test_a_row_without_a_device_says_why(tmp_path: Path) -> None:
 
 def test_tables_of_one_source_are_joined(tmp_path: Path) -> None:
     write(tmp_path, HEADER + "a,*,*,rpi4,\n")
-    write(tmp_path, HEADER + "b,*,*,rpi5,\n", "bench_boards.csv")
-    write(tmp_path, HEADER + "c,*,*,rpi5,\n", "benches.csv")
+    write(tmp_path, HEADER + "b,*,*,rpi5,\n", "bench-boards.csv")
+    write(tmp_path, HEADER + "c,*,*,rpi5,\n", "other.csv")
 
     assert len(read_aliases("bench", tmp_path)) == 2
 
