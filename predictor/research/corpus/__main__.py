@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import Progress
+from predictor.devices.catalogue import load_device_files
 from predictor.research.corpus.cache import open_corpus
+from predictor.research.corpus.corpus import Corpus
+from predictor.research.corpus.disagreements import disagreements
 from predictor.research.corpus.drafts import Sizes
+from predictor.research.corpus.evidence import disagreements_text, ledger_text
+from predictor.research.corpus.ledger import read_ledger
 from predictor.research.corpus.spreads import statistic_spreads
 from predictor.research.corpus.summary import summary, with_summary
 
@@ -25,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         sizes = Sizes(options.architectures, options.operators, options.seed)
         corpus = open_corpus(options.data, sizes, _show, folder=options.cache)
-        text = summary(corpus, statistic_spreads(options.data))
+        text = "\n\n".join(_sections(options.data, corpus))
         sys.stdout.write(f"{text}\n")
         if options.page is not None:
             _write(options.page, text)
@@ -33,6 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     return 0
+
+
+def _sections(data: Path, corpus: Corpus) -> Iterator[str]:
+    """Yield the parts of what is written."""
+    devices = {file.device.id: file.device for file in load_device_files()}
+    yield summary(corpus, statistic_spreads(data))
+    yield ledger_text(read_ledger(data, devices))
+    yield disagreements_text(disagreements(corpus, devices, _show))
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -31,13 +31,13 @@ def summary(corpus: Corpus, spreads: Sequence[StatisticSpread]) -> str:
     counts = [_counts(corpus, source, corpus.rows_of(source)) for source in corpus.sources]
     total = _counts(corpus, "all", np.arange(len(corpus.measurements)))
     sections = [
-        _table(_COUNTS, [*counts, total]),
+        table(_COUNTS, [*counts, total]),
         "Noise floor:",
-        _table(_NOISE, [_noise(floor) for floor in noise_floors(corpus)]),
+        table(_NOISE, [_noise(floor) for floor in noise_floors(corpus)]),
         "Another statistic of the same runs, over the one that is taken:",
-        _table(_SPREADS, [_spread(spread) for spread in spreads]),
+        table(_SPREADS, [_spread(spread) for spread in spreads]),
         "Left out:",
-        _table(("source", "rows", "why"), _left_out(corpus)),
+        table(("source", "rows", "why"), _left_out(corpus)),
     ]
     if corpus.absent:
         sections.append(f"Not in the data folder: {', '.join(corpus.absent)}.")
@@ -109,6 +109,7 @@ def _left_out(corpus: Corpus) -> list[list[str]]:
     ]
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -125,3 +126,39 @@ def write_graph_set(
     with zipfile.ZipFile(data / folder / "graphs.zip", "w") as archive:
         for name, model in graphs.items():
             archive.writestr(f"graphs/{name}", model.SerializeToString())
+
+
+PUBLISHED_ROW: Cells = {
+    "source": "someone/bench@1234567:README.md",
+    "device": "some board",
+    "unit": "cpu",
+    "runtime": "onnxruntime",
+    "runtime_version": "1.20",
+    "provider_or_delegate": "",
+    "precision": "fp32",
+    "threads": "4",
+    "batch": "1",
+    "model": "net",
+    "input_shape": "1x3x224x224",
+    "metric": "latency_mean_ms",
+    "value": "12.5",
+    "streams_or_instances": "",
+    "note": "",
+}
+
+
+def write_published(
+    data: Path, *changes: Cells, folder: str = "x86", more: Cells | None = None
+) -> None:
+    """Write a folder with a row for each change, and the graph that its network is joined to."""
+    rows = [{**PUBLISHED_ROW, **(more or {}), **change} for change in changes]
+    path = data / "published" / folder / "latencies.csv.gz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    join = {"folder": folder, "model": "net", "file": "resnet18__224.onnx", "graphs_in": "graphs"}
+    shapes = ("1x3x224x224", "8x3x224x224")
+    write_table(data / "joins.csv", *({**join, "input_shape": shape} for shape in shapes))
+    write_graph_set(data, {"resnet18__224.onnx": convolution()})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from pathlib import Path
 
 import pytest
@@ -14,41 +12,9 @@ from predictor.core.records import Configuration, Precision
 from predictor.research.corpus.drafts import INTERVAL, NO_GRAPH, TAIL, left_out_reason
 from predictor.research.sources import SOURCES, GraphFile, Sample, Statistic
 from predictor.research.sources.stated import runtime_named
-from tests.unit.research.data_folder import Cells, convolution, write_graph_set, write_table
+from tests.unit.research.data_folder import Cells, write_published
 
-ROW: Cells = {
-    "source": "someone/bench@1234567:README.md",
-    "device": "some board",
-    "unit": "cpu",
-    "runtime": "onnxruntime",
-    "runtime_version": "1.20",
-    "provider_or_delegate": "",
-    "precision": "fp32",
-    "threads": "4",
-    "batch": "1",
-    "model": "net",
-    "input_shape": "1x3x224x224",
-    "metric": "latency_mean_ms",
-    "value": "12.5",
-    "streams_or_instances": "",
-    "note": "",
-}
 RATE: Cells = {"metric": "throughput_ips", "value": "80"}
-
-
-def write(data: Path, *changes: Cells, folder: str = "x86", more: Cells | None = None) -> None:
-    """Write a folder with a row for each change, and the graph that its network is joined to."""
-    rows = [{**ROW, **(more or {}), **change} for change in changes]
-    path = data / "published" / folder / "latencies.csv.gz"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    join = {"folder": folder, "model": "net", "file": "net__224.onnx", "graphs_in": "graphs"}
-    shapes = ("1x3x224x224", "8x3x224x224")
-    write_table(data / "joins.csv", *({**join, "input_shape": shape} for shape in shapes))
-    write_graph_set(data, {"net__224.onnx": convolution()})
 
 
 def read(data: Path, folder: str = "x86") -> list[Sample]:
@@ -60,11 +26,11 @@ def reasons(data: Path, folder: str = "x86") -> list[str]:
 
 
 def test_a_row_is_a_sample_with_the_graph_that_it_is_joined_to(tmp_path: Path) -> None:
-    write(tmp_path, {"input_shape": "8x3x224x224", "batch": "8"}, {"model": "other"})
+    write_published(tmp_path, {"input_shape": "8x3x224x224", "batch": "8"}, {"model": "other"})
 
     sample, unjoined = read(tmp_path)
 
-    assert sample.graph == GraphFile(tmp_path / "graphs/graphs.zip", "graphs/net__224.onnx")
+    assert sample.graph == GraphFile(tmp_path / "graphs/graphs.zip", "graphs/resnet18__224.onnx")
     assert (sample.batch_factor, sample.latency_ms) == (8, 12.5)
     assert sample.configuration == Configuration("onnxruntime", Precision.FP32, 4, 8)
     assert (sample.statistic, sample.device_id) == (Statistic.MEAN, "")
@@ -74,7 +40,7 @@ def test_a_row_is_a_sample_with_the_graph_that_it_is_joined_to(tmp_path: Path) -
 
 
 def test_a_rate_is_a_latency_only_where_one_run_at_a_time_is_stated(tmp_path: Path) -> None:
-    write(
+    write_published(
         tmp_path,
         {**RATE, "streams_or_instances": "1"},
         {**RATE, "streams_or_instances": "1", "batch": "8", "input_shape": "8x3x224x224"},
@@ -90,7 +56,7 @@ def test_a_rate_is_a_latency_only_where_one_run_at_a_time_is_stated(tmp_path: Pa
 
 
 def test_one_statistic_of_a_run_is_taken(tmp_path: Path) -> None:
-    write(
+    write_published(
         tmp_path,
         {"metric": "latency_min_ms"},
         {"metric": "latency_median_ms"},
@@ -105,7 +71,7 @@ def test_one_statistic_of_a_run_is_taken(tmp_path: Path) -> None:
 
 
 def test_threads_that_are_not_stated_are_not_known(tmp_path: Path) -> None:
-    write(
+    write_published(
         tmp_path,
         {"threads": ""},
         {"threads": "", "threads_likely": "4"},
@@ -142,7 +108,7 @@ def test_threads_that_are_not_stated_are_not_known(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_that_is_not_used_says_why(tmp_path: Path, change: Cells, words: str) -> None:
-    write(tmp_path, change, more={"scenario": "", "valid": ""})
+    write_published(tmp_path, change, more={"scenario": "", "valid": ""})
 
     [reason] = reasons(tmp_path)
 
@@ -151,8 +117,8 @@ def test_a_row_that_is_not_used_says_why(tmp_path: Path, change: Cells, words: s
 
 def test_a_table_of_two_folders_is_read_from_one(tmp_path: Path) -> None:
     classifiers = {"source": "PaddlePaddle/PaddleClas@12:README.md"}
-    write(tmp_path, classifiers, folder="mobile")
-    write(tmp_path, classifiers, folder="gpu")
+    write_published(tmp_path, classifiers, folder="mobile")
+    write_published(tmp_path, classifiers, folder="gpu")
 
     assert reasons(tmp_path, "mobile") == ["the same table is read from published_gpu"]
     assert reasons(tmp_path, "gpu") == [""]
@@ -160,7 +126,7 @@ def test_a_table_of_two_folders_is_read_from_one(tmp_path: Path) -> None:
 
 def test_threads_run_on_the_fastest_cores(tmp_path: Path) -> None:
     cores = ("1large", "1large3med", "3med", "1large1med", "4small", "1large3med4small")
-    write(tmp_path, *({"provider_or_delegate": f"cores={c}"} for c in cores))
+    write_published(tmp_path, *({"provider_or_delegate": f"cores={c}"} for c in cores))
 
     slow = "run on slower cores only, which a configuration cannot say"
     assert reasons(tmp_path) == ["", "", slow, "", slow, ""]
@@ -168,7 +134,7 @@ def test_threads_run_on_the_fastest_cores(tmp_path: Path) -> None:
 
 def test_an_accelerator_runs_on_all_its_cores(tmp_path: Path) -> None:
     cores = {"unit": "npu", "threads": ""}
-    write(
+    write_published(
         tmp_path,
         {**cores, "provider_or_delegate": "NPU cores=1"},
         {**cores, "provider_or_delegate": "NPU cores=3"},
@@ -182,7 +148,9 @@ def test_an_accelerator_runs_on_all_its_cores(tmp_path: Path) -> None:
 
 
 def test_a_kind_of_unit_is_known_of_a_device_that_the_catalogue_lacks(tmp_path: Path) -> None:
-    write(tmp_path, {}, {"unit": "gpu"}, {"unit": "dsp"}, {"unit": "fpga"}, folder="mobile")
+    write_published(
+        tmp_path, {}, {"unit": "gpu"}, {"unit": "dsp"}, {"unit": "fpga"}, folder="mobile"
+    )
 
     assert [s.family for s in read(tmp_path, "mobile")] == [
         *(Family.MOBILE_CPU, Family.MOBILE_GPU, Family.NPU, Family.FPGA),
@@ -217,7 +185,7 @@ def test_a_stated_runtime_has_our_name(stated: str, provider: str, unit: str, na
     ],
 )
 def test_a_wrong_cell_is_refused(tmp_path: Path, change: Cells, words: str) -> None:
-    write(tmp_path, {}, change)
+    write_published(tmp_path, {}, change)
 
     with pytest.raises(InputError, match=words) as caught:
         read(tmp_path)
