@@ -213,7 +213,7 @@ def left_out_reason(sample: Sample) -> str:
     if not sample.statistic.is_latency:
         return INTERVAL if sample.statistic is Statistic.INTERVAL else TAIL
     if sample.doubt:
-        return f"{DOUBTED}: {sample.doubt}"
+        return f"{DOUBTED}: {sample.doubt.partition(':')[0]}"
     return "" if sample.graph else NO_GRAPH
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,7 +11,7 @@ from predictor.research.corpus.summary import table
 
 _FEW: Final = 20  # rows of a class; smaller ones are one line
 _REASONS: Final = 3  # of a class that are named, the most frequent ones
-_WAITING: Final = 12  # rows of a network that is named
+_WAITING: Final = 10  # networks of a source that are named, those with the most rows
 _LISTED: Final = 400  # lines of a kind of disagreement
 
 _CLASSES: Final = ("runtime", "on", "rows", "used", "%", "devices", "stated", "left out, rows")
@@ -48,8 +47,8 @@ def ledger_text(ledger: Ledger) -> str:
             table(_CLASSES, lines),
             "Devices by source, and whether rows of devices that the catalogue lacks are used:",
             table(("source", "stated", "in the catalogue", "others"), devices),
-            f"Rows that lack nothing but a graph, networks with at least {_WAITING}:",
-            table(("source", "rows", "networks"), _waiting(ledger)),
+            "Rows that lack nothing but a graph:",
+            table(("source", "rows", "networks", "with the most rows"), _waiting(ledger)),
         ]
     )
 
@@ -91,12 +90,13 @@ def _joined(parts: Sequence[ClassRows]) -> ClassRows:
 
 
 def _waiting(ledger: Ledger) -> list[list[str]]:
-    return [[source, str(rows.total()), _named(rows)] for source, rows in ledger.waiting.items()]
-
-
-def _named(rows: Counter[str]) -> str:
-    named = [f"{name} {count}" for name, count in rows.most_common() if count >= _WAITING]
-    return ", ".join(named) or "each few"
+    return [
+        [
+            *(source, str(rows.total()), str(len(rows))),
+            ", ".join(f"{name} ({count})" for name, count in rows.most_common(_WAITING)),
+        ]
+        for source, rows in ledger.waiting.items()
+    ]
 
 
 def _line(entry: Disagreement) -> list[str]:

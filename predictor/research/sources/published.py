@@ -34,7 +34,7 @@ DEDUCED = ("filled from", "all cores (source: multi-threaded)", "thread count un
 """Words of notes that say that a number of threads is a deduction."""
 
 _UNITS = {"cpu": Family.CPU, "gpu": Family.GPU, "npu": Family.NPU, "dsp": Family.NPU}
-_UNITS |= {"fpga": Family.FPGA, "soc": Family.NPU}
+_UNITS |= {"fpga": Family.FPGA, "soc": Family.CPU}
 _OF_PHONES = {Family.CPU: Family.MOBILE_CPU, Family.GPU: Family.MOBILE_GPU}
 # OpenVINO's own pages: one request on all cores of the machine.
 _ALL_CORES = ("openvinotoolkit/openvino@", "xu-yuan1/openvino-docs@")
