@@ -31,6 +31,7 @@ def build_corpus(
     sizes: Sizes | None = None,
     progress: ProgressCallback = no_progress,
     cancel: CancelToken | None = None,
+    kept: Path | None = None,
 ) -> Corpus:
     """Build the corpus of a data folder.
 
@@ -39,15 +40,18 @@ def build_corpus(
         sizes: of the samples drawn from the large sources.
         progress: told before each graph is read.
         cancel: asks to stop.
+        kept: folder of graphs that were read before, so that they are not read again; None keeps
+            none.
 
     Raises:
         InputError: no source is there, or a file of one is missing or damaged.
+        HostError: a graph cannot be kept.
         CancelledError: a stop was asked for.
     """
     cancel = cancel or CancelToken()
     progress(Progress(0, 1, "reading tables"))
     drafts = collect(data, Sizes() if sizes is None else sizes)
-    builder = _GraphBuilder()
+    builder = _GraphBuilder(kept)
     rows = builder.add_all(drafts.rows, progress, cancel)
     targets, target_index = _numbered([draft.target for draft in drafts.rows])
     sources, source_index = _numbered([draft.source for draft in drafts.rows])
@@ -84,7 +88,8 @@ def _numbered(values: Sequence[T]) -> tuple[tuple[T, ...], NDArray[np.int32]]:
 class _GraphBuilder:
     """Reads the graphs of drafts and joins those that are the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path | None) -> None:
+        self._kept = kept
         self._packer = GraphPacker()
         self._networks: dict[str, int] = {}  # by fingerprint
         self._blobs: list[bytes] = []
@@ -102,7 +107,7 @@ class _GraphBuilder:
         for index, draft in enumerate(drafts):
             by_key[draft.graph].append(index)
         numbers = np.empty(len(drafts), np.int32)
-        with GraphReader() as reader:
+        with GraphReader(self._kept) as reader:
             for done, (key, rows) in enumerate(by_key.items()):
                 cancel.check()
                 progress(Progress(done, len(by_key), f"graph of {drafts[rows[0]].network}"))

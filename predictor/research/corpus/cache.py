@@ -43,6 +43,7 @@ from predictor.research.sources.aliases import alias_files
 
 _VERSION = 3  # of what is stored; a change of ingestion, of a loader or of the form raises it
 _WORDS = "corpus.json"
+_GRAPHS = "graphs"  # that were read, so that another table of aliases does not read them again
 _BLOCK_BYTES = 1 << 20
 Part = TypeVar("Part", Measurements, PackedGraphs, CostRows)
 _GRAPH_ARRAYS = ("network", "factor", "batch", "family", "blob", "blob_offsets")
@@ -74,7 +75,7 @@ def open_corpus(
     path = folder / corpus_key(data, sizes)
     corpus = read_corpus(path)
     if corpus is None:
-        write_corpus(path, build_corpus(data, sizes, progress, cancel))
+        write_corpus(path, build_corpus(data, sizes, progress, cancel, folder / _GRAPHS))
         corpus = read_corpus(path)
     if corpus is None:
         raise HostError(str(path), "it cannot be read again after it was written", "check the disk")

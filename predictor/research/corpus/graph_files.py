@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import tempfile
 import zipfile
+import zlib
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from predictor.core.errors import InputError
+from predictor import graph as ingestion
+from predictor.core.errors import HostError, InputError
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.sources.samples import GraphFile
@@ -18,9 +24,14 @@ _ACTION = "restore the file from its source"
 
 
 class GraphReader:
-    """Reads graph files; a context manager that removes the unpacked copies."""
+    """Reads graph files; a context manager that removes the unpacked copies.
 
-    def __init__(self) -> None:
+    Args:
+        kept: folder of graphs that were read before, by content; None keeps none.
+    """
+
+    def __init__(self, kept: Path | None = None) -> None:
+        self._kept = kept
         self._folder = tempfile.TemporaryDirectory(prefix="ctm-graphs-")
         self._archives: dict[Path, zipfile.ZipFile] = {}
 
@@ -42,8 +53,18 @@ class GraphReader:
 
         Raises:
             InputError: the file is missing or damaged.
+            HostError: the graph cannot be kept.
         """
         path = self.path_of(file)
+        kept = None if self._kept is None else self._kept / _digest(path)
+        if kept is not None and (graph := _read_kept(kept)) is not None:
+            return graph
+        graph = self._ingested(file, path)
+        if kept is not None:
+            _keep(kept, graph)
+        return graph
+
+    def _ingested(self, file: GraphFile, path: Path) -> OperatorGraph:
         try:
             return ingest(path).graph
         except InputError as error:
@@ -75,3 +96,40 @@ class GraphReader:
         if path not in self._archives:
             self._archives[path] = zipfile.ZipFile(path)
         return self._archives[path]
+
+
+def _digest(path: Path) -> str:
+    """Return the name of a graph that is kept; of a file that cannot be read, any."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        content = b""  # ingestion says what is wrong
+    return hashlib.sha256(_code() + content).hexdigest()[:32]
+
+
+@cache
+def _code() -> bytes:
+    """Return a digest of what makes graphs: a change of it makes all kept ones useless."""
+    files = sorted(Path(next(iter(ingestion.__path__))).rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).digest()
+
+
+def _read_kept(path: Path) -> OperatorGraph | None:
+    try:
+        return OperatorGraph.from_bytes(zlib.decompress(path.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+        return None
+
+
+def _keep(path: Path, graph: OperatorGraph) -> None:
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(zlib.compress(graph.to_bytes(), level=1))
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise HostError(
+            str(path), f"it cannot be written ({error.strerror})", "free space in the cache folder"
+        ) from error

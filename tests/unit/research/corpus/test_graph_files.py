@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-from predictor.core.errors import InputError
+from predictor.core.errors import HostError, InputError
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.research.corpus.graph_files import GraphReader
@@ -105,3 +105,32 @@ def test_what_cannot_be_unpacked_is_named(tmp_path: Path) -> None:
         ):
             with pytest.raises(InputError, match=words):
                 reader.read(file)
+
+
+def test_a_graph_that_was_read_is_kept_by_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, kept = GraphFile(tmp_path / "net.onnx"), tmp_path / "kept"
+    write_graph(file.path)
+    with GraphReader(kept) as reader:
+        first = reader.read(file)
+    with monkeypatch.context() as patched, GraphReader(kept) as reader:
+        patched.setattr("predictor.research.corpus.graph_files.ingest", None)
+        assert reader.read(file).to_bytes() == first.to_bytes()
+
+    [entry] = kept.iterdir()
+    entry.write_bytes(b"cut off")
+    with GraphReader(kept) as reader:
+        assert reader.read(file).to_bytes() == first.to_bytes()
+
+    onnx.save(attention(2), file.path)
+    with GraphReader(kept) as reader:
+        assert reader.read(file).fingerprint != first.fingerprint
+
+
+def test_a_graph_that_cannot_be_kept_stops_the_build(tmp_path: Path) -> None:
+    write_graph(tmp_path / "net.onnx")
+    (tmp_path / "kept").write_text("no folder", encoding="utf-8")
+
+    with GraphReader(tmp_path / "kept") as reader, pytest.raises(HostError, match="written"):
+        reader.read(GraphFile(tmp_path / "net.onnx"))
