@@ -56,7 +56,7 @@ class _Reader:
             InputError: a cell is damaged.
         """
         runtime = runtime_named(row["runtime"], row["provider_or_delegate"], row["unit"])
-        precision, unsaid = precision_named(row["precision"])
+        precision, unsaid = precision_named(row["precision"], runtime, row["unit"])
         alias = self.aliases.find(row["device"], row["unit"], row["runtime"])
         batch = row.count("batch") if row["batch"] else 1
         threads, likely, is_stated = _threads(row)

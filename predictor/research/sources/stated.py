@@ -80,6 +80,8 @@ _PRECISIONS: Final = MappingProxyType(
         "int8+fp16": Precision.INT8,
     }
 )
+# On a CPU they expand weights of files in FP16 when they load them, and compute in FP32.
+_EXPANDING: Final = frozenset({"tflite", "openvino"})
 NOT_STATED: Final = "the precision is not stated"
 OTHER_FORMAT: Final = "a format of numbers, or a mixture, that no precision of ours says"
 SPARSE: Final = "weights are sparse or pruned: the dense graph does not explain the time"
@@ -115,11 +117,19 @@ def runtime_named(stated: str, provider: str, unit: str) -> str:
     return "ncnn-vulkan" if name == "ncnn" and unit == "gpu" else name
 
 
-def precision_named(stated: str) -> tuple[Precision, str]:
-    """Return the precision, and why it cannot be said, else empty."""
-    known = _PRECISIONS.get(stated)
-    if known is not None:
-        return known, ""
+def precision_named(stated: str, runtime: str, unit: str) -> tuple[Precision, str]:
+    """Return the precision that ran, and why it cannot be said, else empty.
+
+    Args:
+        stated: as the source states it.
+        runtime: our name of it.
+        unit: cpu, gpu, npu, dsp, fpga or soc.
+    """
+    named = _PRECISIONS.get(stated)
+    if named is Precision.FP16 and unit == "cpu" and runtime in _EXPANDING:
+        return Precision.FP32, ""
+    if named is not None:
+        return named, ""
     if re.search("sparse|pruned", stated):
         return Precision.INT8, SPARSE
     unsaid = not stated or "not stated" in stated or "assumed" in stated

@@ -101,6 +101,11 @@ def test_threads_that_are_not_stated_are_not_known(tmp_path: Path) -> None:
         ({"streams_or_instances": "4"}, "several runs at a time"),
         ({"note": "includes pre- and post-processing; line 3"}, "before and after the network"),
         ({"note": "submitter drops padding: at most 384"}, "padding is cut away"),
+        ({"note": "v1.7; instances running at the same time not stated"}, "several runs"),
+        ({"note": "README table, FPS without synchronise each call"}, "not waited for"),
+        ({"provider_or_delegate": "little cores"}, "slower cores"),
+        ({"source": "opencv/opencv_zoo@1:a.md"}, "before and after the network"),
+        ({"source": "amd/RyzenAI-SW@1:a.md"}, "speaks against the figure: the processor"),
         ({"scenario": "MultiStream"}, "a query of several samples"),
         ({"valid": "INVALID"}, "not a valid run"),
         ({"note": "DOUBTFUL: cells are shifted"}, "speaks against the figure: cells of the table"),
@@ -191,3 +196,24 @@ def test_a_wrong_cell_is_refused(tmp_path: Path, change: Cells, words: str) -> N
         read(tmp_path)
 
     assert caught.value.subject.endswith("latencies.csv.gz, line 3")
+
+
+@pytest.mark.parametrize(
+    ("change", "precision"),
+    [
+        ({"precision": "uint8"}, Precision.INT8),
+        ({"precision": "tf32", "unit": "gpu"}, Precision.FP32),
+        ({"precision": "int8+fp16", "unit": "gpu"}, Precision.INT8),
+        ({"precision": "fp16", "runtime": "tflite"}, Precision.FP32),
+        ({"precision": "fp16", "runtime": "tflite", "unit": "gpu"}, Precision.FP16),
+        ({"precision": "fp16", "runtime": "mnn"}, Precision.FP16),
+    ],
+)
+def test_a_precision_is_the_one_that_ran(
+    tmp_path: Path, change: Cells, precision: Precision
+) -> None:
+    write_published(tmp_path, change)
+
+    [sample] = read(tmp_path)
+
+    assert (sample.configuration.precision, sample.excluded) == (precision, "")
