@@ -188,7 +188,8 @@ def _range_text(others: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str)
     return f"{low} to {high}, median {middle} {unit}".rstrip()
 
 
-_TITLE = 20  # characters of a device's name over its column
+# Characters of a device's name over its column, and of a text in it: both devices fit the page.
+_TITLE, _TEXT = 20, 22
 
 
 class DeviceComparisonGrid(Grid):
@@ -215,7 +216,13 @@ class DeviceComparisonGrid(Grid):
                 _ratio_text,
             ),
         ]
+        self._rows = list(zip(names, *values, strict=True))
         super().__init__(len(names), columns)
+
+    def details(self, row: int) -> str:
+        """Return the name and both values of a row in full, a line each."""
+        name, *values = self._rows[row]
+        return "\n".join([name, *(_value_text(value) for value in values)])
 
 
 Value = float | str | None
@@ -250,11 +257,16 @@ def _value_column(key: str, device: Device, values: Sequence[Value]) -> Column:
     column = number_column(key, shortened(device.name, _TITLE), numbers)
     return replace(
         column,
-        text=lambda row: _value_text(values[row]),
+        text=lambda row: _brief(_value_text(values[row])),
         copied=lambda rows: [
             text if isinstance(text := values[row], str) else plain_number(text) for row in rows
         ],
     )
+
+
+def _brief(text: str) -> str:
+    """Return the start of a text: of an architecture's title that tells more than the middle."""
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
 
 
 def _ratio(left: Value, right: Value) -> float | None:

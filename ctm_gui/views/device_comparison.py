@@ -78,7 +78,9 @@ class DeviceComparisonView(QWidget):
             self.summary.clear()
             return
         self.title.setText(shown(self._device.name))
-        self.table.show_grid(DeviceComparisonGrid(self._device, chosen.device))
+        grid = DeviceComparisonGrid(self._device, chosen.device)
+        self.table.show_grid(grid)
+        self.table.details_of = lambda row: grid.details(grid.source(row))
         self.table.fit_columns()
         self.summary.setText(comparison_summary(self._device, chosen.device))
 

@@ -191,7 +191,7 @@ def test_a_file_that_is_no_model_is_one_sentence(
     ("line", "word"),
     [
         ("predict {model} --device rtx3099", "rtx3090"),
-        ("predict {model} --device rtx", "rtx2060"),
+        ("predict {model} --device rtx", "quadro-rtx-8000"),
         ("predict {model} --device none.json", "none.json"),
         ("predict {model} --engine oracle", "roofline"),
         ("predict {model} --shape pixels=1,3,224,224", "pixels"),

@@ -414,7 +414,7 @@ def test_kinds_of_cores_are_typed_in_rows(own: DevicesView, qtbot: QtBot) -> Non
 @pytest.mark.qt_log_ignore("does not support (raise|grabbing)")
 def test_an_architecture_is_found_by_a_part_of_its_name(own: DevicesView, qtbot: QtBot) -> None:
     line = own.form_view.texts["architecture"]
-    type_over(qtbot, line, "cortex-a7")
+    type_over(qtbot, line, "m cortex-a76")
     completer = line.completer()
     qtbot.waitUntil(completer.popup().isVisible)
     assert completer.popup().model().index(0, 0).data() == "Arm Cortex-A76 (cortex-a76)"
