@@ -25,7 +25,7 @@ _DESIGNS = {
     "a100": ("ga100", "ampere-ga100"),
     "l4": ("ad104", "ada"),
     "h100": ("gh100", "hopper"),
-    "mi100": ("arcturus", "cdna"),
+    "mi100": ("arcturus", "cdna-1"),
     "mi210": ("aldebaran", "cdna-2"),
     "mi250": ("aldebaran", "cdna-2"),
 }

@@ -34,6 +34,21 @@ def test_every_fact_of_the_shipped_table_has_a_source():
         assert row.isa in KINDS
 
 
+def test_a_design_follows_another_one_of_the_table():
+    rows = architectures()
+    assert {row.follows for row in rows.values()} - {""} <= rows.keys()
+    for row in rows.values():
+        before, seen = row.follows, {row.id}
+        while before:
+            assert before not in seen, row.id
+            seen.add(before)
+            before = rows[before].follows
+
+
+def test_every_shipped_device_has_a_kind():
+    assert {kind(entry.device) for entry in load_device_files()} <= set(KINDS)
+
+
 def test_lanes_of_a_core_are_those_of_its_vector_units():
     rows = [r for r in architectures().values() if {"vector_bits", "fma_pipes"} <= r.numbers.keys()]
     assert rows
