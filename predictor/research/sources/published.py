@@ -30,7 +30,10 @@ _COLUMNS = (
 NOT_APART = "the unit that ran is not told apart"
 SEVERAL = "several runs at a time: the latency has waiting in it"
 NO_BATCH = "the batch is not stated"
-DEDUCED = ("filled from", "all cores (source: multi-threaded)", "thread count unsure")
+DEDUCED = (
+    *("filled from", "all cores (source: multi-threaded)", "thread count unsure"),
+    "thread count not in this table",
+)
 """Words of notes that say that a number of threads is a deduction."""
 
 _UNITS = {"cpu": Family.CPU, "gpu": Family.GPU, "npu": Family.NPU, "dsp": Family.NPU}

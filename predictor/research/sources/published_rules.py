@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final
 
 from predictor.research.sources.samples import Statistic
@@ -85,16 +86,45 @@ _RULES: Final = (
     _Rule("note", "IE type reads CPU+iGPU", "the page contradicts itself on the unit", True),
     _Rule("note", "layers presumed for the", "the number of layers is presumed", True),
     _Rule("note", "platform label", "the page contradicts itself on the unit", True),
+    _Rule("note", "a differing value exists", "another release states another figure", True),
     _Rule("note", "look-up table", "the figure may come from a table of blocks", True),
 )
-# Publishers' rows that their README speaks against: repository, unit, runtime, reason.
-_DOUBTED: Final = (
-    ("ispcojp/ai_inference_device_benchmark", "gpu", "pytorch", "the GPU was not waited for"),
-    ("amd/RyzenAI-SW", "", "", "the processor is not stated"),
-    ("mit-han-lab/once-for-all", "", "", "the figure may come from a table of blocks"),
-    ("mit-han-lab/proxylessnas", "", "", "device and batch are not stated"),
-    ("facebookresearch/mobile-vision", "", "", "device and threads are not stated"),
-    ("isabellyrocha/edgetune", "", "", "seconds with one decimal, loading of data may be in them"),
+_SHIFTED: Final = "rows of the page are shifted: these are the figures of other networks"
+_PAGE: Final = {"source": "openvinotoolkit/openvino@*", "unit": "cpu"}
+# Rows that their publisher's README, or other pages of the publisher, speak against: the reason,
+# and patterns of columns.
+_DOUBTED: Final[tuple[tuple[str, Mapping[str, str]], ...]] = (
+    (
+        "the GPU was not waited for",
+        {
+            "source": "ispcojp/ai_inference_device_benchmark@*",
+            "unit": "gpu",
+            "runtime": "pytorch*",
+        },
+    ),
+    ("the processor is not stated", {"source": "amd/RyzenAI-SW@*"}),
+    ("the figure may come from a table of blocks", {"source": "mit-han-lab/once-for-all@*"}),
+    ("the rate is not that of the network alone", {"source": "*/baseline_dino_resnet50/*"}),
+    ("device and batch are not stated", {"source": "mit-han-lab/proxylessnas@*"}),
+    ("device and threads are not stated", {"source": "facebookresearch/mobile-vision@*"}),
+    (
+        "seconds with one decimal, loading of data may be in them",
+        {"source": "isabellyrocha/edgetune@*"},
+    ),
+    # Release 2022.2 has the column of 2022.1, digit for digit, beside another list of networks.
+    *(
+        (_SHIFTED, {**_PAGE, "runtime_version": "2022.2", "device": f"*{device}"})
+        for device in ("x6425E", "6305E", "10920X", "i9-12900", "Silver 4316", "10900TE")
+    ),
+    # Release 2024.3 has the row of ResNet-50 twice, on every device.
+    (
+        _SHIFTED,
+        {
+            "source": "openvinotoolkit/openvino@*",
+            "runtime_version": "2024.3",
+            "model": "ssd-resnet34-1200-onnx",
+        },
+    ),
 )
 
 
@@ -117,9 +147,8 @@ def excluded(source: str, row: Row) -> str:
 
 def doubt(row: Row) -> str:
     """Return why the source itself speaks against a figure, else empty."""
-    for repository, unit, runtime, reason in _DOUBTED:
-        stands = row["unit"].startswith(unit) and row["runtime"].startswith(runtime)
-        if stands and row["source"].startswith(repository):
+    for reason, patterns in _DOUBTED:
+        if all(fnmatchcase(row[column], pattern) for column, pattern in patterns.items()):
             return reason
     return _by_rule(row, is_doubt=True)
 

@@ -55,7 +55,7 @@ _STARTS: Final = (
     ("tflite-micro", "tflite-micro"),
     ("x-cube-ai", "x-cube-ai"),
 )
-# By runtime and a word of the stated provider or delegate, which did the work.
+# By runtime and a pattern in the stated provider or delegate, which did the work.
 _PROVIDERS: Final = (
     ("onnxruntime", "tensorrt", "onnxruntime-tensorrt"),
     ("onnxruntime", "openvino", "onnxruntime-openvino"),
@@ -65,6 +65,7 @@ _PROVIDERS: Final = (
     ("tensorflow", "xla", "tensorflow-xla"),
     ("tflite", "armnn", "armnn"),
     ("tidl", "cpu", "tflite"),
+    ("torch7", "^nn", "torch7-nn"),  # without cuDNN
 )
 
 _PRECISIONS: Final = MappingProxyType(
@@ -111,8 +112,8 @@ def runtime_named(stated: str, provider: str, unit: str) -> str:
     low = stated.lower()
     starting = (name for start, name in _STARTS if low.startswith(start))
     name = _RUNTIMES.get(low) or next(starting, low)
-    for runtime, word, by_provider in _PROVIDERS:
-        if name == runtime and word in provider.lower():
+    for runtime, pattern, by_provider in _PROVIDERS:
+        if name == runtime and re.search(pattern, provider.lower()):
             name = by_provider
     return "ncnn-vulkan" if name == "ncnn" and unit == "gpu" else name
 

@@ -106,6 +106,14 @@ def test_threads_that_are_not_stated_are_not_known(tmp_path: Path) -> None:
         ({"provider_or_delegate": "little cores"}, "slower cores"),
         ({"source": "opencv/opencv_zoo@1:a.md"}, "before and after the network"),
         ({"source": "amd/RyzenAI-SW@1:a.md"}, "speaks against the figure: the processor"),
+        (
+            {
+                "source": "openvinotoolkit/openvino@1:a.csv",
+                "runtime_version": "2022.2",
+                "device": "Intel Core i9-10920X",
+            },
+            "speaks against the figure: rows of the page are shifted",
+        ),
         ({"scenario": "MultiStream"}, "a query of several samples"),
         ({"valid": "INVALID"}, "not a valid run"),
         ({"note": "DOUBTFUL: cells are shifted"}, "speaks against the figure: cells of the table"),
@@ -167,6 +175,8 @@ def test_a_kind_of_unit_is_known_of_a_device_that_the_catalogue_lacks(tmp_path: 
     [
         ("tflite", "armnn", "cpu", "armnn"),
         ("tflite", "xnnpack", "cpu", "tflite"),
+        ("torch7", "nn", "gpu", "torch7-nn"),
+        ("torch7", "cuDNN 5.0.05", "gpu", "torch7"),
         ("ncnn", "", "gpu", "ncnn-vulkan"),
         ("paddle-inference", "TensorRT", "gpu", "paddle-tensorrt"),
         ("onnxruntime", "TensorrtExecutionProvider", "gpu", "onnxruntime-tensorrt"),
