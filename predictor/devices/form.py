@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import MEASURABLE, METRICS, Family, Metric
 from predictor.core.records import Cluster, Configuration, Device, MeasuredRate, OperatingPoint
 from predictor.core.text import shortened
+from predictor.devices.configurations import NOT_STATED, implied_configurations
 from predictor.devices.consistency import (
     CLUSTERS,
     MEASURED,
@@ -94,7 +95,8 @@ class FormFields:
         values: text of each metric that has one, also of one that is not available now.
         available: names of the metrics that are known; the others are absent, not zero.
         sources: where each metric comes from, by metric name.
-        configurations: runtimes and precisions of the device, the usual one first.
+        configurations: runtimes and precisions of the device, the usual one first; an unknown
+            runtime alone, in FP32, for those that its facts imply.
         clusters: kinds of cores, the fastest first.
         measured: rates that were reached.
         operating_points: power modes and fixed clocks.
@@ -209,6 +211,8 @@ def check_form(fields: FormFields) -> FormCheck:
         measured=_measured(checker, fields.measured),
         operating_points=_operating_points(checker, fields.operating_points),
     )
+    if device.configurations == NOT_STATED:
+        device = replace(device, configurations=implied_configurations(device))
     entry = DeviceFile(device, unknown_metrics=fields.unknown_metrics)
     return FormCheck(
         None if checker.problems else entry,

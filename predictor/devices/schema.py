@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, METRICS
@@ -26,6 +26,7 @@ from predictor.core.records import (
 )
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import shortened
+from predictor.devices.configurations import NOT_STATED, implied_configurations
 from predictor.devices.consistency import consistency_warnings
 from predictor.devices.fields import (
     MAX_NAME,
@@ -159,6 +160,8 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
         measured=_measured(content.get("measured", {}), place.at("measured")),
         operating_points=_operating_points(content, place.at("operating_points")),
     )
+    if "configurations" not in content:
+        device = replace(device, configurations=implied_configurations(device))
     others = tuple(name for name in content if name not in FIELDS)
     return DeviceFile(device, MappingProxyType(unknown), others)
 
@@ -250,7 +253,7 @@ def _sources(value: object, place: Place) -> dict[str, str]:
 
 def _configurations(content: Mapping[str, object], place: Place) -> tuple[Configuration, ...]:
     if "configurations" not in content:
-        return (Configuration(),)
+        return NOT_STATED
     items = check_list(content["configurations"], place, MAX_CONFIGURATIONS)
     if not items:
         raise place.wrong("is empty", "name at least one runtime and precision")

@@ -18,6 +18,7 @@ from predictor.core.records import (
 )
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import printable
+from predictor.devices.configurations import implied_configurations
 from predictor.devices.schema import (
     FIELDS,
     SCHEMA,
@@ -116,9 +117,10 @@ def test_a_file_without_them_is_written_without_them():
     assert json.loads(device_to_json(device_from_object(RPI5, "x").device)) == RPI5
 
 
-def test_without_configurations_the_runtime_is_unknown():
+def test_without_configurations_the_facts_imply_them():
     content = {key: value for key, value in RPI5.items() if key != "configurations"}
-    assert device_from_object(content, "x").device.configurations == (Configuration(),)
+    device = device_from_object(content, "x").device
+    assert device.configurations == implied_configurations(device)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
