@@ -128,6 +128,12 @@ def test_a_core_takes_its_facts_from_its_architecture_unless_the_device_states_t
     assert core_of(replace(bare, architecture="")) is None
 
 
+def test_neon_reaches_all_lanes_of_neoverse_v1_whose_sve_has_twice_its_width():
+    graviton_3 = core_of(Device("a", "A", "V", Family.CPU, {}, architecture="neoverse-v1"))
+    assert graviton_3 is not None
+    assert kernel_lanes(runtime_of("onnxruntime"), FP32, graviton_3) == 16
+
+
 def test_each_cluster_has_its_own_core():
     big = Cluster("Big", 4, 2400, None, "cortex-a76")
     little = Cluster("Little", 4, 1800, 2, "cortex-a55")
