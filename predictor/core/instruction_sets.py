@@ -112,5 +112,5 @@ MNN: Final = _AVX2 | {"avx512", "avx512-vnni"} | _DOTPROD | {"i8mm"}
 # PaddlePaddle/Paddle-Lite, lite/backends/x86/CMakeLists.txt (AVX2 at most), lite/backends/arm/math
 # with its folders fp16 and dotprod.
 PADDLE_LITE: Final = _AVX2 | _DOTPROD
-# neuralmagic/deepsparse, docs/user-guide/hardware-support.md.
+# pypi.org/project/deepsparse, "hardware support": AVX2, AVX-512 and VNNI; later releases add Arm.
 DEEPSPARSE: Final = _AVX2 | {"avx512", "avx512-vnni"} | _DOTPROD

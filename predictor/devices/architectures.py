@@ -14,9 +14,11 @@ from types import MappingProxyType
 from typing import Final
 
 from predictor.core.files import read_bytes
+from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device
 from predictor.core.resources import resources_dir
+from predictor.core.runtimes import CPUS
 from predictor.devices.fields import (
     MAX_NAME,
     MAX_SOURCE,
@@ -159,6 +161,10 @@ def kind(device: Device) -> str:
     design = architecture_of(device)
     if design is not None and design.isa in kinds and by_family not in {"npu", "fpga", "mcu"}:
         return design.isa
+    if device.family in CPUS:
+        # Of an unknown design the instruction sets still tell the family of processors.
+        families = (INSTRUCTION_SETS[name].isa for name in instruction_sets(device))
+        return next((isa for isa in families if isa), by_family)
     if device.family is Family.GPU:
         return _GPU_KIND_OF_VENDOR.get(device.vendor.casefold(), by_family)
     return by_family

@@ -6,26 +6,34 @@ Bandwidth and sustained rates are not facts that a system states; ``self_test`` 
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
 
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Configuration, Device, Precision
-from predictor.core.runtimes import MEASURED
+from predictor.core.records import Cluster, Device
 from predictor.core.text import printable
 from predictor.devices import system_files
-from predictor.devices.system_files import fma_lanes
+from predictor.devices.configurations import implied_configurations
+from predictor.devices.consistency import derived_fp32_tflops
+from predictor.devices.host_fields import HostCores, host_cores
+from predictor.devices.processors import (
+    CoreDesign,
+    design_of,
+    may_have_small_cores,
+    small_core_clock_mhz,
+)
 
 THIS_ID = "this"  # as the user types it
 THIS_MACHINE_ID = "this-machine"  # of the device: the same in the window and on the command line
 NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
+COMPUTED_RATE = "this machine: computed: clock x cores x lanes x 2"
+_UNKNOWN_LANES = "FMA units per core are not known for this processor model."
 _MOBILE_MACHINES = frozenset({"aarch64", "arm64", "armv7l", "armv8l"})
-_CONFIGURATIONS = (
-    Configuration(MEASURED, Precision.FP32),
-    Configuration(MEASURED, Precision.INT8),
-)
+# Arm cores of servers and desktops; the others are in phones and on boards.
+_LARGE_CORES = ("neoverse-", "apple-", "ampere-", "taishan-", "ftc", "oryon")
 
 
 @dataclass(slots=True)
@@ -43,6 +51,26 @@ class _Facts:
             self.sources[name] = f"this machine: {source}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of cores: their design, name for people and highest clock, None where not stated."""
+
+    design: CoreDesign
+    name: str
+    clock_mhz: float | None
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str], clock_mhz: float | None, *, small: bool) -> _Kind:
+        design = design_of(fields, small=small)
+        stated = fields.get("CPU part") or fields.get("model name") or "core"
+        return cls(design, printable(design.title or stated), clock_mhz)
+
+    @property
+    def rate(self) -> float:
+        """Clock times lanes, for the order of kinds."""
+        return (self.clock_mhz or 1.0) * (self.design.lanes or 1.0)
+
+
 def detect_this_machine(root: Path = Path("/")) -> Device:
     """Return this machine as the device ``this``; facts that its system hides are absent.
 
@@ -50,67 +78,132 @@ def detect_this_machine(root: Path = Path("/")) -> Device:
         root: root of the file system that is read, for a recorded machine.
     """
     facts = _Facts()
-    cpus = system_files.usable_cpus(root)
-    cores = system_files.first_of_each_core(root, cpus)
-    clusters: tuple[Cluster, ...] = ()
+    cores = system_files.first_of_each_core(root, system_files.usable_cpus(root))
+    fields: Mapping[str, str]
     if cores:
-        clusters = _linux_facts(facts, root, cores)
+        fields = system_files.processor_fields(root, cores[0])
+        kinds = _linux_kinds(root, cores)
+        all_usable = _linux_facts(facts, root, cores)
     else:
-        facts.add("core_count", psutil.cpu_count(logical=False), "psutil, physical cores")
+        hosts = host_cores()
+        fields = hosts[0].fields if hosts else {}
+        kinds = _host_kinds(facts, hosts)
+        all_usable = True
     _memory_facts(facts, root)
     if not facts.metrics.keys() & {"clock_mhz", "boost_clock_mhz"}:
         _psutil_clock(facts)
+    clusters = _clusters(kinds)
+    fastest = max(kinds, key=lambda kind: kind.rate).design if kinds else None
+    if not clusters:
+        _lanes(facts, kinds)
     facts.notes.append(NO_BANDWIDTH)
-    brand = _brand(root, cores)
-    return Device(
-        id=THIS_MACHINE_ID,
-        name=f"This machine ({brand})" if brand else "This machine",
-        vendor=_vendor(brand),
-        family=Family.MOBILE_CPU if platform.machine() in _MOBILE_MACHINES else Family.CPU,
-        metrics=facts.metrics,
-        sources=facts.sources,
-        configurations=_CONFIGURATIONS,
-        clusters=clusters,
-        notes=" ".join(facts.notes),
+    brand = printable(" ".join(fields.get("model name", platform.processor()).split()))[:80]
+    device = _with_rate(
+        Device(
+            id=THIS_MACHINE_ID,
+            name=f"This machine ({brand})" if brand else "This machine",
+            vendor=_vendor(brand, fastest),
+            family=_family(fields, fastest),
+            metrics=facts.metrics,
+            sources=facts.sources,
+            # Under a quota it is open which cores the process gets.
+            clusters=clusters if all_usable else (),
+            notes=" ".join(facts.notes),
+            # Clusters have their own.
+            architecture=fastest.architecture if fastest and not clusters else "",
+            instruction_sets=fastest.instruction_sets if fastest and not clusters else (),
+        )
+    )
+    return replace(device, configurations=implied_configurations(device))
+
+
+def _with_rate(device: Device) -> Device:
+    """Add the FP32 rate that follows from the clock, the cores and their lanes."""
+    rate = derived_fp32_tflops(device)
+    if rate is None:
+        return device
+    return replace(
+        device,
+        metrics={**device.metrics, "fp32_tflops": float(f"{rate:.4g}")},
+        sources={**device.sources, "fp32_tflops": COMPUTED_RATE},
     )
 
 
-def _linux_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> tuple[Cluster, ...]:
-    """Note the facts in /proc and /sys, and return the clusters where cores differ."""
+def _linux_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> bool:
+    """Note the facts in /proc and /sys, and return whether all ``cores`` can be used at once."""
     allowed = system_files.cores_within_quota(len(cores), system_files.cpu_quota(root))
     source = "/sys, physical cores that this process may use"
     if allowed < len(cores):
         facts.notes.append(f"A control group allows {allowed} of {len(cores)} cores.")
         source += ", within the control group's limit"
     facts.add("core_count", allowed, source)
-    clusters = _clusters(root, cores)
     clock = system_files.clocks(root, cores[0])
     facts.add("clock_mhz", clock.base_mhz, "/sys, base frequency")
     maxima = [m for cpu in cores if (m := system_files.clocks(root, cpu).max_mhz)]
     facts.add("boost_clock_mhz", max(maxima, default=None), "/sys, highest frequency")
-    if len(clusters) < 2:
-        lanes = fma_lanes(system_files.processor_fields(root, cores[0]))
-        facts.add("fp32_au_per_core", lanes, "processor model and instruction sets")
-        if lanes is None:
-            facts.notes.append("FMA units per core are not known for this processor model.")
     _cache_facts(facts, root, cores)
-    # Under a quota it is open which cores the process gets.
-    return clusters if len(clusters) > 1 and allowed == len(cores) else ()
+    return allowed == len(cores)
 
 
-def _clusters(root: Path, cores: tuple[int, ...]) -> tuple[Cluster, ...]:
-    """Group cores of one design and clock, the fastest first; none where a clock is not stated."""
-    groups: dict[tuple[str, float, int | None], int] = {}
+def _linux_kinds(root: Path, cores: tuple[int, ...]) -> dict[_Kind, int]:
+    """Return the kinds of cores, and the number of each."""
+    small = system_files.small_cpus(root)
+    kinds: dict[_Kind, int] = {}
     for cpu in cores:
         fields = system_files.processor_fields(root, cpu)
-        clock = system_files.clocks(root, cpu).max_mhz
-        if clock is None:
-            return ()
-        name = fields.get("CPU part") or fields.get("model name") or "core"
-        key = (printable(name), clock, fma_lanes(fields))
-        groups[key] = groups.get(key, 0) + 1
-    ordered = sorted(groups.items(), key=lambda item: -item[0][1] * (item[0][2] or 1))
-    return tuple(Cluster(name, count, clock, lanes) for (name, clock, lanes), count in ordered)
+        kind = _Kind.of(fields, system_files.clocks(root, cpu).max_mhz, small=cpu in small)
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return kinds
+
+
+def _host_kinds(facts: _Facts, hosts: tuple[HostCores, ...]) -> dict[_Kind, int]:
+    """Note the facts of Windows or macOS, and return the kinds of cores and the number of each."""
+    cores = psutil.cpu_count(logical=False) or 0
+    facts.add("core_count", cores, "psutil, physical cores")
+    _psutil_clock(facts)
+    kinds: dict[_Kind, int] = {}
+    for host in hosts:
+        fast, slow = facts.metrics.get("clock_mhz"), small_core_clock_mhz(host.fields)
+        clock = slow if host.small else fast
+        kinds[_Kind.of(host.fields, clock, small=host.small)] = host.cores or cores
+        if not host.small:
+            facts.add("l1_kb_per_core", host.l1_kb, "sysctl, L1 data cache of a core")
+    facts.add("l2_kb", sum(host.l2_kb for host in hosts), "sysctl, L2 caches together")
+    # Windows does not tell the two kinds apart. Small cores have one thread: where each core has
+    # two there are none.
+    is_alike = len(hosts) != 1 or (psutil.cpu_count() or 0) >= 2 * cores
+    if not is_alike and may_have_small_cores(hosts[0].fields):
+        kinds[_Kind.of(hosts[0].fields, None, small=True)] = 0
+    return kinds
+
+
+def _clusters(kinds: Mapping[_Kind, int]) -> tuple[Cluster, ...]:
+    """Return the clusters, the fastest first; none where cores are alike or a clock is unknown."""
+    clocks = [kind.clock_mhz for kind in kinds if kind.clock_mhz is not None]
+    if len(kinds) < 2 or len(clocks) < len(kinds):
+        return ()
+    return tuple(
+        Cluster(
+            kind.name,
+            kinds[kind],
+            kind.clock_mhz or 0.0,
+            kind.design.lanes,
+            kind.design.architecture,
+            kind.design.instruction_sets,
+        )
+        for kind in sorted(kinds, key=lambda kind: -kind.rate)
+    )
+
+
+def _lanes(facts: _Facts, kinds: Iterable[_Kind]) -> None:
+    """Note the FMA lanes of a core; of several kinds those of the one that has the fewest."""
+    designs = sorted({kind.design for kind in kinds}, key=lambda design: design.lanes or 0)
+    if not designs or designs[0].lanes is None:
+        facts.notes.append(_UNKNOWN_LANES)
+        return
+    facts.add("fp32_au_per_core", designs[0].lanes, designs[0].source)
+    if not designs[0].is_certain:
+        facts.notes.append(_UNKNOWN_LANES)
 
 
 def _cache_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> None:
@@ -148,14 +241,14 @@ def _psutil_clock(facts: _Facts) -> None:
         facts.add("clock_mhz", frequency.max or frequency.current, "psutil, processor frequency")
 
 
-def _brand(root: Path, cores: tuple[int, ...]) -> str:
-    fields = system_files.processor_fields(root, cores[0]) if cores else {}
-    brand = fields.get("model name", "") or platform.processor()
-    return printable(" ".join(brand.split()))[:80]
+def _family(fields: Mapping[str, str], design: CoreDesign | None) -> Family:
+    is_arm = "CPU implementer" in fields or platform.machine() in _MOBILE_MACHINES
+    is_large = design is not None and design.architecture.startswith(_LARGE_CORES)
+    return Family.MOBILE_CPU if is_arm and not is_large else Family.CPU
 
 
-def _vendor(brand: str) -> str:
+def _vendor(brand: str, design: CoreDesign | None) -> str:
     for vendor in ("Intel", "AMD", "Apple", "Qualcomm", "Ampere"):
         if vendor.casefold() in brand.casefold():
             return vendor
-    return "unknown"
+    return (design.vendor if design else "") or "unknown"

@@ -20,8 +20,8 @@ import numpy as np
 from predictor.core.errors import HostError
 from predictor.core.metrics import MEASURED_HERE
 from predictor.core.progress import CancelToken
-from predictor.core.records import Device
-from predictor.devices.detection import NO_BANDWIDTH
+from predictor.core.records import Device, MeasuredRate
+from predictor.devices.detection import COMPUTED_RATE, NO_BANDWIDTH
 
 SELF_TEST_FLAG = "--self-test"
 """First argument of a frozen program that is to measure this machine."""
@@ -103,21 +103,31 @@ def serve_if_self_test(arguments: Sequence[str]) -> int | None:
 
 
 def with_measured_rates(device: Device, result: SelfTest, day: str | None = None) -> Device:
-    """Return ``device`` with the measured rates where it states none of its own.
+    """Return ``device`` with the measured rates, as metrics too where it states none of its own.
 
-    A bandwidth or FP32 rate that the device has from a datasheet is not replaced. The rate of the
-    whole is that of its cores together.
+    A bandwidth or FP32 rate that the device has from a datasheet is not replaced; one that was
+    computed from its cores is, since a virtual machine may hide their clock. The rate of the whole
+    is that of its cores together.
     """
     day = day or datetime.now(tz=UTC).date().isoformat()
     rates = {"dram_bw_gbps": result.copy_gbps, "fp32_tflops": result.gemm_tflops * _cores(device)}
-    measured = {name: float(f"{rate:.{_DIGITS}g}") for name, rate in rates.items()}
-    added = {name: value for name, value in measured.items() if name not in device.metrics}
     what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": "FP32 matrix product"}
-    sources = {name: f"{MEASURED_HERE}, {day}: {what[name]}, sustained" for name in added}
+    measured = {
+        name: MeasuredRate(
+            float(f"{rate:.{_DIGITS}g}"), f"{MEASURED_HERE}, {day}: {what[name]}, sustained"
+        )
+        for name, rate in rates.items()
+    }
+    added = {
+        name: rate
+        for name, rate in measured.items()
+        if name not in device.metrics or device.sources.get(name) == COMPUTED_RATE
+    }
     return replace(
         device,
-        metrics={**device.metrics, **added},
-        sources={**device.sources, **sources},
+        metrics={**device.metrics, **{name: rate.value for name, rate in added.items()}},
+        sources={**device.sources, **{name: rate.source for name, rate in added.items()}},
+        measured={**device.measured, **measured},
         notes=device.notes.replace(NO_BANDWIDTH, "").strip(),
     )
 

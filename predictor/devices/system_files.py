@@ -2,91 +2,15 @@
 
 Every function takes the root of the file system, so that a recorded machine can be read too.
 A fact that the system does not state is None or missing: containers and virtual machines hide some.
-
-FP32 FMA lanes of a core, lanes x units, are given only where its design is certain: a core
-with two 256-bit FMA units has 16. Models that are sold with one or two units (Skylake-X, Cascade
-Lake) are in no table.
-
-Sources: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966) and the model
-numbers of the Software Developer's Manual, volume 4, table 2-1; AMD Software Optimization Guides
-for families 17h (55723), 19h (56665) and Zen 4 (57647); Arm software optimization guides of each
-core.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-# Intel, family 6: lanes by model, per widest instruction set. A hypervisor may show another model
-# number than the processor's own; then the two disagree.
-_INTEL_MODELS: Mapping[str, Mapping[int, int]] = {
-    # Sapphire, Emerald and Granite Rapids: two 512-bit units.
-    "amx_tile": dict.fromkeys((143, 207, 173), 32),
-    "avx512f": {
-        # Ice Lake server and Xeon D: two 512-bit units.
-        **dict.fromkeys((106, 108), 32),
-        # Ice Lake, Tiger Lake and Rocket Lake client: one 512-bit unit, as wide as two of 256 bit.
-        **dict.fromkeys((125, 126, 140, 141, 167), 16),
-    },
-    # Haswell, Broadwell, Skylake client, Kaby Lake to Comet Lake, Alder Lake and Raptor Lake P:
-    # two units of 256 bit.
-    "avx2": dict.fromkeys((60, 63, 69, 70, 61, 71, 79, 86, 78, 94), 16)
-    | dict.fromkeys((142, 158, 165, 166, 151, 154, 183, 186, 191), 16),
-}
-
-# Implementer 0x41 (Arm): CPU part -> lanes x units.
-_ARM_PARTS: Mapping[int, int] = {
-    0xD03: 4,  # Cortex-A53
-    0xD05: 4,  # Cortex-A55
-    0xD08: 4,  # Cortex-A72
-    0xD0B: 8,  # Cortex-A76
-    0xD0C: 8,  # Neoverse N1
-    0xD41: 8,  # Cortex-A78
-    0xD42: 8,  # Cortex-A78AE
-    0xD49: 8,  # Neoverse N2
-    0xD40: 16,  # Neoverse V1, two units of 256 bit
-    0xD4F: 16,  # Neoverse V2, four units of 128 bit
-}
-
-
-def fma_lanes(fields: Mapping[str, str]) -> int | None:
-    """Return FP32 FMA lanes x units of the core that /proc/cpuinfo describes, or None.
-
-    Args:
-        fields: the fields of one processor, by their names in /proc/cpuinfo.
-    """
-    if fields.get("CPU implementer") == "0x41":
-        return _ARM_PARTS.get(_integer(fields.get("CPU part", "")))
-    flags = frozenset(fields.get("flags", "").split())
-    if not {"avx2", "fma"} <= flags:
-        return None
-    family, model = _integer(fields.get("cpu family", "")), _integer(fields.get("model", ""))
-    if fields.get("vendor_id") == "GenuineIntel" and family == 6:
-        # The table goes from the widest set to avx2, which is in the flags by now.
-        widest = next(name for name in _INTEL_MODELS if name in flags)
-        return _INTEL_MODELS[widest].get(model)
-    if fields.get("vendor_id") == "AuthenticAMD":
-        return _amd_lanes(family, model)
-    return None
-
-
-def _amd_lanes(family: int, model: int) -> int | None:
-    if family == 23:  # Zen and Zen+ have 128-bit units, Zen 2 (models from 48 on) 256-bit ones
-        return 16 if model >= 48 else 8
-    # Zen 3 and Zen 4; Zen 5 (family 26) has 256 or 512 bit, depending on the product.
-    return 16 if family == 25 else None
-
-
-def _integer(text: str) -> int:
-    """Return the number in ``text``, decimal or 0x, and -1 where there is none."""
-    try:
-        return int(text, 0)
-    except ValueError:
-        return -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +91,16 @@ def processor_fields(root: Path, cpu: int) -> dict[str, str]:
         if fields.get("processor") == str(cpu):
             return fields
     return {}
+
+
+def small_cpus(root: Path = Path("/")) -> frozenset[int]:
+    """Return the processors that are efficient cores of an Intel one with two kinds, by number.
+
+    The kernel has a performance counter for each kind of core.
+    """
+    kinds = ("cpu_atom", "cpu_lowpower")
+    texts = (_text(root / "sys/devices" / kind / "cpus") for kind in kinds)
+    return frozenset(cpu for text in texts for cpu in _cpu_list(text))
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:

@@ -80,6 +80,12 @@ def test_a_device_has_the_architecture_of_its_fastest_cluster():
     assert architecture_of(device()) is None
 
 
+def test_instruction_sets_tell_the_kind_of_a_processor_of_unknown_design():
+    assert kind(device(instruction_sets=("avx2",))) == "x86"
+    assert kind(device(instruction_sets=("neon",))) == "arm"
+    assert kind(device(instruction_sets=("none",))) == "cpu"
+
+
 def test_own_instruction_sets_go_before_those_of_the_architecture():
     of_zen_4 = architectures()["zen-4"].instruction_sets
     assert instruction_sets(device(architecture="zen-4")) == of_zen_4

@@ -5,8 +5,9 @@ import pytest
 from predictor.core.errors import CancelledError, HostError
 from predictor.core.metrics import Family
 from predictor.core.progress import CancelToken
-from predictor.core.records import Cluster, Device
+from predictor.core.records import Cluster, Device, MeasuredRate
 from predictor.devices import self_test
+from predictor.devices.detection import COMPUTED_RATE
 from predictor.devices.self_test import SelfTest, run_self_test, with_measured_rates
 
 BARE = Device("this", "This", "V", Family.CPU, {"core_count": 2}, {"core_count": "system"})
@@ -48,6 +49,7 @@ def test_measured_rates_are_added_with_their_day():
     device = with_measured_rates(BARE, SelfTest(12.500123, 0.25), day="2026-01-31")
     assert device.metric("dram_bw_gbps") == 12.5  # as many digits as mean something
     assert device.metric("fp32_tflops") == 0.5  # of both cores
+    assert device.measured["fp32_tflops"] == MeasuredRate(0.5, device.sources["fp32_tflops"])
     assert device.sources["dram_bw_gbps"] == (
         "measured on this machine, 2026-01-31: copy of a large array, sustained"
     )
@@ -60,6 +62,14 @@ def test_a_stated_rate_is_not_replaced_by_a_measured_one():
     assert device.metric("dram_bw_gbps") == 68
     assert device.sources["dram_bw_gbps"] == "datasheet"
     assert device.metric("fp32_tflops") == 0.25
+    assert device.measured["dram_bw_gbps"].value == 12.5
+
+
+def test_a_rate_that_was_computed_from_the_cores_gives_way_to_a_measured_one():
+    computed = replace(BARE, metrics={"fp32_tflops": 0.9}, sources={"fp32_tflops": COMPUTED_RATE})
+    device = with_measured_rates(computed, SelfTest(12.5, 0.25))
+    assert device.metric("fp32_tflops") == 0.25
+    assert device.sources["fp32_tflops"].startswith("measured on this machine")
 
 
 def test_small_cores_count_as_what_they_are_worth():
