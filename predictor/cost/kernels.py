@@ -21,6 +21,7 @@ _SCALAR_BITS: Final = 32
 _JOINED_BITS: Final = 256
 
 _SCALAR: Final = INSTRUCTION_SETS["none"]
+_NARROW: Final = ("fp16", "bf16", "int8")
 # Automatic mixed precision multiplies in the half format.
 _FORMAT: Final[Mapping[Precision, str]] = {
     Precision.FP32: "fp32",
@@ -40,36 +41,39 @@ class Core:
         fp32_lanes: FP32 multiply-adds a clock with its best vectors, over 0.
         vector_bits: width of one of its vector units; None for that of its widest instruction set.
         instruction_sets: that it has; empty where they are not known.
-        best_lanes: multiply-adds a clock by number format (``fp16``, ``bf16``, ``int8``) with the
-            best of its instruction sets, vector or matrix; a format that is not known is absent.
+        vector_lanes: multiply-adds a clock of its vectors by number format (``fp16``, ``bf16``,
+            ``int8``) with the best of its instruction sets; one that is not known is absent.
+        matrix_lanes: the same of its matrix unit.
     """
 
     fp32_lanes: float
     vector_bits: float | None = None
     instruction_sets: frozenset[str] = frozenset()
-    best_lanes: Mapping[str, float] = field(default_factory=dict)
+    vector_lanes: Mapping[str, float] = field(default_factory=dict)
+    matrix_lanes: Mapping[str, float] = field(default_factory=dict)
 
 
 def core_of(device: Device, cluster: Cluster | None = None) -> Core | None:
     """Return one core of a processor, or of one of its clusters; None where no lanes are known.
 
-    What the device or the cluster states goes before the facts of its architecture.
+    What the device or the cluster states goes before the facts of its architecture. A core without
+    vectors whose lanes are not known has one: no runtime uses more of it.
     """
     design = architecture_of(cluster or device) or architecture_of(device)
     facts = {} if design is None else design.numbers
+    sets = frozenset(instruction_sets(device, cluster))
     stated = device.metric("fp32_au_per_core") if cluster is None else cluster.fp32_au_per_core
-    lanes = stated or facts.get("fp32_lanes")
+    lanes = stated or facts.get("fp32_lanes") or (1.0 if sets == {"none"} else None)
     if lanes is None:
         return None
-    best = {
-        name: max(lanes * facts.get(f"{name}_factor", 0), facts.get(f"matrix_{name}_macs", 0))
-        for name in ("fp16", "bf16", "int8")
-    }
+    factors = {name: facts.get(f"{name}_factor") for name in _NARROW}
+    macs = {name: facts.get(f"matrix_{name}_macs") for name in _NARROW}
     return Core(
         fp32_lanes=lanes,
         vector_bits=facts.get("vector_bits"),
-        instruction_sets=frozenset(instruction_sets(device, cluster)),
-        best_lanes={name: value for name, value in best.items() if value},
+        instruction_sets=sets,
+        vector_lanes={name: lanes * factor for name, factor in factors.items() if factor},
+        matrix_lanes={name: value for name, value in macs.items() if value},
     )
 
 
@@ -82,30 +86,49 @@ def kernel_lanes(runtime: Runtime, precision: Precision, core: Core) -> float:
 
     Args:
         runtime: its ``kernels`` count.
-        precision: of the run; one that the kernels have no arithmetic for runs at the FP32 rate.
+        precision: of the run; one that the kernels have no arithmetic for, or a slower one, runs at
+            the FP32 rate: the numbers are converted.
         core: the core.
 
     Returns:
         Lanes, over 0. For FP32 at most ``core.fp32_lanes``.
     """
-    number_format = _FORMAT[precision]
-    own = [INSTRUCTION_SETS[name] for name in sorted(core.instruction_sets)]
+    name = _FORMAT[precision]
+    own = [INSTRUCTION_SETS[own_name] for own_name in sorted(core.instruction_sets)]
     usable = [row for row in own if not runtime.kernels or row.name in runtime.kernels]
-    best = _lanes(own, number_format, core)
-    stated = core.best_lanes.get(number_format, best)
-    if not own or usable == own:
-        return stated
-    # What the design states counts by as much as the kernels use of its instruction sets.
-    return stated * _lanes(usable, number_format, core) / best
+    vectors = _vector_lanes(own, usable, name, core)
+    fp32 = vectors if name == "fp32" else _vector_lanes(own, usable, "fp32", core)
+    # SME's rate is no number of instructions: it counts where the design states it.
+    units = (row for row in usable if row.matrix and (_factor(row, name) > 1 or row.name == "sme"))
+    matrix = (
+        core.matrix_lanes.get(name, _lanes_of(row, core) * _factor(row, name)) for row in units
+    )
+    return max(fp32, vectors, *matrix)
 
 
-def _lanes(sets: Iterable[InstructionSet], number_format: str, core: Core) -> float:
-    """Return the most lanes that one of ``sets``, or plain code, gives in a number format."""
-    return max(_lanes_of(row, core) * _factor(row, number_format) for row in (_SCALAR, *sets))
+def _vector_lanes(
+    own: Iterable[InstructionSet], usable: Iterable[InstructionSet], name: str, core: Core
+) -> float:
+    """Return the lanes of a core's vectors in a number format, of what ``usable`` sets reach.
+
+    What the design states counts by as much as they use of its sets. More than twice what its sets
+    explain is of instructions that are in no table, and that no runtime here has kernels for.
+    """
+    best = max(_issued(row, name, core) for row in (_SCALAR, *own))
+    stated = core.vector_lanes.get(name, best)
+    if not core.instruction_sets:
+        return core.vector_lanes.get(name, core.fp32_lanes)
+    reached = max(_issued(row, name, core) for row in (_SCALAR, *usable))
+    return min(stated, 2 * best) * reached / best
 
 
-def _factor(row: InstructionSet, number_format: str) -> float:
-    factor: float | None = getattr(row, number_format, None)
+def _issued(row: InstructionSet, name: str, core: Core) -> float:
+    """Return the lanes that one instruction set gives by the number of its instructions."""
+    return 0.0 if row.matrix else _lanes_of(row, core) * _factor(row, name)
+
+
+def _factor(row: InstructionSet, name: str) -> float:
+    factor: float | None = getattr(row, name, None)
     return 1.0 if factor is None else factor
 
 

@@ -19,8 +19,8 @@ AVX512 = X86 | {"avx512", "avx512-vnni"}
 AMX = AVX512 | {"avx-vnni", "avx512-bf16", "avx512-fp16", "amx-int8", "amx-bf16"}
 
 
-def core(lanes: float, bits: float | None, sets: set[str], **best: float) -> Core:
-    return Core(lanes, bits, frozenset(sets), best)
+def core(lanes: float, bits: float | None, sets: set[str], **vectors: float) -> Core:
+    return Core(lanes, bits, frozenset(sets), vectors)
 
 
 HASWELL = core(16, 256, X86)  # two units of 256 bits
@@ -28,7 +28,10 @@ SANDY_BRIDGE = core(8, 256, {"sse4", "avx"})  # one multiplies and one adds
 SKYLAKE_SP = core(32, 512, X86 | {"avx512"})  # two of 512 bits
 ICE_LAKE = core(16, 512, AVX512)  # two of 256 bits that join
 ZEN_4 = core(16, 256, AVX512 | {"avx512-bf16"})  # two of 256 bits, which take 512 in two steps
-SAPPHIRE_RAPIDS = core(32, 512, AMX, int8=1024, bf16=512, fp16=64)
+# Its vectors multiply BF16 at half the FP32 rate, its matrix unit at 16 times.
+SAPPHIRE_RAPIDS = replace(
+    core(32, 512, AMX, int8=128, bf16=16, fp16=64), matrix_lanes={"int8": 1024, "bf16": 512}
+)
 CORTEX_A72 = core(4, 128, {"neon"})
 CORTEX_A55 = core(4, 64, {"neon", "fp16", "dotprod"})  # two of 64 bits
 CORTEX_A76 = core(8, 128, {"neon", "fp16", "dotprod"})
@@ -79,7 +82,8 @@ CASES = [
     ("ncnn", INT8, SAPPHIRE_RAPIDS, 128),
     ("openvino", BF16, SAPPHIRE_RAPIDS, 512),
     ("onnxruntime", BF16, SAPPHIRE_RAPIDS, 32),
-    ("ncnn", BF16, SAPPHIRE_RAPIDS, 64),
+    ("ncnn", BF16, SAPPHIRE_RAPIDS, 32),
+    ("tflite", FP16, SAPPHIRE_RAPIDS, 64),
     ("unknown", INT8, SAPPHIRE_RAPIDS, 1024),
 ]
 MADE_UP = {
@@ -100,15 +104,17 @@ def test_lanes_by_hand(name: str, precision: Precision, of_core: Core, lanes: fl
 
 def test_a_core_of_unknown_sets_keeps_what_its_lanes_promise():
     assert kernel_lanes(runtime_of("onnxruntime"), FP32, Core(16)) == 16
-    assert kernel_lanes(runtime_of("onnxruntime"), INT8, Core(16, best_lanes={"int8": 64})) == 64
+    assert kernel_lanes(runtime_of("onnxruntime"), INT8, Core(16, vector_lanes={"int8": 64})) == 64
 
 
 def test_a_rate_that_the_design_states_goes_before_the_number_of_instructions():
     # Gracemont multiplies bytes at twice the FP32 rate, AVX-VNNI or not.
     gracemont = core(8, 128, X86 | {"avx-vnni"}, int8=16)
     assert kernel_lanes(runtime_of("onnxruntime"), INT8, gracemont) == 16
-    # Without AVX-VNNI, the part of it that AVX2 has: (4 / 3) / 4.
-    assert kernel_lanes(runtime("paddle-lite-like"), INT8, gracemont) == pytest.approx(16 / 3)
+    # Without AVX-VNNI, the part of it that AVX2 has, (4 / 3) / 4, which is under the FP32 rate.
+    assert kernel_lanes(runtime("paddle-lite-like"), INT8, gracemont) == 8
+    fast = replace(gracemont, vector_lanes={"int8": 32})
+    assert kernel_lanes(runtime("paddle-lite-like"), INT8, fast) == pytest.approx(32 / 3)
 
 
 def test_a_core_takes_its_facts_from_its_architecture_unless_the_device_states_them():
@@ -116,14 +122,14 @@ def test_a_core_takes_its_facts_from_its_architecture_unless_the_device_states_t
     zen_4 = core_of(bare)
     assert zen_4 is not None
     assert (zen_4.fp32_lanes, zen_4.vector_bits) == (16, 256)
-    assert zen_4.best_lanes["int8"] == 64
+    assert zen_4.vector_lanes["int8"] == 64
     assert "avx512-vnni" in zen_4.instruction_sets
     one_unit = replace(bare, metrics={"fp32_au_per_core": 8.0}, instruction_sets=("avx2",))
     assert core_of(one_unit) == replace(
         zen_4,
         fp32_lanes=8.0,
         instruction_sets=frozenset({"avx2"}),
-        best_lanes={name: lanes / 2 for name, lanes in zen_4.best_lanes.items()},
+        vector_lanes={name: lanes / 2 for name, lanes in zen_4.vector_lanes.items()},
     )
     assert core_of(replace(bare, architecture="")) is None
 
@@ -140,6 +146,27 @@ def test_each_cluster_has_its_own_core():
     device = Device("a", "A", "V", Family.MOBILE_CPU, {}, clusters=(big, little))
     cores = [core_of(device, cluster) for cluster in device.clusters]
     assert [core and core.fp32_lanes for core in cores] == [8, 2]
+
+
+def test_bytes_of_instructions_that_no_runtime_knows_do_not_count():
+    # SpacemiT X60: 16 times the FP32 rate with its maker's matrix instructions.
+    x60 = core(8, 128, {"rvv"}, int8=128)
+    assert kernel_lanes(runtime_of("ncnn"), INT8, x60) == 16
+    assert kernel_lanes(runtime_of("onnxruntime"), INT8, x60) == 4
+
+
+def test_sme_counts_for_runtimes_that_drive_it_and_only_where_its_rate_is_stated():
+    m4 = core(16, 128, {"neon", "fp16", "dotprod", "i8mm", "sme"}, int8=64)
+    assert kernel_lanes(runtime_of("openvino"), INT8, m4) == 64
+    stated = replace(m4, matrix_lanes={"int8": 1024})
+    assert kernel_lanes(runtime_of("openvino"), INT8, stated) == 1024
+    assert kernel_lanes(runtime_of("onnxruntime"), INT8, stated) == 64
+    assert kernel_lanes(runtime_of("openvino"), FP32, stated) == 16
+
+
+def test_a_core_without_vectors_has_one_lane_where_none_is_known():
+    sunway = Device("a", "A", "V", Family.CPU, {}, instruction_sets=("none",))
+    assert core_of(sunway) == Core(1.0, None, frozenset({"none"}))
 
 
 SETS = st.frozensets(st.sampled_from(sorted(INSTRUCTION_SETS)), min_size=1)
