@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, everywhere, json_option
-from predictor.cli.tables import configuration_text, render_table
+from predictor.cli.tables import render_table
 from predictor.core.errors import CtmError
 from predictor.core.metrics import MEASURABLE, METRICS
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.text import printable
-from predictor.core.wording import number
+from predictor.core.wording import number, runs_text
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.design import design_facts
 from predictor.services.devices.this_machine import measure_this_machine
@@ -146,7 +146,7 @@ def _sheet(device: Device) -> str:
         ("Family", device.family.value),
         ("System", printable(device.system)),
         *((title, printable(text)) for title, text in design_facts(device)),
-        ("Runs", ", ".join(configuration_text(c) for c in device.configurations)),
+        ("Runs", runs_text(device.configurations)),
         ("Notes", printable(device.notes)),
     ]
     metrics = [

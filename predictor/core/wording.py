@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -130,6 +131,18 @@ def configuration_text(configuration: Configuration) -> str:
     if c.batch > 1:
         words.append(f"batch {c.batch}")
     return ", ".join(words)
+
+
+def runs_text(configurations: Iterable[Configuration]) -> str:
+    """Write what a device runs, by runtime: ``onnxruntime fp32, int8; pytorch fp32``."""
+    by_runtime: dict[str, list[str]] = {}
+    for c in configurations:
+        by_runtime.setdefault(c.runtime, []).append(configuration_text(replace(c, runtime=UNKNOWN)))
+    others = "another runtime " if len(by_runtime) > 1 else ""
+    return "; ".join(
+        f"{others if runtime == UNKNOWN else f'{runtime} '}{', '.join(words)}"
+        for runtime, words in by_runtime.items()
+    )
 
 
 def memory_text(fits: bool | None) -> str:

@@ -10,7 +10,7 @@ from predictor.core.metrics import LAUNCH_US, METRICS
 from predictor.core.records import Cluster, Device, OperatingPoint
 from predictor.core.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, configuration_text, shown
+from predictor.core.wording import NOTHING, runs_text, shown
 from predictor.services.devices.design import design_facts
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import Field, figures, table_of, whole, words
@@ -72,8 +72,7 @@ def _facts(device: Device) -> Iterator[tuple[str, Cell]]:
         yield "System", Cell(shown(device.system))
     for title, text in design_facts(device):
         yield title, Cell(text)
-    runs = "; ".join(configuration_text(c) for c in device.configurations)
-    yield "Runs", Cell(runs)
+    yield "Runs", Cell(runs_text(device.configurations))
     if device.notes:
         yield "Notes", Cell(shown(device.notes))
 

@@ -1,4 +1,4 @@
-"""Percentages: one form for every reader."""
+"""Words for people: one form for every reader."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from predictor.core.wording import change_text, percent, shape_text
+from predictor.core.records import Configuration, Precision
+from predictor.core.wording import change_text, percent, runs_text, shape_text
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,11 @@ def test_a_change_is_a_percentage_below_tenfold_and_a_factor_above() -> None:
 )
 def test_shapes_are_written_with_crosses(dims: tuple[int | str, ...], text: str) -> None:
     assert shape_text(dims) == text
+
+
+def test_what_a_device_runs_is_written_by_runtime() -> None:
+    onnxruntime = Configuration("onnxruntime", Precision.FP32, 4), Configuration("onnxruntime")
+    unknown = Configuration(precision=Precision.INT8)
+    text = runs_text([*onnxruntime, Configuration("ncnn"), unknown])
+    assert text == "onnxruntime fp32, 4 threads, fp32; ncnn fp32; another runtime int8"
+    assert runs_text([unknown]) == "int8"
