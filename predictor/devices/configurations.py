@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from predictor.core.metrics import Family
@@ -55,6 +56,13 @@ def implied_configurations(device: Device) -> tuple[Configuration, ...]:
     listed = {configuration.precision for configuration in implied}
     rest = [precision for precision in precisions if precision not in listed] or precisions[:1]
     return (*implied, *(Configuration(UNKNOWN, precision) for precision in rest))
+
+
+def with_implied(device: Device) -> Device:
+    """Return a device with what its facts imply where nobody stated its configurations."""
+    if device.configurations != NOT_STATED:
+        return device
+    return replace(device, configurations=implied_configurations(device))
 
 
 def implied_precisions(device: Device) -> tuple[Precision, ...]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import MEASURABLE, METRICS, Family, Metric
 from predictor.core.records import Cluster, Configuration, Device, MeasuredRate, OperatingPoint
 from predictor.core.text import shortened
-from predictor.devices.configurations import NOT_STATED, implied_configurations
+from predictor.devices.configurations import with_implied
 from predictor.devices.consistency import (
     CLUSTERS,
     MEASURED,
@@ -211,9 +211,7 @@ def check_form(fields: FormFields) -> FormCheck:
         measured=_measured(checker, fields.measured),
         operating_points=_operating_points(checker, fields.operating_points),
     )
-    if device.configurations == NOT_STATED:
-        device = replace(device, configurations=implied_configurations(device))
-    entry = DeviceFile(device, unknown_metrics=fields.unknown_metrics)
+    entry = DeviceFile(with_implied(device), unknown_metrics=fields.unknown_metrics)
     return FormCheck(
         None if checker.problems else entry,
         checker.problems,

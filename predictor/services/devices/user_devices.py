@@ -12,6 +12,7 @@ from pathlib import Path
 
 from predictor.core.files import write_text
 from predictor.core.records import Device
+from predictor.devices.configurations import with_implied
 from predictor.devices.fields import MAX_ID
 from predictor.devices.schema import (
     DeviceFile,
@@ -53,7 +54,7 @@ class UserDevices:
         """Return all of them, by id."""
         kept = device_records.unknown_metrics(self._database)
         return tuple(
-            DeviceFile(device, kept.get(device.id, {}))
+            DeviceFile(with_implied(device), kept.get(device.id, {}))
             for device in device_records.every(self._database)
         )
 
@@ -69,7 +70,7 @@ class UserDevices:
             HostError: the store cannot be written.
         """
         # Through the file format, so that what is stored can always be exported and read again.
-        content = device_to_object(entry.device, entry.unknown_metrics)
+        content = device_to_object(with_implied(entry.device), entry.unknown_metrics)
         checked = device_from_object(content, entry.device.id)
         device_records.put(self._database, checked.device, checked.unknown_metrics, replacing)
         return checked
@@ -103,7 +104,7 @@ def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
     if not has_store(path):
         return ()
     with closing(open_database(path)) as database:
-        return tuple(device_records.every(database))
+        return tuple(map(with_implied, device_records.every(database)))
 
 
 def user_devices_of(path: str | Path | None) -> Callable[[], Sequence[Device]]:

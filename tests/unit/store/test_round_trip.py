@@ -105,7 +105,7 @@ MEASUREMENT = st.builds(
     provenance=st.builds(Provenance, DOCUMENT),
 )
 NEW_FACTS = ("chip", "architecture", "instruction_sets", "measured", "operating_points")
-SETS = st.lists(st.sampled_from(INSTRUCTION_SETS), max_size=3).map(tuple)
+SETS = st.lists(st.sampled_from(list(INSTRUCTION_SETS)), max_size=3).map(tuple)
 DEVICE = st.builds(
     Device,
     id=SLUG,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.devices.configurations import implied_configurations
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.devices.user_devices import (
     DeviceFile,
@@ -22,6 +24,8 @@ from predictor.services.devices.user_devices import (
     user_devices_of,
 )
 from predictor.services.history.history import History, open_history
+from predictor.store.database import open_database
+from predictor.store.devices import put
 
 BOARD = Device(
     id="my-board",
@@ -66,6 +70,21 @@ def test_what_is_saved_comes_back_equal_from_another_opening(tmp_path: Path) -> 
     assert back.device == BOARD
     assert dict(back.unknown_metrics) == {"cache_lines": 12.0}
     assert any("core_count has no source" in warning for warning in back.warnings)
+
+
+def test_a_device_of_which_nobody_said_what_it_runs_runs_what_its_facts_imply(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.sqlite"
+    gpu = Device("g", "G", "V", Family.GPU, {"fp32_tflops": 10.0, "fp16_tflops": 20.0})
+    with closing(open_database(path)) as database:
+        put(database, gpu)  # as an older version stored it
+    (kept,) = stored_devices(path)
+    assert kept.configurations == implied_configurations(gpu)
+    with open_history(path) as history:
+        (entry,) = history.devices.every()
+        saved = history.devices.save(DeviceFile(gpu))
+    assert entry.device == saved.device == kept
 
 
 def test_a_wrong_device_is_refused_and_nothing_is_stored(history: History) -> None:
