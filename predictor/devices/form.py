@@ -261,8 +261,11 @@ class _Checker:
         return (self.run(key, lambda: check_instruction_sets(names, place)) or ()) if names else ()
 
     def metric(self, name: str, text: str, key: str = "") -> float | None:
+        # A cell of a list has no box to untick.
+        action = "" if key else ": type its value, or untick it where it is not known"
         return self.run(
-            key or name, lambda: check_metric(name, _number(text, Place("", name)), Place(""))
+            key or name,
+            lambda: check_metric(name, _number(text, Place("", name), action), Place("")),
         )
 
     def range(self, key: str, metric: Metric, text: str) -> float | None:
@@ -278,10 +281,10 @@ class _Checker:
         return self.run(key, lambda: check_text(text, place, MAX_SOURCE)) or ""
 
 
-def _number(text: str, place: Place) -> float:
+def _number(text: str, place: Place, action: str = "") -> float:
     stripped = text.strip()
     if not stripped:
-        raise place.wrong("is empty: type its value, or untick it where it is not known")
+        raise place.wrong(f"is empty{action}")
     if "," in stripped:
         raise place.wrong("has a comma: write 1234.5, with a point and nothing between thousands")
     if not _NUMBER.fullmatch(stripped):

@@ -104,7 +104,7 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
     assert header.needs.text() == "Needed for a prediction without measurements: Memory bandwidth."
     bandwidth.available.click()
     assert not header.needs.isVisible()
-    own.show_device("hailo-15h")
+    own.show_device("hailo-15l")
     assert header.needs.text() == "Needed for a prediction without measurements: INT8 peak."
 
 
@@ -431,6 +431,8 @@ def test_measured_rates_and_operating_points_are_typed_in_rows(
 ) -> None:
     editor = own.form_view.lists[MEASURED]
     own.form_view.ensureWidgetVisible(editor.add_button)
+    while own.form.fields.measured:
+        qtbot.mouseClick(editor.findChildren(QToolButton)[0], LEFT)
     click(qtbot, editor.add_button)
     row = editor.cells[0]
     assert row["stated"].text() == "17.07"
@@ -438,12 +440,15 @@ def test_measured_rates_and_operating_points_are_typed_in_rows(
     row["metric"].activated.emit(row["metric"].currentIndex())
     assert own.form.fields.measured[0].metric == "launch_us"
     assert editor.cells[0]["stated"].text() == "—"
+    assert editor.problem.text() == "Row 1: Value is empty.\nRow 1: Source is empty."
     type_over(qtbot, editor.cells[0]["value"], "0.4")
     assert editor.problem.text() == "Row 1: Source is empty."
     type_over(qtbot, editor.cells[0]["source"], "an empty operator")
     assert own.form.can_save
     points = own.form_view.lists[OPERATING_POINTS]
     own.form_view.ensureWidgetVisible(points.add_button)
+    while own.form.fields.operating_points:
+        qtbot.mouseClick(points.findChildren(QToolButton)[0], LEFT)
     click(qtbot, points.add_button)
     for name, text in (("name", "slow"), ("cpu_mhz", "1500"), ("source", "governor")):
         type_over(qtbot, points.cells[0][name], text)
