@@ -8,7 +8,7 @@ import pytest
 
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken, Progress
-from predictor.core.records import Basis, Precision
+from predictor.core.records import Basis, MeasuredRate, OperatingPoint, Precision
 from predictor.core.report import (
     BarChart,
     Block,
@@ -169,6 +169,29 @@ def test_device_sheets_number_their_sources() -> None:
     metrics, sources = of_kind(report, SectionId.DEVICES, Table)
     assert {cell.text for cell in column(metrics, "source")} == {"[1]"}
     assert [[cell.text for cell in row.cells] for row in sources.rows] == [["[1]", "a data sheet"]]
+
+
+def test_device_sheets_show_the_design_and_what_was_measured() -> None:
+    target = make_device(
+        "Board",
+        chip="rk3588",
+        architecture="cortex-a76",
+        measured={"dram_bw_gbps": MeasuredRate(12.5, "STREAM")},
+        operating_points=(OperatingPoint("slow", "a governor", cpu_mhz=408.0),),
+    )
+    report = build_report(make_request(targets=(target,)))
+
+    facts = dict(of_kind(report, SectionId.DEVICES, Facts)[0].rows)
+    points, hcv, sources = of_kind(report, SectionId.DEVICES, Table)
+    assert facts["Chip"].text == "rk3588"
+    assert facts["Architecture"].text == "Arm Cortex-A76"
+    assert facts["Instruction sets"].text == "neon fp16 dotprod"
+    names = [cell.text for cell in column(hcv, "metric")]
+    at = names.index("Memory bandwidth, measured")
+    assert [cell.text for cell in hcv.rows[at].cells[1:]] == ["12.5", "GB/s", "[2]"]
+    assert names[at - 1] == "Memory bandwidth"
+    assert [cell.text for cell in column(sources, "text")] == ["a data sheet", "STREAM"]
+    assert [cell.text for cell in column(points, "cpu_mhz")] == ["408"]
 
 
 def test_a_signature_is_shown_with_protocol_and_dates() -> None:
