@@ -48,11 +48,14 @@ class LawCheck:
 
     def entries(self, progress: ProgressCallback, cancel: CancelToken | None) -> Entry:
         """Return the violations of each engine by its name."""
-        return {
-            engine.name: law_entries(
-                count_violations(engine, self.graphs, self.devices, progress, cancel)
-            )
+        counts = {
+            engine.name: count_violations(engine, self.graphs, self.devices, progress, cancel)
             for engine in self.engines
+        }
+        return {
+            "networks": list(self.graphs),
+            "devices": len(self.devices),
+            "engines": {name: law_entries(each) for name, each in counts.items()},
         }
 
 
@@ -105,7 +108,7 @@ def judge(
             for number in np.unique(judged.class_of(judged.rows)).tolist()
         ],
         "sources": _sources(judged),
-        "laws": {} if checked is None else checked.entries(progress, cancel),
+        "laws": None if checked is None else checked.entries(progress, cancel),
     }
 
 

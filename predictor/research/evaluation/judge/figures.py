@@ -22,6 +22,7 @@ from predictor.research.evaluation.judge.judged import Judged, Rows
 _RESAMPLES: Final = 2000
 _BOUND: Final = 0.95
 _ENOUGH_REPEATS: Final = 10
+_LEAST_ERROR: Final = 1e-9
 
 Reduce = Callable[[Numbers, Floats, int], Floats]
 
@@ -140,7 +141,8 @@ def ratio_bound(
     shared = sorted(own.keys() & other.keys())
     if len(shared) < 2:
         return None
-    pairs = np.array([[own[key], other[key]] for key in shared])
+    # Errors of nothing at all are alike, and no ratio of theirs is infinite.
+    pairs = np.maximum([[own[key], other[key]] for key in shared], _LEAST_ERROR)
     drawn = np.random.default_rng(seed).integers(len(pairs), size=(_RESAMPLES, len(pairs)))
     ours, theirs = np.median(pairs[drawn], axis=1).T
     whole = np.median(pairs, axis=0)

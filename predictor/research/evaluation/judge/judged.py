@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.records import Device, Target
+from predictor.devices.architectures import kind, silicon
 from predictor.research.corpus import Corpus
 from predictor.research.corpus.single_operators import OPERATOR_FAMILY
-from predictor.research.evaluation.judge.kinds import kind
 from predictor.research.evaluation.judge.parts import Parts, parts_of
 from predictor.research.training.statistics import fit_typical
 
@@ -103,7 +103,13 @@ def judged_of(corpus: Corpus, devices: Mapping[str, Device]) -> Judged:
     classes = tuple(sorted({key for key in keys if key is not None}))
     numbers = {key: place for place, key in enumerate(classes)}
     klass = np.array([NO_CLASS if key is None else numbers[key] for key in keys], np.int64)
-    names, silicon = np.unique(np.array(corpus.silicon), return_inverse=True)
+    names, of_target = np.unique(
+        [
+            silicon(target.device) if listed.is_listed else target.device.id
+            for target, listed in zip(targets, corpus.targets, strict=True)
+        ],
+        return_inverse=True,
+    )
     _, device = np.unique(np.array([target.device.id for target in targets]), return_inverse=True)
     m = corpus.measurements
     graph, target = m.graph.astype(np.int64), m.target.astype(np.int64)
@@ -122,7 +128,7 @@ def judged_of(corpus: Corpus, devices: Mapping[str, Device]) -> Judged:
         targets=targets,
         classes=classes,
         klass=klass,
-        silicon=silicon.astype(np.int64),
+        silicon=of_target.astype(np.int64),
         silicon_names=tuple(names.tolist()),
         device=device.astype(np.int64),
         graph=graph,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Final
 
+from predictor.core.errors import InputError
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.corpus.graph_files import GraphReader
 from predictor.research.sources.samples import GraphFile
@@ -27,16 +29,25 @@ _NETWORKS: Final = {
 
 
 def law_graphs(data: Path) -> dict[str, OperatorGraph]:
-    """Return the networks by name at batch 1; empty where the folder has no timm graphs.
+    """Return the networks by name at batch 1, those of them that the data folder has.
 
     Raises:
-        InputError: a graph is missing in the archive, or damaged.
+        InputError: a graph or the archive of graphs is damaged.
     """
-    archive = data / "timm" / "graphs.zip"
-    if not archive.is_file():
+    path = data / "timm" / "graphs.zip"
+    if not path.is_file():
         return {}
+    files = {name: f"graphs/{name}__{size}.onnx" for name, size in _NETWORKS.items()}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = set(archive.namelist())
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError(
+            str(path), f"it cannot be read ({error})", "restore the file from its source"
+        ) from error
     with GraphReader() as reader:
         return {
-            name: reader.read(GraphFile(archive, f"graphs/{name}__{size}.onnx"))
-            for name, size in _NETWORKS.items()
+            name: reader.read(GraphFile(path, member))
+            for name, member in files.items()
+            if member in members
         }

@@ -1,7 +1,8 @@
 """Predictions that break a law of physics, counted over devices and real networks.
 
 1. A rate that grows never raises a latency and never lowers it by more than its own factor; the
-   size of a cache or memory never raises it; a fact that the run does not use changes nothing.
+   size of a cache or memory never raises it; a fact that the run does not use changes nothing. Of
+   two devices of one architecture the one that is as good in every fact is never slower.
 2. No prediction is under its bound, and there is a bound wherever a rate is known.
 3. Equal operators after equal operators cost the same.
 4. A larger batch is never faster; removing the last operator of a chain never raises the latency.
@@ -17,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
-from predictor.core.records import Device, Target, TargetId
+from predictor.core.records import Basis, Device, Target, TargetId
 from predictor.cost.engine import Engine, PredictionTable
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.reference_rates import is_rated
+from predictor.research.evaluation.judge.better_devices import better_pairs
 from predictor.research.evaluation.judge.equal_operators import equal_operators, without_last
 from predictor.research.evaluation.judge.varied_facts import SIZE, UNUSED, Variant, variants
 
@@ -35,12 +37,16 @@ _DEVICES_AT_A_TIME: Final = 16
 NO_SLOWER: Final = "1: a larger rate or size is never slower"
 NO_LEAP: Final = "1: a larger rate is never faster by more than its factor"
 UNMOVED: Final = "1: a fact that the run does not use changes nothing"
+BETTER: Final = "1: of one architecture, a device as good in each fact is never slower"
 BOUNDED: Final = "2: never under the bound"
 HAS_BOUND: Final = "2: a bound wherever a rate is known"
 EQUAL: Final = "3: equal operators cost the same"
 BATCHED: Final = "4: a larger batch is never faster"
 SHORTER: Final = "4: without its last operator never slower"
-LAWS: Final = (NO_SLOWER, NO_LEAP, UNMOVED, BOUNDED, HAS_BOUND, EQUAL, BATCHED, SHORTER)
+LAWS: Final = (
+    *(NO_SLOWER, NO_LEAP, UNMOVED, BETTER, BOUNDED, HAS_BOUND),
+    *(EQUAL, BATCHED, SHORTER),
+)
 
 
 @dataclass(slots=True)
@@ -123,14 +129,16 @@ def count_violations(
     counts = {law: Count() for law in LAWS}
     targets = [target for device in devices for target in usual_targets(device)]
     groups = {name: equal_operators(graph) for name, graph in graphs.items()}
+    latency_ms = np.full((len(graphs), len(targets)), np.nan)  # without evidence of their own
     for start in range(0, len(targets), _DEVICES_AT_A_TIME):
         if cancel is not None:
             cancel.check()
         progress(Progress(start, len(targets), f"laws, {engine.name}"))
         part = targets[start : start + _DEVICES_AT_A_TIME]
         _vary(engine, graphs, part, counts)
-        _grow(engine, graphs, part, counts)
+        latency_ms[:, start : start + len(part)] = _grow(engine, graphs, part, counts)
         _explain(engine, graphs, groups, part, counts)
+    _rank(list(graphs), targets, latency_ms, counts[BETTER])
     return counts
 
 
@@ -191,9 +199,14 @@ def _bound(
 
 def _grow(
     engine: Engine, graphs: Mapping[str, OperatorGraph], targets: Sequence[Target], counts: Counts
-) -> None:
-    """Compare each network with its larger batches, and with itself but for its last operator."""
-    for name, graph in graphs.items():
+) -> Floats:
+    """Compare each network with its larger batches, and with itself but for its last operator.
+
+    Returns:
+        The latencies in ms, [G, T]; NaN where they rest on measurements of the target.
+    """
+    latency_ms = np.empty((len(graphs), len(targets)))
+    for place, (name, graph) in enumerate(graphs.items()):
         others = [(BATCHED, f"{name}, at batch {f}", at_batch(graph, f)) for f in _BATCHES]
         shorter = without_last(graph)
         if shorter is not None:
@@ -205,6 +218,22 @@ def _grow(
                 if np.isfinite(ratio):
                     excess = 1 / ratio if law == BATCHED else ratio
                     counts[law].add(excess, target, f"{ratio:.3g} times of {words}")
+        probed = [basis is Basis.PROBED for basis in table.basis[0]]
+        latency_ms[place] = np.where(probed, np.nan, table.latency_ms[0])
+    return latency_ms
+
+
+def _rank(
+    names: Sequence[str], targets: Sequence[Target], latency_ms: Floats, count: Count
+) -> None:
+    """Compare the devices of one architecture."""
+    for better, other in better_pairs(targets):
+        for name, own, least in zip(
+            names, latency_ms[:, better].tolist(), latency_ms[:, other].tolist(), strict=True
+        ):
+            if np.isfinite(own) and np.isfinite(least):
+                words = f"{own:.3g} ms of {name}, {least:.3g} on {targets[other].device.id}"
+                count.add(own / least, targets[better], words)
 
 
 def _explain(

@@ -17,7 +17,8 @@ UNUSED: Final = "unused"
 
 _FACTOR: Final = 1.5
 _SIZES: Final = frozenset({"l1_kb_per_core", "l2_kb", "llc_kb", "onchip_sram_kb", "dram_gb"})
-_NO_RESOURCES: Final = frozenset({"tdp_w", "process_nm", "int4_tops"})
+NO_RESOURCES: Final = frozenset({"tdp_w", "process_nm", "int4_tops"})
+"""Facts that no run in a precision of ours uses."""
 _TOGETHER: Final = {"boost_clock_mhz": "clock_mhz"}  # a base clock above the boost is no device
 _HALVES: Final = frozenset({"fp16_tflops", "bf16_tflops"})
 
@@ -60,6 +61,12 @@ def variants(target: Target) -> Iterator[Variant]:
             continue  # below, with the clusters
         changed = _with_metric(device, name)
         yield Variant(replace(target, device=changed), name, _FACTOR, kind_of(name, target))
+    for name, rate in device.measured.items():
+        if name != "launch_us":
+            larger = {**device.measured, name: replace(rate, value=rate.value * _FACTOR)}
+            changed = replace(device, measured=larger)
+            kind = kind_of(name, target)
+            yield Variant(replace(target, device=changed), f"measured {name}", _FACTOR, kind)
     for name in _OF_CLUSTERS:
         if device.clusters or (name == "core_count" and device.metric(name) is not None):
             yield from _with_clusters(target, name)
@@ -70,7 +77,7 @@ def kind_of(name: str, target: Target) -> str:
     if name in _SIZES:
         return SIZE
     configuration = target.configuration
-    unused = _NO_RESOURCES | _OF_OTHERS[configuration.precision]
+    unused = NO_RESOURCES | _OF_OTHERS[configuration.precision]
     if configuration.precision is Precision.FP32:
         halves = runtime_of(configuration.runtime).may_halve
         unused = unused if halves else unused | _HALVES
