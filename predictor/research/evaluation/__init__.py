@@ -1,1 +1,1 @@
-"""Engines against published measurements: ``bound`` on all, ``engine`` on held-out parts."""
+"""Engines against published measurements: ``bound`` on all, ``engine`` and ``judge`` on unseen."""

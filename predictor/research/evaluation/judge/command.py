@@ -13,6 +13,7 @@ from predictor.cost.roofline import RooflineEngine
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.research.corpus import open_corpus
+from predictor.research.corpus.ledger import read_ledger
 from predictor.research.evaluation.judge.document import Entry, LawCheck, Shipped, judge
 from predictor.research.evaluation.judge.judged import judged_of
 from predictor.research.evaluation.judge.law_graphs import law_graphs
@@ -49,7 +50,8 @@ def judge_data(
         HostError: the cache of the corpus cannot be written.
         CancelledError: a stop was asked for.
     """
-    judged = judged_of(open_corpus(data, progress=progress, cancel=cancel), devices)
+    corpus = open_corpus(data, progress=progress, cancel=cancel)
+    judged = judged_of(corpus, devices, read_ledger(data, devices))
     engines: list[Engine] = [RooflineEngine()]
     folder = resources_dir() / "checkpoints" / CLOSERTOME
     card = read_checkpoint(folder).engine

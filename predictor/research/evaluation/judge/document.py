@@ -12,6 +12,7 @@ from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.cost.engine import Engine
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.research.corpus.ledger import Ledger, RowClass
 from predictor.research.evaluation.judge.asked import SETTINGS, Answers, ask
 from predictor.research.evaluation.judge.engines import ClassEstimate, JudgedEngine, Roofline
 from predictor.research.evaluation.judge.figures import (
@@ -22,7 +23,7 @@ from predictor.research.evaluation.judge.figures import (
     ratio_bound,
 )
 from predictor.research.evaluation.judge.goals import LEAST_SILICON, goal_of
-from predictor.research.evaluation.judge.judged import NO_CLASS, Judged
+from predictor.research.evaluation.judge.judged import NO_CLASS, Class, Judged
 from predictor.research.evaluation.judge.laws import count_violations, law_entries
 from predictor.research.evaluation.judge.shipped import SEEN, shipped_answers
 
@@ -127,6 +128,7 @@ def _class(judged: Judged, number: int, tables: Tables, seed: int) -> Entry:
         "targets": len(np.unique(judged.target[rows])),
         "networks": len(np.unique(judged.network[rows])),
         "rows": len(rows),
+        **_published(klass, judged.ledger),
         "noise_percent": noise_percent(judged, rows),
         "settings": {
             setting: {
@@ -140,6 +142,18 @@ def _class(judged: Judged, number: int, tables: Tables, seed: int) -> Entry:
             for setting in (*SETTINGS, SEEN)
             for goal in [goal_of(klass, setting)]
         },
+    }
+
+
+def _published(klass: Class, ledger: Ledger | None) -> Entry:
+    """Return the parts of the published runs and devices of a class that the corpus has."""
+    rows = None if ledger is None else ledger.classes.get(RowClass(klass.runtime, klass.kind))
+    if rows is None:
+        return {"used_percent": None, "devices_used_percent": None, "left_out": {}}
+    return {
+        "used_percent": 100 * rows.used / max(rows.rows, 1),
+        "devices_used_percent": 100 * rows.devices_used / max(len(rows.devices), 1),
+        "left_out": dict(rows.left_out.most_common()),
     }
 
 

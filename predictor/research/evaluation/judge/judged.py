@@ -12,6 +12,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Device, Target
 from predictor.devices.architectures import kind, silicon
 from predictor.research.corpus import Corpus
+from predictor.research.corpus.ledger import Ledger
 from predictor.research.corpus.single_operators import OPERATOR_FAMILY
 from predictor.research.evaluation.judge.parts import Parts, parts_of
 from predictor.research.training.statistics import fit_typical
@@ -57,6 +58,7 @@ class Judged:
         log_latency: float64 [M], ln(latency in ms).
         parts: the roofline's.
         rows: int64 [J], measurements that are judged: of networks on devices of the catalogue.
+        ledger: account of what the sources publish; None where it was not read.
     """
 
     corpus: Corpus
@@ -73,6 +75,7 @@ class Judged:
     log_latency: Floats
     parts: Parts
     rows: Rows
+    ledger: Ledger | None = None
 
     def class_of(self, rows: Rows) -> Rows:
         """Return the class of each of some measurements."""
@@ -85,12 +88,15 @@ class Judged:
         return numbers
 
 
-def judged_of(corpus: Corpus, devices: Mapping[str, Device]) -> Judged:
+def judged_of(
+    corpus: Corpus, devices: Mapping[str, Device], ledger: Ledger | None = None
+) -> Judged:
     """Return a corpus for the judge.
 
     Args:
         corpus: the measurements.
         devices: the catalogue by id.
+        ledger: account of what the sources publish.
 
     Raises:
         InputError: no measurement is of a network on a device of the catalogue.
@@ -138,4 +144,5 @@ def judged_of(corpus: Corpus, devices: Mapping[str, Device]) -> Judged:
         log_latency=np.log(m.latency_ms),
         parts=parts_of(corpus, targets, fit_typical(list(devices.values()))),
         rows=np.flatnonzero(judged),
+        ledger=ledger,
     )

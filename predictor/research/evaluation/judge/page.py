@@ -72,7 +72,8 @@ def page(document: Document, origin: str) -> str:
 def _classes(document: Document) -> str:
     """Return the sizes of the classes, and the shares that engines have a number for."""
     keys = ("class", "silicon", "devices", "targets", "networks", "rows")
-    header = ["class", "silicon", "devices", "targets", "networks", "measurements", "noise %"]
+    header = ["class", "silicon", "devices", "targets", "networks", "measurements"]
+    header += ["of published rows, %", "of published devices, %", "noise %"]
     asked: dict[str, tuple[str, ...]] = {_ROOFLINE: ("unseen",)}
     if document["shipped"] is not None:
         asked[document["shipped"]] = ("unseen", "seen")
@@ -80,6 +81,8 @@ def _classes(document: Document) -> str:
     rows = [
         [
             *(each[key] for key in keys),
+            _number(each["used_percent"], 0),
+            _number(each["devices_used_percent"], 0),
             _number(each["noise_percent"], 1),
             *(_answered(each, name, settings) for name, settings in asked.items()),
         ]

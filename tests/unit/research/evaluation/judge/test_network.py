@@ -53,7 +53,7 @@ def test_measurements_move_their_own_target_only(tmp_path: Path) -> None:
     mine = judged.target[rows] == targets[0]
     assert (told.log_ms[mine] != zero.log_ms[mine]).all()
     np.testing.assert_array_equal(told.log_ms[~mine], zero.log_ms[~mine])
-    assert (told.deviation[mine] <= zero.deviation[mine]).all()
+    assert (told.deviation[mine] <= zero.deviation[mine] * (1 + 1e-9)).all()
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
