@@ -35,7 +35,7 @@ SLOW: Final = f"over {SLOWER:g} x the class's median"
 APART: Final = f"over {FACTOR:g} x apart"
 EXPLANATIONS: Final = joins.OWN.with_name("explanations.csv")
 UNEXPLAINED: Final = "unexplained"
-_COLUMNS: Final = ("kind", "source", "device", "runtime", "precision", "explanation")
+COLUMNS: Final = ("kind", "source", "device", "runtime", "precision", "explanation")
 _REPOSITORY: Final = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -86,12 +86,12 @@ def disagreements(
     repositories = np.array([_repository(text) for text in corpus.provenances], dtype=object)
     of_rows = repositories[corpus.measurements.provenance]
     bounds_ms = _bounds(corpus, devices, progress)
-    found = [
+    entries = [
         *_with_physics(corpus, devices, of_rows, bounds_ms),
         *_between_sources(corpus, of_rows),
     ]
-    rows = list(read_rows(explanations, _COLUMNS, only=True))
-    return [replace(entry, explanation=_explanation(entry, rows)) for entry in found]
+    rows = list(read_rows(explanations, COLUMNS, only=True))
+    return [replace(entry, explanation=_explanation(entry, rows)) for entry in entries]
 
 
 def _repository(provenance: str) -> str:
@@ -101,8 +101,8 @@ def _repository(provenance: str) -> str:
 
 def _explanation(entry: Disagreement, rows: Sequence[Row]) -> str:
     for row in rows:
-        cells = (getattr(entry, name) for name in _COLUMNS[:-1])
-        patterns = (row[name] for name in _COLUMNS[:-1])
+        cells = (getattr(entry, name) for name in COLUMNS[:-1])
+        patterns = (row[name] for name in COLUMNS[:-1])
         if all(fnmatchcase(cell, pattern) for cell, pattern in zip(cells, patterns, strict=True)):
             return row["explanation"]
     return UNEXPLAINED

@@ -11,6 +11,8 @@ from predictor.core.records import Device
 from predictor.research.corpus import build_corpus
 from predictor.research.corpus.disagreements import (
     APART,
+    COLUMNS,
+    EXPLANATIONS,
     SLOW,
     UNDER,
     UNEXPLAINED,
@@ -20,6 +22,7 @@ from predictor.research.corpus.disagreements import (
 from predictor.research.corpus.evidence import disagreements_text, ledger_text
 from predictor.research.corpus.ledger import RowClass, read_ledger
 from predictor.research.sources import aliases
+from predictor.research.sources.tables import read_rows
 from tests.unit.research.corpus.small_corpus import catalogue
 from tests.unit.research.data_folder import Cells, write_published
 
@@ -129,3 +132,10 @@ def test_a_wrong_table_of_explanations_is_refused(
 ) -> None:
     with pytest.raises(InputError, match="it has 2 cells, the header has 6"):
         found(tmp_path, devices, {}, text="under the bound,*\n")
+
+
+def test_the_shipped_explanations_are_a_table_of_known_kinds() -> None:
+    kinds = {row["kind"] for row in read_rows(EXPLANATIONS, COLUMNS, only=True)}
+
+    assert kinds <= {UNDER, SLOW, APART}
+    assert kinds
