@@ -18,7 +18,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.graph_table import GraphTable
 from predictor.research.corpus.packing import CostRows
-from predictor.research.corpus.silicon import silicon_key
+from predictor.research.corpus.silicon import one_cluster, silicon_key
 from predictor.research.packed import PackedGraphs
 from predictor.research.sources.samples import Statistic
 
@@ -114,6 +114,7 @@ class CorpusTarget:
         threads_stated: whether the source says how many threads ran, 0 being all; else 0 says
             nothing. It means nothing on a unit without threads.
         threads_likely: a deduced number where they are not stated, 0 for none; never a fact.
+        cluster: kind of cores that the threads were bound to, 0 for the fastest or for no binding.
     """
 
     device_id: str
@@ -123,6 +124,7 @@ class CorpusTarget:
     configuration: Configuration
     threads_stated: bool = True
     threads_likely: int = 0
+    cluster: int = 0
 
     @property
     def is_listed(self) -> bool:
@@ -132,13 +134,17 @@ class CorpusTarget:
     @property
     def silicon(self) -> str:
         """Key of its silicon, the same in all sources."""
-        return silicon_key(self.device_id) if self.is_listed else f"{self.source}/{self.device}"
+        if not self.is_listed:
+            return f"{self.source}/{self.device}"
+        return silicon_key(self.device_id, self.cluster)
 
     def target(self, devices: Mapping[str, Device]) -> Target:
         """Return it with its device of the catalogue, or with one without any metric.
 
+        Threads that were bound to slower cores have a device of these cores alone.
+
         Raises:
-            InputError: the catalogue lacks a device that the corpus says it has.
+            InputError: the catalogue lacks a device, or a kind of cores, that the corpus names.
         """
         if self.is_listed:
             if self.device_id not in devices:
@@ -147,7 +153,7 @@ class CorpusTarget:
                     f"it is not one of the {len(devices)} devices of the catalogue",
                     "correct the id, or describe the device first",
                 )
-            return Target(devices[self.device_id], self.configuration)
+            return Target(one_cluster(devices[self.device_id], self.cluster), self.configuration)
         name = f"{self.source}/{self.device}"
         device = Device(name, self.device, "", self.family or Family.CPU, {})
         return Target(device, self.configuration)

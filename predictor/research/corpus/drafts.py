@@ -188,7 +188,10 @@ def sample_target(source: Source, sample: Sample) -> CorpusTarget:
     """Return what a sample was measured on."""
     target = _target(source, sample.device_id, sample.device, sample.configuration, sample.family)
     return replace(
-        target, threads_stated=sample.threads_stated, threads_likely=sample.threads_likely
+        target,
+        threads_stated=sample.threads_stated,
+        threads_likely=sample.threads_likely,
+        cluster=sample.cluster,
     )
 
 

@@ -59,7 +59,7 @@ class HoldOut:
         by_device = {
             target.device_id: key
             for target, key in zip(corpus.targets, corpus.silicon, strict=True)
-            if target.is_listed
+            if target.is_listed and not target.cluster
         }
         by_network = dict(zip(corpus.graphs.names, corpus.graphs.family.tolist(), strict=True))
         return cls(

@@ -92,6 +92,7 @@ class _Reader:
             family=_family(self.source, row),
             threads_stated=is_stated,
             threads_likely=likely,
+            cluster=self.runs.cluster(row),
         )
 
 

@@ -190,6 +190,7 @@ def _by_rule(row: Row, *, is_doubt: bool) -> str:
 
 
 ANOTHER: Final = "another statistic of the same run is taken"
+MIXED: Final = "run on slower cores before all of the faster ones, which a configuration cannot say"
 PART_OF_CORES: Final = "run on a part of the accelerator's cores, which a configuration cannot say"
 
 # The statistic that is taken where a run has several, best first.
@@ -218,7 +219,14 @@ class RunsOfTable:
         counts = _cores(row)
         if counts.keys() & {"TPU", "NPU"}:
             return PART_OF_CORES if any(n < most[kind] for kind, n in counts.items()) else ""
-        return "" if _is_fastest(counts, most) else _LITTLE
+        return "" if len(counts) < 2 or _is_fastest(counts, most) else MIXED
+
+    def cluster(self, row: Row) -> int:
+        """Return the kind of cores that alone ran, 0 being the fastest of the device."""
+        counts = _cores(row)
+        kinds = [kind for kind in _CLASSES if kind in self._cores[row["device"]]]
+        ran = [place for place, kind in enumerate(kinds) if kind in counts]
+        return ran[0] if len(ran) == 1 else 0
 
 
 def _run(row: Row) -> tuple[str, ...]:

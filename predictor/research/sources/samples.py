@@ -68,6 +68,8 @@ class Sample:
         threads_stated: whether the source says how many threads ran, 0 being all; it means nothing
             on a unit without threads.
         threads_likely: a deduced number of threads where it does not, 0 for none.
+        cluster: kind of cores that the threads were bound to, by its place in the device; 0 for the
+            fastest, on which threads run that are not bound.
     """
 
     source: str
@@ -88,3 +90,4 @@ class Sample:
     family: Family | None = None
     threads_stated: bool = True
     threads_likely: int = 0
+    cluster: int = 0

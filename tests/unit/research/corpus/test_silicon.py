@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from predictor.research.corpus.silicon import silicon_key
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.devices.catalogue import load_device_files
+from predictor.research.corpus.silicon import one_cluster, silicon_key
 from tests.unit.research.corpus.small_corpus import catalogue
 
 # Devices that a person judged to be of one silicon, by its name then.
@@ -124,3 +128,26 @@ def test_groups_of_other_silicon_stay_apart() -> None:
 
 def test_a_device_that_the_catalogue_lacks_is_silicon_of_its_own() -> None:
     assert silicon_key("a-device-of-the-user") == "a-device-of-the-user"
+
+
+def test_slower_cores_are_a_device_of_their_own() -> None:
+    device = {e.device.id: e.device for e in load_device_files()}["snapdragon-855"]
+
+    fastest, middle, slow = (one_cluster(device, n) for n in range(3))
+
+    assert fastest is device
+    assert (middle.core_count, slow.core_count) == (3, 4)
+    assert middle.metric("clock_mhz") == device.clusters[1].clock_mhz
+    rates = [one_cluster(device, n).metrics["fp32_tflops"] for n in (1, 2)]
+    assert sum(rates) < device.metrics["fp32_tflops"]
+    assert rates[0] == pytest.approx(rates[1] * 3 * 2420 * 8 / (4 * 1800 * 4))
+    assert [silicon_key("snapdragon-855", n) for n in range(3)] == [
+        *("cortex-a76", "cortex-a76", "cortex-a55"),
+    ]
+
+
+def test_a_kind_of_cores_that_a_device_lacks_is_refused() -> None:
+    device = {e.device.id: e.device for e in load_device_files()}["rpi5"]
+
+    with pytest.raises(InputError, match="it has 1 kinds of cores, a source ran on kind 1"):
+        one_cluster(device, 1)

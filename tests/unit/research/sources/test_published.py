@@ -137,12 +137,13 @@ def test_a_table_of_two_folders_is_read_from_one(tmp_path: Path) -> None:
     assert reasons(tmp_path, "gpu") == [""]
 
 
-def test_threads_run_on_the_fastest_cores(tmp_path: Path) -> None:
-    cores = ("1large", "1large3med", "3med", "1large1med", "4small", "1large3med4small")
-    write_published(tmp_path, *({"provider_or_delegate": f"cores={c}"} for c in cores))
+def test_threads_on_slower_cores_say_on_which(tmp_path: Path) -> None:
+    cores = ("1large", "1large3med", "3med", "1large1med", "4small", "3med4small", "")
+    write_published(tmp_path, *({"provider_or_delegate": f"cores={c}" if c else ""} for c in cores))
 
-    slow = "run on slower cores only, which a configuration cannot say"
-    assert reasons(tmp_path) == ["", "", slow, "", slow, ""]
+    mixed = "run on slower cores before all of the faster ones, which a configuration cannot say"
+    assert reasons(tmp_path) == ["", "", "", "", "", mixed, ""]
+    assert [sample.cluster for sample in read(tmp_path)] == [0, 0, 1, 0, 2, 0, 0]
 
 
 def test_an_accelerator_runs_on_all_its_cores(tmp_path: Path) -> None:
