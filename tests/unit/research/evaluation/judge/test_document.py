@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from predictor.core.errors import CancelledError, InputError
+from predictor.core.percentiles import Z80
 from predictor.core.progress import CancelToken
 from predictor.core.records import Target
 from predictor.cost.roofline import RooflineEngine
@@ -18,10 +19,12 @@ from predictor.research.evaluation.judge.document import LawCheck, Shipped, judg
 from predictor.research.evaluation.judge.judged import Class, Judged, judged_of
 from predictor.research.evaluation.judge.page import page
 from predictor.research.evaluation.judge.shipped import SEEN, sample, shipped_answers
-from tests.unit.engine.tiny import tiny_engine
 from tests.unit.research.corpus.small_corpus import catalogue, small_corpus
 from tests.unit.research.evaluation.judge.hand_made import Row, judged
-from tests.unit.research.evaluation.judge.test_laws import DEVICE, GRAPHS
+from tests.unit.research.evaluation.judge.test_laws import DEVICE, GRAPHS, Wrong
+
+# The roofline with an interval.
+ENGINE = Wrong(lambda table, *_: replace(table, high80_ms=2 * table.latency_ms))
 
 
 @cache
@@ -31,8 +34,8 @@ def small() -> Judged:
 
 @cache
 def document() -> dict[str, Any]:
-    laws = LawCheck([RooflineEngine(), tiny_engine()], GRAPHS, [DEVICE])
-    return judge(small(), draws=2, shipped=Shipped(tiny_engine(), {"timm"}), checked=laws)
+    laws = LawCheck([RooflineEngine(), ENGINE], GRAPHS, [DEVICE])
+    return judge(small(), draws=2, shipped=Shipped(ENGINE, {"timm"}), checked=laws)
 
 
 def test_the_corpus_in_classes() -> None:
@@ -67,8 +70,8 @@ def test_the_document_is_json_and_the_same_again() -> None:
     again = judge(
         small(),
         draws=2,
-        shipped=Shipped(tiny_engine(), {"timm"}),
-        checked=LawCheck([RooflineEngine(), tiny_engine()], GRAPHS, [DEVICE]),
+        shipped=Shipped(ENGINE, {"timm"}),
+        checked=LawCheck([RooflineEngine(), ENGINE], GRAPHS, [DEVICE]),
     )
 
     assert json.dumps(again, allow_nan=False) == json.dumps(document(), allow_nan=False)
@@ -85,7 +88,7 @@ def test_a_class_is_told_with_its_sizes_and_engines() -> None:
     assert {"roofline", "class estimate"} <= engines.keys()
     assert engines["class estimate"]["asked"] == len(rows)
     assert told["settings"]["unseen"]["goal"] is None  # fewer than eight kinds of silicon
-    assert told["settings"][SEEN]["engines"].keys() == {tiny_engine().name}
+    assert told["settings"][SEEN]["engines"].keys() == {ENGINE.name}
 
 
 def test_the_page_has_every_section() -> None:
@@ -125,7 +128,7 @@ def test_a_finished_engine_is_asked_about_some_networks_of_each_target() -> None
 
 
 def test_silicon_of_its_own_sources_is_seen() -> None:
-    answers = shipped_answers(tiny_engine(), small(), {"timm"}, seed=0)
+    answers = shipped_answers(ENGINE, small(), {"timm"}, seed=0)
 
     corpus, m = small_corpus(), small_corpus().measurements
     learned = {
@@ -133,7 +136,9 @@ def test_silicon_of_its_own_sources_is_seen() -> None:
     }
     assert set(small().silicon_of(answers[SEEN].rows)) <= learned
     assert not set(small().silicon_of(answers["unseen"].rows)) & learned
-    assert np.isfinite(answers[SEEN].deviation).all()
+    known = np.isfinite(answers[SEEN].log_ms)
+    assert known.any()
+    assert answers[SEEN].deviation[known] == pytest.approx(np.log(2) / Z80)
 
 
 def test_measurements_without_a_device_are_refused() -> None:
@@ -154,4 +159,4 @@ def test_a_stop_is_obeyed() -> None:
     with pytest.raises(CancelledError):
         judge(small(), cancel=cancel)
     with pytest.raises(CancelledError):
-        shipped_answers(tiny_engine(), small(), (), 0, cancel=cancel)
+        shipped_answers(ENGINE, small(), (), 0, cancel=cancel)
