@@ -226,13 +226,14 @@ def _family(graph: GraphFile, families: Mapping[GraphFile, str]) -> str:
     Raises:
         InputError: the source that holds it does not say.
     """
-    if graph not in families:
+    file = replace(graph, side=0)
+    if file not in families:
         raise InputError(
             str(graph.path),
             f"the family of architectures of {graph.member or graph.path.stem} is not known",
             "add it to the families of its source",
         )
-    return families[graph]
+    return families[file]
 
 
 def _add_operators(drafts: Drafts, data: Path, sizes: Sizes) -> None:

@@ -14,13 +14,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import onnx
+
 from predictor import graph as ingestion
 from predictor.core.errors import HostError, InputError
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.reader import read_model
 from predictor.research.sources.samples import GraphFile
 
 _ACTION = "restore the file from its source"
+_IMAGE = 4  # dimensions of the input that is an image
 
 
 class GraphReader:
@@ -75,11 +79,19 @@ class GraphReader:
             ) from error
 
     def path_of(self, file: GraphFile) -> Path:
-        """Return the ONNX file; one of an archive is there until the next is asked for.
+        """Return the ONNX file; a copy of one is there until the next is asked for.
 
         Raises:
-            InputError: it cannot be unpacked.
+            InputError: it cannot be unpacked, or has no image to resize.
         """
+        path = self._unpacked(file)
+        if not file.side:
+            return path
+        resized = Path(self._folder.name) / "resized.onnx"
+        onnx.save(_resized(read_model(path).proto, file), resized)
+        return resized
+
+    def _unpacked(self, file: GraphFile) -> Path:
         if not file.member:
             return file.path
         unpacked = Path(self._folder.name) / "model.onnx"
@@ -96,6 +108,16 @@ class GraphReader:
         if path not in self._archives:
             self._archives[path] = zipfile.ZipFile(path)
         return self._archives[path]
+
+
+def _resized(proto: onnx.ModelProto, file: GraphFile) -> onnx.ModelProto:
+    """Give a model a square image of another side; ingestion finds the shapes that follow."""
+    if not proto.graph.input or len(proto.graph.input[0].type.tensor_type.shape.dim) != _IMAGE:
+        raise InputError(str(file.path), f"{file.member} has no image to resize", _ACTION)
+    for dimension in proto.graph.input[0].type.tensor_type.shape.dim[2:]:
+        dimension.dim_value = file.side
+    del proto.graph.value_info[:]
+    return proto
 
 
 def _digest(path: Path) -> str:

@@ -94,4 +94,4 @@ def _starts() -> Mapping[str, str]:
 
 def tables() -> Iterator[Path]:
     """Yield the tables of this package that a corpus depends on."""
-    yield from (OWN, FAMILIES)
+    yield from (OWN, FAMILIES, OWN.with_name("resized.csv"))

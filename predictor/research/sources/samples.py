@@ -38,10 +38,12 @@ class GraphFile:
     Attributes:
         path: an ONNX file, or a zip archive of them.
         member: name in the archive; empty where ``path`` is the ONNX file itself.
+        side: of the square image that the network gets instead of the file's; 0 for the file's.
     """
 
     path: Path
     member: str = ""
+    side: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ batch is taken; the time per image is throughput.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from predictor.core.records import Configuration, Precision
 from predictor.research.sources.aliases import Aliases, read_aliases
@@ -49,11 +51,30 @@ _SAME_FAMILY = {
     "xception_aligned": "xception",
 }
 
-Graphs = dict[tuple[str, str, str], GraphFile]
+Key = tuple[str, str, str]
+"""Model, size of the image and variant of a graph."""
+
+Graphs = dict[Key, GraphFile]
+
+RESIZED: Final = Path(__file__).parent / "resized.csv"
+"""Sizes at which a network can be had from its graph at another one, as ``corpus.resizing`` found.
+
+A network of convolutions takes images of any size.
+"""
+RESIZED_COLUMNS: Final = ("model", "graph_variant", "img_size", "side")
 
 
 def graphs(data: Path) -> Graphs:
     """Return the graphs of the folder by model, image size and variant, each at batch 1.
+
+    Raises:
+        InputError: a table of graphs is missing or damaged.
+    """
+    return _resized(files(data))
+
+
+def files(data: Path) -> Graphs:
+    """Return the graphs of the folder that are files.
 
     Raises:
         InputError: the table of graphs is missing or damaged.
@@ -62,6 +83,36 @@ def graphs(data: Path) -> Graphs:
         (row["model"], row["img_size"], row["graph_variant"]): _graph_file(data, row)
         for row in read_rows(data / NAME / "graphs.csv", _GRAPH_COLUMNS)
     }
+
+
+def _resized(of_files: Graphs) -> Graphs:
+    more = {}
+    for row in read_rows(RESIZED, RESIZED_COLUMNS, only=True):
+        base = of_files.get((row["model"], row["img_size"], row["graph_variant"]))
+        if base is not None:
+            side = row.count("side")
+            more[row["model"], row["side"], row["graph_variant"]] = replace(base, side=side)
+    return more | of_files
+
+
+def waiting(data: Path) -> Iterator[tuple[Key, int]]:
+    """Yield graphs of the folder, each with a side of images that rows without a graph have.
+
+    Raises:
+        InputError: a table is missing or damaged.
+    """
+    sides: dict[tuple[str, str], list[int]] = {}
+    for model, size, variant in files(data):
+        sides.setdefault((model, variant), []).append(int(size))
+    wanted = {
+        (row["model"], row["graph_variant"], row.count("img_size"))
+        for row in read_rows(data / NAME / _TABLE, _COLUMNS)
+    }
+    for model, variant, side in sorted(wanted):
+        at_hand = sides.get((model, variant), [])
+        if at_hand and side not in at_hand:
+            nearest = min(at_hand, key=lambda size: abs(size - side))
+            yield (model, str(nearest), variant), side
 
 
 def families(data: Path) -> Mapping[GraphFile, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +134,23 @@ def test_a_graph_that_cannot_be_kept_stops_the_build(tmp_path: Path) -> None:
 
     with GraphReader(tmp_path / "kept") as reader, pytest.raises(HostError, match="written"):
         reader.read(GraphFile(tmp_path / "net.onnx"))
+
+
+def test_a_network_of_convolutions_takes_an_image_of_another_size(tmp_path: Path) -> None:
+    file = GraphFile(tmp_path / "net.onnx")
+    onnx.save(mobilenet_v2(1), file.path)
+
+    with GraphReader() as reader:
+        small, large = reader.read(file), reader.read(replace(file, side=448))
+
+    assert large.macs[0] == 4 * small.macs[0]
+    assert large.fingerprint != small.fingerprint
+    assert len(large.op_code) == len(small.op_code)
+
+
+def test_a_network_without_an_image_has_no_other_size(tmp_path: Path) -> None:
+    file = GraphFile(tmp_path / "net.onnx", side=64)
+    onnx.save(attention(2), file.path)
+
+    with GraphReader() as reader, pytest.raises(InputError, match="has no image to resize"):
+        reader.read(file)
