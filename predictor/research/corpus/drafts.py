@@ -31,8 +31,8 @@ from predictor.research.sources import (
     neusight,
     present_sources,
 )
+from predictor.research.sources.samples import INTERVAL
 
-INTERVAL = "interval between results: throughput, no latency"
 TAIL = "a high percentile of the runs, and no other statistic"
 DOUBTED = "the source itself speaks against the figure"
 NO_GRAPH = "no graph of the network is at hand"

@@ -16,7 +16,7 @@ from predictor.core.records import Configuration
 from predictor.research.sources.aliases import UNKNOWN, Aliases, read_aliases
 from predictor.research.sources.graphs import Joined, joined_graphs
 from predictor.research.sources.published_rules import RunsOfTable, doubt, excluded
-from predictor.research.sources.samples import Sample, Statistic
+from predictor.research.sources.samples import INTERVAL, Sample, Statistic
 from predictor.research.sources.source import Source
 from predictor.research.sources.stated import STATISTICS, precision_named, runtime_named
 from predictor.research.sources.tables import Row, read_rows
@@ -67,8 +67,10 @@ class _Reader:
         reasons = (
             excluded(self.source, row),
             self.runs.excluded(row),
-            _several(row, statistic),
-            NO_BATCH if not row["batch"] and statistic.is_latency else "",
+            # Rates of whole systems are among them, so that no bound of one device holds either.
+            INTERVAL if statistic is Statistic.INTERVAL else "",
+            _several(row),
+            NO_BATCH if not row["batch"] else "",
             unsaid,
             NOT_APART if row["unit"] == "soc" and alias is UNKNOWN else "",
             alias.left_out,
@@ -130,9 +132,8 @@ def _latency(row: Row, batch: int) -> tuple[float, Statistic]:
     return latency_ms, Statistic.MEAN if one_at_a_time else Statistic.INTERVAL
 
 
-def _several(row: Row, statistic: Statistic) -> str:
-    is_latency = statistic.is_latency or statistic in {Statistic.P90, Statistic.P99}
-    return SEVERAL if is_latency and row["streams_or_instances"] not in {"", "1"} else ""
+def _several(row: Row) -> str:
+    return SEVERAL if row["streams_or_instances"] not in {"", "1"} else ""
 
 
 def _threads(row: Row) -> tuple[int, int, bool]:

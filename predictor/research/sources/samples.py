@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
+
+INTERVAL: Final = "interval between results: throughput, no latency"
+"""Why a rate is left out."""
 
 
 class Statistic(StrEnum):
