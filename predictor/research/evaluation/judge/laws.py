@@ -129,6 +129,7 @@ def count_violations(
     counts = {law: Count() for law in LAWS}
     targets = [target for device in devices for target in usual_targets(device)]
     groups = {name: equal_operators(graph) for name, graph in graphs.items()}
+    grown = {name: _others(name, graph) for name, graph in graphs.items()}
     latency_ms = np.full((len(graphs), len(targets)), np.nan)  # without evidence of their own
     for start in range(0, len(targets), _DEVICES_AT_A_TIME):
         if cancel is not None:
@@ -136,7 +137,7 @@ def count_violations(
         progress(Progress(start, len(targets), f"laws, {engine.name}"))
         part = targets[start : start + _DEVICES_AT_A_TIME]
         _vary(engine, graphs, part, counts)
-        latency_ms[:, start : start + len(part)] = _grow(engine, graphs, part, counts)
+        latency_ms[:, start : start + len(part)] = _grow(engine, graphs, grown, part, counts)
         _explain(engine, graphs, groups, part, counts)
     _rank(list(graphs), targets, latency_ms, counts[BETTER])
     return counts
@@ -197,8 +198,24 @@ def _bound(
         counts[BOUNDED].add(float(bound / least), target, words)
 
 
+_Other = tuple[str, str, OperatorGraph]  # law, words, the graph that is compared
+
+
+def _others(name: str, graph: OperatorGraph) -> list[_Other]:
+    """Return a network at larger batches, and without its last operator."""
+    others = [(BATCHED, f"{name}, at batch {f}", at_batch(graph, f)) for f in _BATCHES]
+    shorter = without_last(graph)
+    if shorter is not None:
+        others.append((SHORTER, f"{name}, without its last operator", shorter))
+    return others
+
+
 def _grow(
-    engine: Engine, graphs: Mapping[str, OperatorGraph], targets: Sequence[Target], counts: Counts
+    engine: Engine,
+    graphs: Mapping[str, OperatorGraph],
+    grown: Mapping[str, Sequence[_Other]],
+    targets: Sequence[Target],
+    counts: Counts,
 ) -> Floats:
     """Compare each network with its larger batches, and with itself but for its last operator.
 
@@ -207,12 +224,8 @@ def _grow(
     """
     latency_ms = np.empty((len(graphs), len(targets)))
     for place, (name, graph) in enumerate(graphs.items()):
-        others = [(BATCHED, f"{name}, at batch {f}", at_batch(graph, f)) for f in _BATCHES]
-        shorter = without_last(graph)
-        if shorter is not None:
-            others.append((SHORTER, f"{name}, without its last operator", shorter))
-        table = engine.predict([graph, *(each for _, _, each in others)], targets, {})
-        for row, (law, words, _) in enumerate(others, start=1):
+        table = engine.predict([graph, *(each for _, _, each in grown[name])], targets, {})
+        for row, (law, words, _) in enumerate(grown[name], start=1):
             ratios = table.latency_ms[row] / table.latency_ms[0]
             for target, ratio in zip(targets, ratios.tolist(), strict=True):
                 if np.isfinite(ratio):
