@@ -57,6 +57,8 @@ def page(document: Document, origin: str) -> str:
             high=COVERAGE[1],
             ratio=RATIO,
         ),
+        "## Goals that are reached",
+        _reached(document),
         "## Classes",
         _classes(document),
     ]
@@ -67,6 +69,25 @@ def page(document: Document, origin: str) -> str:
     parts += ["## Laws", *_laws(document["laws"])]
     parts += ["## Measurements by source", _sources(document["sources"])]
     return "\n\n".join(parts) + "\n"
+
+
+def _reached(document: Document) -> str:
+    """Return the number of classes that reach their goal, of those with a goal and silicon."""
+    rows = []
+    for name in document["engines"]:
+        row: list[object] = [name]
+        for setting in _TITLES:
+            told = [
+                (figures, goal)
+                for entry in document["classes"]
+                if (goal := entry["settings"][setting]["goal"])
+                and (figures := _engines(entry, setting).get(name))
+                and figures["silicon"] >= LEAST_SILICON
+            ]
+            count = sum(figures["error_percent"] <= goal["goal"] for figures, goal in told)
+            row.append(f"{count} of {len(told)}" if told else None)
+        rows.append(row)
+    return table(("engine", *_TITLES.values()), rows)
 
 
 def _classes(document: Document) -> str:

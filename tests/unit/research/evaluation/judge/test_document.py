@@ -94,7 +94,14 @@ def test_a_class_is_told_with_its_sizes_and_engines() -> None:
 def test_the_page_has_every_section() -> None:
     text = page(document(), "Written by a test.")
 
-    for title in ("Classes", "Silicon unseen", "The engine as it ships", "Laws", "Measurements"):
+    for title in (
+        "Goals",
+        "Classes",
+        "Silicon unseen",
+        "The engine as it ships",
+        "Laws",
+        "Measurements",
+    ):
         assert f"\n## {title}" in text
     assert "| nvidia x pytorch |" in text
     assert "| 4: a larger batch is never faster | 0 of" in text
