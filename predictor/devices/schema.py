@@ -269,7 +269,7 @@ def _configuration(value: object, parent: Place, index: int) -> Configuration:
     if isinstance(value, dict) and len(value) == 2:
         runtime, precision = value.get("runtime"), value.get("precision")
         if isinstance(runtime, str) and isinstance(precision, str):
-            usual = _USUAL.get((runtime, precision))
+            usual = USUAL_CONFIGURATIONS.get((runtime, precision))
             if usual is not None:
                 return usual
     place = parent.item(index)
@@ -283,7 +283,7 @@ def _configuration(value: object, parent: Place, index: int) -> Configuration:
     )
 
 
-_USUAL = {
+USUAL_CONFIGURATIONS = {
     (runtime, precision.value): Configuration(runtime, precision)
     for runtime in RUNTIMES
     for precision in Precision

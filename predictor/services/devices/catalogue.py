@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
 from predictor.core.errors import CtmError, InputError
 from predictor.core.files import is_there
 from predictor.core.records import Device
-from predictor.devices.catalogue import load_device_files
+from predictor.devices.catalogue import shipped_devices
 from predictor.devices.detection import THIS_ID, THIS_MACHINE_ID, detect_this_machine
 from predictor.devices.schema import read_device
 from predictor.services.devices.user_devices import with_unused_ids
@@ -52,8 +53,15 @@ class Catalogue:
         self.by_id: Mapping[str, Device] = MappingProxyType({d.id: d for d in self.devices})
         if len(self.by_id) != len(self.devices):
             raise ValueError("two devices have one id")
-        self._keys = tuple((_squash(d.id), _squash(d.name)) for d in self.devices)
-        self._words = tuple(
+
+    # Of these two most starts need neither.
+    @cached_property
+    def _keys(self) -> tuple[tuple[str, str], ...]:
+        return tuple((_squash(d.id), _squash(d.name)) for d in self.devices)
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return tuple(
             f"{d.id} {d.name} {d.vendor} {d.family.value} {d.system}".casefold()
             for d in self.devices
         )
@@ -113,6 +121,8 @@ class Catalogue:
         Id, name, vendor, family and system are searched; no word finds every device.
         """
         wanted = words.casefold().split()
+        if not wanted:  # as at each start of the window
+            return self.devices
         return tuple(
             device
             for device, text in zip(self.devices, self._words, strict=True)
@@ -164,7 +174,7 @@ def load_catalogue(own: Callable[[], Iterable[Device]] = tuple) -> Catalogue:
     Raises:
         InputError: when a shipped file is damaged.
     """
-    return Catalogue((entry.device for entry in load_device_files()), own)
+    return Catalogue(shipped_devices(), own)
 
 
 def _squash(text: str) -> str:

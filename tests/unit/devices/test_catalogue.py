@@ -6,7 +6,8 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Precision
-from predictor.devices.catalogue import devices_dir, load_device_files
+from predictor.devices import catalogue
+from predictor.devices.catalogue import devices_dir, load_device_files, shipped_devices
 from predictor.devices.schema import device_to_json, read_device
 
 SHIPPED = load_device_files()
@@ -164,6 +165,57 @@ def test_a_damaged_file_is_named(tmp_path: Path):
 def test_a_missing_folder_is_an_error_of_the_user(tmp_path: Path):
     with pytest.raises(InputError, match="cannot be read"):
         load_device_files(tmp_path / "none")
+    with pytest.raises(InputError, match="cannot be read"):
+        shipped_devices(tmp_path / "none")
+
+
+def test_shipped_devices_are_read_as_the_checks_read_them_and_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def checked(path: str) -> None:
+        pytest.fail(f"{path} is no usual file: each start would check it")
+
+    monkeypatch.setattr(catalogue, "read_device", checked)
+    devices = shipped_devices()
+    assert devices == tuple(entry.device for entry in SHIPPED)
+    # Equal numbers may still be written in two ways: 8 and 8.0.
+    assert [repr(device) for device in devices] == [repr(entry.device) for entry in SHIPPED]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"configurations": [{"runtime": "onnxruntime", "threads": 2}]},
+        {"metrics": {"clock_mhz": 2400, "new": 1}, "sources": {}},
+        {"later": [1, 2]},
+    ],
+    ids=["threads", "unknown metric", "unknown field"],
+)
+def test_a_file_that_is_unusual_is_read_as_the_checks_read_it(
+    tmp_path: Path, change: dict[str, object]
+):
+    path = _copy_of("rpi5", tmp_path, "a")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(content | change), encoding="utf-8")
+    assert shipped_devices(tmp_path) == (read_device(path).device,)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "holds a list"),
+        ('{"schema": "ctm-hcv/1"}', "id is missing"),
+        ((devices_dir() / "rpi5.json").read_text(encoding="utf-8"), 'describes the device "rpi5"'),
+    ],
+    ids=["cut", "no object", "no fields", "another device"],
+)
+def test_a_damaged_shipped_file_is_named(tmp_path: Path, content: str, reason: str):
+    path = tmp_path / "a.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=reason) as caught:
+        shipped_devices(tmp_path)
+    assert caught.value.subject == str(path)
 
 
 def test_the_shipped_gtx_1080_ti_has_the_published_facts():
