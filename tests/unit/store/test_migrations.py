@@ -183,7 +183,7 @@ def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path
     shutil.copy(GOLDEN / path.name, path)
     once, both = (Configuration("onnxruntime", Precision.FP32, n, 1) for n in (1, 2))
     made = [("this", once), ("this", both), ("this-machine", both)]
-    with closing(sqlite_utils.Database(path)) as db:
+    with closing(sqlite_utils.Database(path)) as db, db.conn:
         for number, (device_id, configuration) in enumerate(made, 1):
             target = targets.put(db, device_id, configuration)
             row = {"id": f"{number:032}", "target_id": target, "active": 1, "created_ns": number}
