@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
@@ -82,8 +82,12 @@ class DeviceLibrary(StoreClient):
         self._undo_stack = undo_stack
         self._own: dict[str, DeviceEntry] = {}
         self._numbers = itertools.count(1)
-        entries = (DeviceEntry(d.id, DeviceFile(d), own=False) for d in shipped.devices)
-        self._shipped_entries = tuple(sorted(entries, key=_order))
+
+    @cached_property
+    def _shipped_entries(self) -> tuple[DeviceEntry, ...]:
+        # Sorted when they are first asked for: the first frame shows none of them.
+        entries = (DeviceEntry(d.id, DeviceFile(d), own=False) for d in self._shipped.devices)
+        return tuple(sorted(entries, key=_order))
 
     @property
     def entries(self) -> tuple[DeviceEntry, ...]:

@@ -95,8 +95,9 @@ class TargetSelection(QObject):
 
     def configuration_of(self, device: Device) -> Configuration:
         """Return the configuration that a device is predicted with."""
-        chosen = self.configurations.get(device.id)
-        return chosen if chosen in device.configurations else device.configurations[0]
+        usual = device.configurations[0]
+        chosen = self.configurations.get(device.id, usual)
+        return chosen if chosen in device.configurations else usual
 
     def set_configuration(self, device: Device, configuration: Configuration) -> None:
         """Predict a device with one of its configurations; its first one is the usual."""
