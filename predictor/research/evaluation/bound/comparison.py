@@ -16,6 +16,7 @@ from predictor.cost.engine import Engine
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.research.corpus.graph_files import GraphReader
+from predictor.research.corpus.silicon import one_cluster
 from predictor.research.sources import GraphFile, Sample
 
 NOT_IN_CATALOGUE = "the device is not in the catalogue"
@@ -105,7 +106,9 @@ def _predicted(
     devices: Mapping[str, Device],
     engine: Engine,
 ) -> list[Comparison]:
-    targets = [Target(devices[s.device_id], s.configuration) for s in samples]
+    targets = [
+        Target(one_cluster(devices[s.device_id], s.cluster), s.configuration) for s in samples
+    ]
     numbers = predict_row(graph, targets, engine)
     return [
         Comparison(
