@@ -11,6 +11,9 @@ from predictor.research.evaluation.judge.judged import Class
 LEAST_SILICON: Final = 8
 """Kinds of silicon under which a class has no goal."""
 
+LEAST_USED: Final = (70.0, 90.0)
+"""Shares of a class's published rows and devices in percent, under which reasons are told."""
+
 RATIO: Final = 1.05
 """Largest bound of an error over that of the class estimate."""
 

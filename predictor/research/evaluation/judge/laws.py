@@ -82,7 +82,7 @@ class Count:
             counts[0] += 1
             counts[1] += int(broken)
         if broken and excess > self.examples.get(target.id, (1.0, ""))[0]:
-            self.examples[target.id] = (excess, f"{words} on {target.id}")
+            self.examples[target.id] = (excess, f"{target.id}: {words}")
             if len(self.examples) > _EXAMPLES:
                 del self.examples[min(self.examples, key=lambda each: self.examples[each][0])]
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import Any, Final
 
 from predictor.core.markdown import markdown_text, table
-from predictor.research.evaluation.judge.goals import COVERAGE, LEAST_SILICON, RATIO
+from predictor.research.evaluation.judge.goals import (
+    COVERAGE,
+    LEAST_SILICON,
+    LEAST_USED,
+    RATIO,
+)
 
 Document = Mapping[str, Any]
 
@@ -18,6 +24,8 @@ _TITLES: Final = {
     "k=8": "Silicon unseen, 8 networks measured",
 }
 _ROOFLINE: Final = "roofline"
+_WIDTH: Final = 100
+_REASONS: Final = 3
 _FLOOR: Final = "class estimate"
 
 _INTRODUCTION: Final = """\
@@ -61,6 +69,7 @@ def page(document: Document, origin: str) -> str:
         _reached(document),
         "## Classes",
         _classes(document),
+        *_unused(document["classes"]),
     ]
     for setting, title in _TITLES.items():
         parts += [f"## {title}", _setting(document, setting)]
@@ -110,6 +119,29 @@ def _classes(document: Document) -> str:
         for each in _ordered(document["classes"])
     ]
     return table(header, rows)
+
+
+def _unused(entries: Sequence[Document]) -> Iterator[str]:
+    """Yield why classes with enough silicon lack many of their published rows or devices."""
+    few = [
+        each
+        for each in _ordered(entries)
+        if each["silicon"] >= LEAST_SILICON
+        and each["used_percent"] is not None
+        and (each["used_percent"] < LEAST_USED[0] or each["devices_used_percent"] < LEAST_USED[1])
+    ]
+    if few:
+        rows, devices = LEAST_USED
+        yield (
+            f"Under {rows:.0f} % of the rows or {devices:.0f} % of the devices, and why most rows "
+            "are left out ([corpus](../corpus.md)):"
+        )
+        yield "\n".join(f"- {each['class']}: {_reasons(each['left_out'])}" for each in few)
+
+
+def _reasons(left_out: Mapping[str, int]) -> str:
+    most = list(left_out.items())[:_REASONS]
+    return "; ".join(f"{count} {markdown_text(reason)}" for reason, count in most)
 
 
 def _answered(entry: Document, name: str, settings: Sequence[str]) -> str | None:
@@ -188,7 +220,8 @@ def _laws(document: Document | None) -> Iterator[str]:
     if document is None:
         yield "Not counted: the data folder has none of the networks that they are counted on."
         return
-    yield _LAWS.format(devices=document["devices"], networks=", ".join(document["networks"]))
+    words = _LAWS.format(devices=document["devices"], networks=", ".join(document["networks"]))
+    yield fill(words, _WIDTH, break_on_hyphens=False)
     counts = {
         name: {each["law"]: each for each in entries}
         for name, entries in document["engines"].items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from predictor.core.percentiles import Z80
 from predictor.core.progress import CancelToken
 from predictor.core.records import Target
 from predictor.cost.roofline import RooflineEngine
+from predictor.research.corpus.ledger import ClassRows, Ledger, RowClass
 from predictor.research.evaluation.judge.document import LawCheck, Shipped, judge
 from predictor.research.evaluation.judge.judged import Class, Judged, judged_of
 from predictor.research.evaluation.judge.page import page
@@ -167,3 +169,16 @@ def test_a_stop_is_obeyed() -> None:
         judge(small(), cancel=cancel)
     with pytest.raises(CancelledError):
         shipped_answers(ENGINE, small(), (), 0, cancel=cancel)
+
+
+def test_reasons_stand_where_few_of_the_published_rows_are_used() -> None:
+    rows = [Row(f"s{s}", n, 2.0) for s in range(8) for n in range(2)]
+    reasons = Counter({"no graph of the network is at hand": 40, "a high percentile": 9})
+    devices = Counter({f"board {n}": 1 for n in range(8)})
+    of_class = ClassRows(used=16, left_out=reasons, devices=devices)
+    ledger = Ledger({RowClass("ncnn", "arm"): of_class}, {}, {})
+
+    text = page(judge(replace(judged(rows), ledger=ledger), draws=1), "")
+
+    assert "- arm x ncnn: 40 no graph of the network is at hand; 9 a high percentile" in text
+    assert "| arm x ncnn | 8 | 8 | 8 | 2 | 16 | 25 | 100 |" in text
