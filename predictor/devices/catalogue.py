@@ -14,6 +14,8 @@ from predictor.core.records import Cluster, Device, MeasuredRate, OperatingPoint
 from predictor.core.resources import resources_dir
 from predictor.devices.schema import USUAL_CONFIGURATIONS, DeviceFile, read_device
 
+THIS_ID: Final = "this"  # as the user types it
+THIS_MACHINE_ID: Final = "this-machine"  # of its device: in the window and on the command line
 # Fields of clusters, measured rates and operating points; the others are numbers.
 _TYPES: Final[dict[str, Callable[[Any], Any]]] = {
     "name": str,

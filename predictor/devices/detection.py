@@ -16,6 +16,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device
 from predictor.core.text import printable
 from predictor.devices import system_files
+from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.configurations import implied_configurations
 from predictor.devices.consistency import derived_fp32_tflops
 from predictor.devices.host_fields import HostCores, host_cores
@@ -26,8 +27,6 @@ from predictor.devices.processors import (
     small_core_clock_mhz,
 )
 
-THIS_ID = "this"  # as the user types it
-THIS_MACHINE_ID = "this-machine"  # of the device: the same in the window and on the command line
 NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
 COMPUTED_RATE = "this machine: computed: clock x cores x lanes x 2"
 _UNKNOWN_LANES = "FMA units per core are not known for this processor model."

@@ -12,8 +12,7 @@ from typing import Final
 from predictor.core.errors import CtmError, InputError
 from predictor.core.files import is_there
 from predictor.core.records import Device
-from predictor.devices.catalogue import shipped_devices
-from predictor.devices.detection import THIS_ID, THIS_MACHINE_ID, detect_this_machine
+from predictor.devices.catalogue import THIS_ID, THIS_MACHINE_ID, shipped_devices
 from predictor.devices.schema import read_device
 from predictor.services.devices.user_devices import with_unused_ids
 
@@ -102,6 +101,9 @@ class Catalogue:
 
     def _this_machine(self) -> Device:
         """Return this machine as the user keeps it, else as its system states it."""
+        # psutil and what reads the system: 20 ms that other devices do not wait for.
+        from predictor.devices.detection import detect_this_machine  # noqa: PLC0415
+
         try:
             own = {device.id: device for device in self._own()}
         except CtmError:  # what this machine is does not depend on the store

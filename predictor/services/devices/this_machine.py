@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
-from predictor.devices.detection import THIS_MACHINE_ID, detect_this_machine
-from predictor.devices.self_test import run_self_test, with_measured_rates
+from predictor.devices.catalogue import THIS_MACHINE_ID
 
 __all__ = [
     "THIS_MACHINE_ID",
@@ -31,6 +30,9 @@ def measure_this_machine(cancel: CancelToken | None = None) -> Device:
 
 def describe_this_machine() -> Device:
     """Return this machine as its system states it; nothing is measured."""
+    # Here and below: 20 ms and more that a start does not wait for.
+    from predictor.devices.detection import detect_this_machine  # noqa: PLC0415
+
     return detect_this_machine()
 
 
@@ -47,4 +49,6 @@ def with_measured(device: Device, cancel: CancelToken | None = None) -> Device:
         HostError: when the measurement fails.
         CancelledError: when it was cancelled.
     """
+    from predictor.devices.self_test import run_self_test, with_measured_rates  # noqa: PLC0415
+
     return with_measured_rates(device, run_self_test(cancel=cancel))
