@@ -14,7 +14,7 @@ from predictor.core.metrics import MEASURED_HERE, Family
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.runtimes import CPUS, UNKNOWN, runtime_of
 from predictor.core.text import printable
-from predictor.cost.cores import CoreUse, core_use, missing
+from predictor.cost.cores import CoreUse, MissingMetricError, core_use, missing
 
 
 def check_supported(device: Device, configuration: Configuration) -> None:
@@ -149,22 +149,43 @@ def capability(target: Target) -> Capability:
     Raises:
         InputError: the device does not support the configuration, or a metric is missing.
     """
+    known, gap = known_capability(target)
+    if gap is not None:
+        raise gap
+    return known
+
+
+def known_capability(target: Target) -> tuple[Capability, MissingMetricError | None]:
+    """Return the rates and memories that the facts of ``target`` give, and the first that lacks.
+
+    A rate that is not known is NaN: either alone still bounds a run.
+
+    Raises:
+        InputError: the device does not support the configuration, or the share of its threads does
+            not follow from its facts.
+    """
     device, configuration = target.device, target.configuration
     check_supported(device, configuration)
     rates = _Rates.of(device, core_use(device, configuration.threads))
-    matrix = rates.matrix(device, configuration.precision)
+    gap: MissingMetricError | None = None
+    try:
+        matrix = rates.matrix(device, configuration.precision)
+        vector = rates.vector(device, configuration.precision, matrix)
+    except MissingMetricError as error:
+        matrix, vector, gap = math.nan, math.nan, error
     streams = is_streaming(device)
     bandwidth = device.metric("host_link_gbps" if streams else "dram_bw_gbps")
     if bandwidth is None:
-        raise missing(device, "dram_bw_gbps")
+        bandwidth, gap = math.nan, gap or missing(device, "dram_bw_gbps")
     runtime = runtime_of(configuration.runtime)
     may_halve = runtime.may_halve or configuration.precision is not Precision.FP32
     bound_float = rates.highest_float(matrix, may_halve=may_halve)
     activation_bytes = ACTIVATION_BYTES[configuration.precision]
-    return Capability(
+    integer = matrix if rates.int8 is None else rates.int8
+    known = Capability(
         matrix_macs_per_s=matrix,
-        vector_macs_per_s=rates.vector(device, configuration.precision, matrix),
-        integer_macs_per_s=matrix if rates.int8 is None else rates.int8,
+        vector_macs_per_s=vector,
+        integer_macs_per_s=integer,
         bandwidth_bytes_per_s=bandwidth * 1e9,
         streams=streams,
         launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
@@ -177,6 +198,7 @@ def capability(target: Target) -> Capability:
         on_chip_bytes=_sum_of_known(device, ("l2_kb", "llc_kb", "onchip_sram_kb"), _KIB),
         dram_bytes=_sum_of_known(device, ("dram_gb",), 1e9),
     )
+    return known, gap
 
 
 def is_streaming(device: Device) -> bool:
@@ -259,8 +281,11 @@ class _Rates:
 
         TF32 counts always: several runtimes use it for FP32 networks by default. Where a run may
         use half precision and its rate is not known, twice the FP32 rate counts, since a vector
-        register holds twice as many halves.
+        register holds twice as many halves. NaN where the rate of products itself is not known:
+        it may be above those of wider formats.
         """
+        if math.isnan(matrix):
+            return math.nan
         rates = [matrix, self.fp32, self.fp32_matrix, self.tf32]
         if may_halve:
             halves = [rate for rate in (self.fp16, self.bf16) if rate is not None]

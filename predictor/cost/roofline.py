@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Target, TargetId
-from predictor.cost.capability import Capability, capability
+from predictor.cost.capability import Capability, capability, known_capability
 from predictor.cost.columns import (
     HALF,
     S_TO_MS,
@@ -129,7 +129,7 @@ class _Rates:
         weight_ratio: [T, WIDTHS], bytes of a weight in the run for a byte in the file.
         activation_ratio: [T, WIDTHS], the same of an activation.
         bound_bytes_ratio: [T, WIDTHS], the least that the run may use.
-        bandwidth: [T], bytes a second.
+        bandwidth: [T], bytes a second; NaN where it is not known, as each rate.
         streams: [T], 1 where data that fits on the chip never leaves it, else 0.
         launch_ms: [T].
         on_chip_bytes: [T], infinite where it is not known, so that no traffic is unavoidable.
@@ -186,14 +186,17 @@ _RatedTargets = tuple[list[int], _Rates, dict[int, str]]
 
 
 def _rated(targets: Sequence[Target]) -> _RatedTargets:
-    """Return the places of the targets that have rates, these rates, and the others' problems."""
+    """Return the places of the targets that run, their rates, and why some have no estimate."""
     capabilities: dict[int, Capability] = {}
     problems: dict[int, str] = {}
     for index, target in enumerate(targets):
+        gap: InputError | None
         try:
-            capabilities[index] = capability(target)
+            capabilities[index], gap = known_capability(target)
         except InputError as error:
-            problems[index] = f"{error.reason}; {error.action}"
+            gap = error
+        if gap is not None:
+            problems[index] = f"{gap.reason}; {gap.action}"
     return list(capabilities), _Rates.of(list(capabilities.values())), problems
 
 
@@ -243,13 +246,15 @@ def _part(rates: _Rates, part: slice) -> _Rates:
 
 
 def _bounds(cost: Columns, rates: _Rates, estimate_ms: Floats) -> Floats:
-    """Return the bound in ms, [T]; NaN where the highest rate of its arithmetic is not known."""
+    """Return the bound in ms, [T], from whatever rates are known; NaN where none is."""
     used = cost.reduced_macs_by_code > 0
     compute: Floats = rates.bound_ms_per_mac[:, used] @ cost.reduced_macs_by_code[used]
     beyond = np.maximum(_irreducible_bytes(cost, rates) - rates.on_chip_bytes, 0.0)
-    bound = np.maximum(compute, beyond / rates.bandwidth * S_TO_MS)
+    # An unknown rate bounds nothing, and the other bounds alone: fmax passes over NaN.
+    beyond[np.isinf(rates.on_chip_bytes)] = np.nan
+    bound = np.fmax(compute, beyond / rates.bandwidth * S_TO_MS)
     # Equal in exact arithmetic at most; the sums may differ in their last bit.
-    return np.minimum(bound, estimate_ms)
+    return np.where(np.isnan(estimate_ms), bound, np.minimum(bound, estimate_ms))
 
 
 def _irreducible_bytes(cost: Columns, rates: _Rates) -> Floats:

@@ -161,6 +161,19 @@ def test_without_an_integer_rate_integers_are_multiplied_as_floats_and_have_no_b
     assert math.isnan(table.bound_ms[0, 0])
 
 
+def test_either_rate_alone_bounds_a_run() -> None:
+    graph = make_graph([Op(macs=10**12, read=1)], input_bytes=10**9, output_bytes=10**9)
+    work = predict(graph, make_target({"fp32_tflops": 2.0}))
+    memory = predict(graph, make_target({"dram_bw_gbps": 100.0, "l2_kb": 1000.0}))
+
+    assert np.isnan([work.latency_ms[0, 0], memory.latency_ms[0, 0]]).all()
+    assert work.bound_ms[0, 0] == pytest.approx(1000.0)  # 1e12 MACs at 1e12 a second
+    # 1 byte is all that the operator moves, and it fits on the chip.
+    assert memory.bound_ms[0, 0] == 0.0
+    assert "dram_bw_gbps is not known" in work.problems[0, 0]
+    assert "fp32_tflops is not known" in memory.problems[0, 0]
+
+
 def test_the_bound_allows_for_winograd_and_for_tf32() -> None:
     graph = make_graph(
         [
