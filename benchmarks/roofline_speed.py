@@ -1,4 +1,4 @@
-"""How fast the roofline engine is: a ResNet-50-like graph on 150 targets, and the slope.
+"""How fast roofline and physics are: a ResNet-50-like graph on 150 targets, and the slope.
 
 The limit, 0.045 ms a model-target pair, is the fastest published figure for one prediction of a
 latency predictor. The slope compares the cost of 100 and of 10 000 operators.
@@ -14,11 +14,13 @@ import numpy as np
 from benchmarks.common import Figure, best_of, parse_arguments, report
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target
+from predictor.cost.physics import Work, rates_of, term_times
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 
 TARGETS = 150
 LIMIT_MS_PER_PAIR = 0.045
+PHYSICS_LIMIT_MS = 0.05
 RESNET50_OPERATORS = 126
 SIZES = (100, 1_000, 10_000)
 
@@ -100,6 +102,8 @@ def main() -> int:
         return best_of(lambda: engine.predict([graph], targets, {}), arguments.repeats) * 1e3
 
     pair = milliseconds(RESNET50_OPERATORS) / TARGETS
+    work, rates = Work.of(make_graph(RESNET50_OPERATORS)), rates_of(targets[:1])
+    terms = best_of(lambda: term_times(work, rates), arguments.repeats) * 1e3
     times = [milliseconds(size) for size in SIZES]
     slope = math.log(times[-1] / times[0]) / math.log(SIZES[-1] / SIZES[0])
     figures = [
@@ -109,6 +113,13 @@ def main() -> int:
             "ms",
             LIMIT_MS_PER_PAIR,
             "fastest published figure for one prediction",
+        ),
+        Figure(
+            f"terms of the physics, {RESNET50_OPERATORS} operators x 1 target",
+            terms,
+            "ms",
+            PHYSICS_LIMIT_MS,
+            "of the design",
         ),
         *(
             Figure(f"one call, {size} operators x {TARGETS} targets", time, "ms")

@@ -8,6 +8,7 @@ _SUBJECTS = {
     "bound": ("evaluate.bound", "measurements under the physical bound, and the estimate's error"),
     "classes": ("evaluate.classes", "errors by runtime and kind of device, on silicon left out"),
     "nas": ("evaluate.nas", "latency predictors on neural architecture search spaces"),
+    "physics": ("evaluate.physics", "parts of the physics, each left out or replaced in turn"),
     "measurements": ("evaluate.measurements", "an engine against a table of your own"),
 }
 

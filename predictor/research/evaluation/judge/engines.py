@@ -102,22 +102,33 @@ class ClassEstimate:
 
     def fit(self, judged: Judged, train: Rows) -> FittedEngine:
         """Find the efficiencies; typical rates take the place of missing facts."""
-        train = train[np.isin(train, judged.rows)]
-        over = judged.log_latency - np.log(judged.parts.estimate_ms)
-        first, cell = numbered(judged.target[train], judged.network[train])
-        rows = train[first]  # one of each network on each target
-        each = medians(cell, over[train], len(first))
-        level, between, within = np.zeros((3, len(judged.targets)))
-        for group in _coarse_to_fine(judged):
-            found = _Spread.of(group[judged.target[rows]], judged.silicon_of(rows), each)
-            numbers = np.minimum(group, len(found.level) - 1)
-            known = (group < len(found.level)) & (found.silicon[numbers] >= _LEAST_SILICON)
-            known |= group.max() == 0
-            for values, own in zip(
-                (level, between, within), (found.level, found.between, found.within), strict=True
-            ):
-                values[known] = own[numbers[known]]
-        return _Estimate(judged, over, level, between, within)
+        return over_median_efficiency(judged, train, np.log(judged.parts.estimate_ms))
+
+
+def over_median_efficiency(judged: Judged, train: Rows, log_ms: Floats) -> FittedEngine:
+    """Return an estimate over the median efficiency of each class.
+
+    Args:
+        judged: the corpus.
+        train: measurements that may be learned from.
+        log_ms: [M], ln of the estimate of each measurement.
+    """
+    train = train[np.isin(train, judged.rows)]
+    over = judged.log_latency - log_ms
+    first, cell = numbered(judged.target[train], judged.network[train])
+    rows = train[first]  # one of each network on each target
+    each = medians(cell, over[train], len(first))
+    level, between, within = np.zeros((3, len(judged.targets)))
+    for group in _coarse_to_fine(judged):
+        found = _Spread.of(group[judged.target[rows]], judged.silicon_of(rows), each)
+        numbers = np.minimum(group, len(found.level) - 1)
+        known = (group < len(found.level)) & (found.silicon[numbers] >= _LEAST_SILICON)
+        known |= group.max() == 0
+        for values, own in zip(
+            (level, between, within), (found.level, found.between, found.within), strict=True
+        ):
+            values[known] = own[numbers[known]]
+    return _Estimate(judged, log_ms, level, between, within)
 
 
 def _coarse_to_fine(judged: Judged) -> list[Numbers]:
@@ -170,11 +181,11 @@ class _Spread:
 class _Estimate:
     """Efficiencies of T targets: level, spread between silicon and within one, each [T].
 
-    ``over`` is [M], ln(latency / estimate); only that of measured rows is read.
+    ``log_ms`` is [M], ln of the estimate.
     """
 
     judged: Judged
-    over: Floats
+    log_ms: Floats
     level: Floats
     between: Floats
     within: Floats
@@ -183,7 +194,8 @@ class _Estimate:
         """Return the estimates, moved towards the measured efficiency of the target."""
         read = np.concatenate([np.empty(0, np.int64), *measured.values()])
         target, count = self.judged.target, len(self.level)
-        seen = means(target[read], self.over[read], count)
+        over = self.judged.log_latency[read] - self.log_ms[read]
+        seen = means(target[read], over, count)
         number = np.bincount(target[read], minlength=count)
         # The posterior of a normal level with a normal prior.
         weight = self.between**2 / (self.between**2 + self.within**2 / np.maximum(number, 1))
@@ -191,5 +203,4 @@ class _Estimate:
         level = self.level + weight * (np.where(number > 0, seen, self.level) - self.level)
         deviation = np.hypot(self.between * np.sqrt(1 - weight), self.within)
         of_row = target[rows]
-        log_ms = np.log(self.judged.parts.estimate_ms[rows]) + level[of_row]
-        return Predicted(log_ms, deviation[of_row])
+        return Predicted(self.log_ms[rows] + level[of_row], deviation[of_row])

@@ -1,0 +1,126 @@
+"""Kinds of operators that runtimes have kernels of their own for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.graph.operators import OPERATORS, by_operator
+
+KINDS: Final = (
+    "3 x 3 convolution",
+    "other convolution",
+    "pointwise convolution",
+    "depthwise convolution",
+    "grouped convolution",
+    "product with weights",
+    "thin product",
+    "product of activations",
+    "element by element",
+    "normalisation",
+    "pooling",
+    "movement",
+    "other",
+)
+KIND: Final = {name: number for number, name in enumerate(KINDS)}
+
+# A product of fewer rows reads its weights for next to nothing: it runs at the speed of the memory.
+_THIN_ROWS: Final = 8
+
+_CONVOLUTIONS: Final = """
+    Conv ConvTranspose ConvInteger QLinearConv QLinearConvTranspose FusedConv NhwcConv NhwcFusedConv
+    NhwcQLinearConv DeformConv
+"""
+_BY_NAME: Final = by_operator(
+    {
+        """
+        Add Sub Mul Div Relu Sigmoid Tanh Clip Gelu Erf HardSwish HardSigmoid LeakyRelu Swish
+        Pow Sqrt Exp Log Where Cast PRelu Elu Selu Celu Neg Abs Min Max Sum Mean Identity
+        QuickGelu FastGelu BiasGelu Softplus Softsign Mish Sin Cos Floor Ceil Round Reciprocal
+        Equal Greater Less Not And Or QuantizeLinear DequantizeLinear DynamicQuantizeLinear Sign
+        Mod QLinearAdd QLinearMul
+        """: "element by element",
+        """
+        LayerNormalization InstanceNormalization GroupNormalization BatchNormalization Softmax
+        LogSoftmax RMSNormalization LpNormalization MeanVarianceNormalization LRN ReduceMean
+        ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare
+        ReduceLogSumExp ArgMax ArgMin SkipLayerNormalization SimplifiedLayerNormalization
+        SkipSimplifiedLayerNormalization GroupNorm QLinearSoftmax TopK CumSum
+        """: "normalisation",
+        """
+        AveragePool MaxPool GlobalAveragePool GlobalMaxPool LpPool QLinearAveragePool
+        QLinearGlobalAveragePool NhwcMaxPool
+        """: "pooling",
+        """
+        Transpose Concat Split Slice Gather Pad Resize Upsample Tile Expand DepthToSpace
+        SpaceToDepth GatherElements GatherND Scatter ScatterElements ScatterND Reshape Flatten
+        Squeeze Unsqueeze QLinearConcat Trilu OneHot Range ConstantOfShape Col2Im ReorderInput
+        ReorderOutput
+        """: "movement",
+    }
+)
+_KIND_OF_CODE: Final = np.array([KIND[_BY_NAME.get(name, "other")] for name in OPERATORS])
+_IS_CONVOLUTION: Final = np.isin(OPERATORS, _CONVOLUTIONS.split())
+
+
+def kinds_of(graph: OperatorGraph) -> NDArray[np.int64]:
+    """Return the kind of each operator of a graph, int64 [N], index into :data:`KINDS`."""
+    sized = graph.shape_offsets[1:] > graph.shape_offsets[:-1]
+    batch = np.ones(len(graph))
+    # Products keep the batch as their first dimension.
+    batch[sized] = np.maximum(graph.shape_dims[graph.shape_offsets[:-1][sized]], 1)
+    return operator_kinds(
+        graph.op_code,
+        graph.gemm.astype(np.float64),
+        graph.window.astype(np.float64),
+        graph.weight_bytes.astype(np.float64),
+        graph.has_flag(OperatorFlag.WINOGRAD),
+        batch,
+    )
+
+
+def operator_kinds(
+    op_code: NDArray[np.integer],
+    gemm: NDArray[np.float64],
+    window: NDArray[np.float64],
+    weight_bytes: NDArray[np.float64],
+    winograd: NDArray[np.bool_],
+    batch: NDArray[np.float64] | float,
+) -> NDArray[np.int64]:
+    """Return the kind of each of N operators, int64 [N], index into :data:`KINDS`.
+
+    It is the same at every batch: where a kind changes, so does an efficiency, and a larger batch
+    could be predicted faster.
+
+    Args:
+        op_code: [N], as in :class:`predictor.graph.operator_graph.OperatorGraph`.
+        gemm: [N, 4], as there.
+        window: [N, 2], as there.
+        weight_bytes: [N], as there.
+        winograd: [N], which may be served by fast algorithms.
+        batch: of the run, or of each operator, [N].
+    """
+    kinds = _KIND_OF_CODE[op_code]
+    groups, rows, columns, _ = gemm.T
+    contraction = rows > 0
+    convolution = contraction & (_IS_CONVOLUTION[op_code] | (window.max(axis=1, initial=0) > 0))
+    product = contraction & ~convolution
+    grouped = convolution & (groups > 1)
+    large = window.max(axis=1, initial=0) > 1
+    choices = (
+        (product & (weight_bytes == 0), "product of activations"),
+        (product & (weight_bytes > 0) & (rows < _THIN_ROWS * batch), "thin product"),
+        (product & (weight_bytes > 0), "product with weights"),
+        (grouped & (columns == 1), "depthwise convolution"),
+        (grouped, "grouped convolution"),
+        (convolution & ~large, "pointwise convolution"),
+        (convolution & winograd, "3 x 3 convolution"),
+        (convolution, "other convolution"),
+    )
+    numbers: NDArray[np.int64] = np.select(
+        [where for where, _ in choices], [KIND[name] for _, name in choices], kinds
+    )
+    return numbers

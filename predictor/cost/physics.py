@@ -1,0 +1,322 @@
+"""Time of an operator's work at the rates of the hardware, in terms, before any efficiency.
+
+An operator's time is a sum of terms, each its work over one rate: arithmetic, one block of a
+product, memory, launch. An efficiency multiplies each term; where it comes from is no matter of
+this module. So a rate that grows never raises a time, nor lowers it by more than its own factor.
+
+- *Arithmetic*: multiply-accumulates over the rate that the kernels of the runtime can reach: on a
+  processor the lanes of its instruction sets that they use (:mod:`predictor.cost.kernels`).
+- *Block*: a product is cut into blocks, one core or SM works on one. A product of few blocks leaves
+  the others idle, so it takes the time of a block at least. The sum of both terms is the smooth
+  form of ``max(1, blocks / units)`` waves (docs/decisions/0016-physics.md has the alternatives).
+- *Memory*: bytes over the bandwidth of the memory. Levels of caches between did not lower errors
+  (docs/decisions/0016-physics.md).
+- *Launch*: the start of an operator.
+
+Reference:
+    Lee et al., NeuSight, ASPLOS 2025 (tiles and waves); Williams et al., Roofline, CACM 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.metrics import Family
+from predictor.core.records import Cluster, Device, Precision, Target
+from predictor.core.runtimes import CPUS, runtime_of
+from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
+from predictor.cost.columns import S_TO_MS, VECTOR, WIDTHS, Columns, width_ratios
+from predictor.cost.kernels import core_of, kernel_lanes
+from predictor.devices.architectures import architecture_of, kind
+from predictor.graph.operator_graph import OperatorGraph
+
+Floats = NDArray[np.float64]
+
+TERMS: Final = ("arithmetic", "block", "memory", "launch")
+
+# Outputs of a block of a product, 16 x 16: small enough for every kernel. Its size is part of the
+# efficiency of the term.
+_BLOCK: Final = 256
+# A start takes some thousand clocks on a processor, a microsecond where the clock says nothing.
+_LAUNCH_CLOCKS: Final = 2000.0
+_LAUNCH_S: Final = 1e-6
+_TERA_MACS: Final = 1e12 / 2
+_METRIC: Final[Mapping[Precision, str]] = {
+    Precision.FP32: "fp32",
+    Precision.FP16: "fp16",
+    Precision.BF16: "bf16",
+    Precision.INT8: "int8",
+    Precision.AMP_FP16: "fp16",
+    Precision.AMP_BF16: "bf16",
+}
+# Rate over the FP32 rate where a device states none: a register holds as many more of them.
+_NARROWER: Final[Mapping[str, float]] = {"fp32": 1.0, "fp16": 2.0, "bf16": 2.0, "int8": 4.0}
+
+
+class RatedOperators(Protocol):
+    """Columns of N operators, as :class:`predictor.cost.columns.Columns` has them."""
+
+    @property
+    def code(self) -> NDArray[np.integer]:
+        """Rating and width, int [N]."""
+
+    @property
+    def macs(self) -> Floats:
+        """Multiply-accumulates, [N]."""
+
+    @property
+    def activation_bytes(self) -> Floats:
+        """Read and written, as in the file, [N]."""
+
+    @property
+    def weight_bytes(self) -> Floats:
+        """Read, as in the file, [N]."""
+
+    @property
+    def launches(self) -> Floats:
+        """Starts, [N]."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """Work of the N operators of one graph.
+
+    Attributes:
+        matrix_macs: [N], of products with more than one column, and of integers.
+        vector_macs: [N], of the others.
+        reduction: [N], length of the sum of an element of a product, all launches together.
+        activation_bytes: [N, WIDTHS], read and written, as in the file.
+        weight_bytes: [N, WIDTHS], as in the file.
+        launches: [N], 0 of views and fused epilogues.
+    """
+
+    matrix_macs: Floats
+    vector_macs: Floats
+    reduction: Floats
+    activation_bytes: Floats
+    weight_bytes: Floats
+    launches: Floats
+
+    @classmethod
+    def of(cls, graph: OperatorGraph) -> Work:
+        """Return the work of the operators of a graph, cost O(N)."""
+        columns = Columns.of(graph)
+        return cls.rated(columns, graph.gemm[:, 3] * columns.launches)
+
+    @classmethod
+    def rated(cls, columns: RatedOperators, reduction: Floats) -> Work:
+        """Return the work of operators whose columns for the roofline are at hand."""
+        rating, width = np.divmod(columns.code, WIDTHS)
+        of_width = np.eye(WIDTHS)[width]  # [N, WIDTHS]
+        return cls(
+            matrix_macs=columns.macs * (rating != VECTOR),
+            vector_macs=columns.macs * (rating == VECTOR),
+            reduction=reduction,
+            activation_bytes=columns.activation_bytes[:, None] * of_width,
+            weight_bytes=columns.weight_bytes[:, None] * of_width,
+            launches=columns.launches,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """Rates of T targets; NaN where the facts of the device give none.
+
+    Attributes:
+        matrix: [T], multiply-accumulates a second of products in the precision of the run.
+        vector: [T], of other multiplications.
+        unit: [T], of products on one core or SM.
+        bandwidth: [T], bytes a second of the memory, or of the host link where it streams.
+        launch_s: [T], seconds.
+        weight_ratio, activation_ratio: [T, WIDTHS], bytes in the run for a byte in the file.
+    """
+
+    matrix: Floats
+    vector: Floats
+    unit: Floats
+    bandwidth: Floats
+    launch_s: Floats
+    weight_ratio: Floats
+    activation_ratio: Floats
+
+    def take(self, targets: NDArray[np.integer]) -> Rates:
+        """Return the rates of some of the targets."""
+        return Rates(*(getattr(self, field.name)[targets] for field in fields(self)))
+
+
+def term_times(work: Work, rates: Rates) -> Floats:
+    """Return the terms in ms, [N, T, len(TERMS)]; NaN where a rate is not known."""
+    arithmetic = work.matrix_macs[:, None] / rates.matrix + work.vector_macs[:, None] / rates.vector
+    moved = work.activation_bytes @ rates.activation_ratio.T
+    moved += work.weight_bytes @ rates.weight_ratio.T  # [N, T]
+    times = np.stack(
+        [
+            arithmetic,
+            work.reduction[:, None] * _BLOCK / rates.unit,
+            moved / rates.bandwidth,
+            work.launches[:, None] * rates.launch_s,
+        ],
+        axis=-1,
+    )
+    times *= S_TO_MS
+    return times
+
+
+def rates_of(targets: Sequence[Target]) -> Rates:
+    """Return the rates of targets, from their facts alone."""
+    rows = [
+        _of_cores(t) if t.device.family in CPUS | {Family.MCU} else _of_units(t) for t in targets
+    ]
+    matrix, vector, unit, launch_s = np.array(rows, np.float64).reshape(-1, 4).T
+    precisions = [target.configuration.precision for target in targets]
+    return Rates(
+        matrix,
+        vector,
+        unit,
+        np.array([_bandwidth(target.device) for target in targets]),
+        launch_s,
+        width_ratios([WEIGHT_BYTES[each] for each in precisions]),
+        width_ratios([ACTIVATION_BYTES[each] for each in precisions]),
+    )
+
+
+def complete(rates: Rates, kinds: Sequence[str]) -> Rates:
+    """Return rates without gaps: a missing one is as typical for the kind of device.
+
+    Typical is the median ratio to the rate of products, among the targets here that state both; of
+    all kinds where none of the kind does. What no target states stays unknown.
+
+    Args:
+        rates: of T targets; some state a rate of products.
+        kinds: T, kind of each device.
+    """
+    values = {field.name: getattr(rates, field.name).copy() for field in fields(rates)}
+    groups = np.array(kinds)
+    values["matrix"] = _filled(values["matrix"], np.ones(len(groups)), groups)
+    for name in ("vector", "unit", "bandwidth"):
+        values[name] = _filled(values[name], values["matrix"], groups)
+    return Rates(**values)
+
+
+def _filled(values: Floats, beside: Floats, groups: NDArray[np.str_]) -> Floats:
+    """Return values whose gaps follow ``beside`` in the typical ratio of their group."""
+    known = np.isfinite(values)
+    for group in np.unique(groups[~known]).tolist():
+        like = known & (groups == group)
+        if not like.any():
+            like = known
+        if not like.any():
+            break
+        ratio = np.exp(np.median(np.log(values[like] / beside[like])))
+        values = np.where(~known & (groups == group), beside * ratio, values)
+    return values
+
+
+def _of_cores(target: Target) -> tuple[float, ...]:
+    """Return matrix, vector and unit rate and the launch of a processor's threads."""
+    device, configuration = target.device, target.configuration
+    runtime = runtime_of(configuration.runtime)
+    used = _cores_in_use(device, configuration.threads)
+    lanes = []
+    for _, _, cluster in used:
+        core = core_of(device, cluster)
+        if core is None:
+            break
+        lanes.append(kernel_lanes(runtime, configuration.precision, core))
+    if not used:
+        return (np.nan, np.nan, np.nan, _LAUNCH_S)
+    launch_s = _LAUNCH_CLOCKS / used[0][1]
+    if len(lanes) < len(used):
+        return (np.nan, np.nan, np.nan, launch_s)
+    cycles = np.array([cores * clock for cores, clock, _ in used])
+    macs = float(cycles @ lanes)
+    return (macs, macs, used[0][1] * lanes[0], launch_s)
+
+
+def _cores_in_use(device: Device, threads: int) -> list[tuple[float, float, Cluster | None]]:
+    """Return cores, clock in Hz and cluster that the threads (0: one a core) run on."""
+    kinds: list[tuple[float, float, Cluster | None]]
+    if device.clusters:
+        kinds = [(c.cores, c.clock_mhz * 1e6, c) for c in device.clusters]
+    else:
+        base, boost = device.metric("clock_mhz"), device.metric("boost_clock_mhz")
+        # One core alone runs at the boost clock, all together nearer to the other.
+        clock = (boost or base) if threads == 1 else (base or boost)
+        cores = device.metric("core_count")
+        kinds = [(cores, clock * 1e6, None)] if cores and clock else []
+    used, left = [], float(threads) if threads else np.inf
+    for cores, clock, cluster in kinds:
+        if left > 0:
+            used.append((min(cores, left), clock, cluster))
+        left -= cores
+    return used
+
+
+def _of_units(target: Target) -> tuple[float, ...]:
+    """Return matrix, vector and unit rate and the launch of a GPU or an accelerator."""
+    device = target.device
+    name = _METRIC[target.configuration.precision]
+    units = device.metric("core_count")
+    clock = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
+    per_clock = units * clock * 1e6 if units and clock else np.nan
+    single = _stated(device, "fp32")
+    matrix = _products(device, name, single, per_clock)
+    vector = matrix if single is None else single
+    is_gpu = device.family in {Family.GPU, Family.MOBILE_GPU}
+    return (
+        matrix,
+        vector,
+        # Not the whole rate over the units: more of them would then make each of them slower.
+        _lanes_of_unit(device, name) * clock * 1e6 if clock and is_gpu else np.nan,
+        _LAUNCH_S,
+    )
+
+
+def _products(device: Device, name: str, single: float | None, per_clock: float) -> float:
+    """Return the rate of products in a number format, from it or from the nearest fact."""
+    stated = _stated(device, name)
+    if stated is not None:
+        return stated
+    design = architecture_of(device)
+    if design is not None and name in design.matrix_lanes and np.isfinite(per_clock):
+        return design.matrix_lanes[name] * per_clock
+    if single is not None:
+        factor = {} if design is None else design.numbers
+        return single * (factor.get("fp16_factor", 2.0) if name == "fp16" else _NARROWER[name])
+    # An accelerator without a rate of floats: by the widest format that it states.
+    for other in ("fp16", "bf16", "int8"):
+        rate = _stated(device, other)
+        if rate is not None:
+            return rate * _NARROWER[name] / _NARROWER[other]
+    return np.nan
+
+
+def _lanes_of_unit(device: Device, name: str) -> float:
+    """Return multiply-accumulates a clock of an SM or compute unit; NaN where not known."""
+    design = architecture_of(device)
+    if design is None:
+        return device.metric("fp32_au_per_core") or np.nan
+    if name in design.matrix_lanes:
+        return design.matrix_lanes[name]
+    lanes = design.numbers.get("fp32_lanes", np.nan)
+    return lanes * (design.numbers.get("fp16_factor", 1.0) if name == "fp16" else 1.0)
+
+
+def _stated(device: Device, name: str) -> float | None:
+    value = device.metric("int8_tops" if name == "int8" else f"{name}_tflops")
+    return None if value is None else value * _TERA_MACS
+
+
+def _bandwidth(device: Device) -> float:
+    stated = device.metric("host_link_gbps" if is_streaming(device) else "dram_bw_gbps")
+    return np.nan if stated is None else stated * 1e9
+
+
+def kinds_of_devices(targets: Sequence[Target]) -> list[str]:
+    """Return the kind of each target's device, such as ``x86`` or ``nvidia``."""
+    return [kind(target.device) for target in targets]

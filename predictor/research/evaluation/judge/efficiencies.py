@@ -1,0 +1,305 @@
+"""The class estimate with an efficiency for each kind of operator and term of the physics.
+
+ln T = ln sum_km exp(s_km) t_km, with t of :mod:`predictor.cost.physics`. s is a sum of effects of
+the runtime, of the kind of device, of both together and of the precision, each with a normal prior,
+so that a class with few measurements goes over into its runtime and its kind. The most probable s
+is found by Gauss-Newton steps, each solved by conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.cost.operator_kinds import KINDS
+from predictor.research.evaluation.judge.engines import FittedEngine, over_median_efficiency
+from predictor.research.evaluation.judge.groups import Floats, Numbers, members, numbered
+from predictor.research.evaluation.judge.judged import Judged, Rows
+
+# Before any measurement: what the terms are worth on the whole, in the order of TERMS.
+PRIOR_MEANS: Final = (1.3, 0.1, 1.0, 1.0)
+# Standard deviations of the effects in ln: on all terms, on a term, on a kind of operator, on both.
+_PRIORS: Final = {
+    "all": (1.0, 0.7, 0.5, 0.3),
+    "runtime": (0.5, 0.3, 0.3, 0.0),
+    "kind": (1.0, 0.5, 0.3, 0.0),
+    "class": (0.7, 0.3, 0.3, 0.0),
+    "precision": (0.3, 0.2, 0.0, 0.0),
+}
+_MISFIT: Final = 0.2  # of the form to a network, in ln
+_TAILS: Final = 4.0  # degrees of freedom of Student's t
+_PER_SILICON: Final = 60  # measurements of one silicon in a class count as no more
+_READ: Final = 120  # of them are read, drawn at random: more tell no more
+_STEPS: Final = 10
+_SOLVER_STEPS: Final = 30
+_LEAST_GAIN: Final = 1e-3
+_LEAST_MS: Final = 1e-12
+
+
+class KindEfficiencies:
+    """Efficiencies by kind of operator and term, over times of some form of the physics."""
+
+    folds = 10
+
+    def __init__(
+        self,
+        times: NDArray[np.float32],
+        rows: Rows,
+        name: str = "efficiencies by kind of operator",
+        means: Sequence[float] = PRIOR_MEANS,
+    ) -> None:
+        """Make an untrained engine.
+
+        Args:
+            times: [R, len(KINDS), terms] in ms, of ``rows``.
+            rows: [R], ascending; the measurements that the engine knows of.
+            name: on the page.
+            means: [terms], what each is worth before any measurement.
+        """
+        self.name = name
+        self._times = times.reshape(len(times), -1)
+        self._rows = rows
+        self._mean = np.tile(np.log(means), len(KINDS))
+
+    def fit(self, judged: Judged, train: Rows) -> FittedEngine:
+        """Find the efficiencies, and the level and spread of each class over them."""
+        places = np.searchsorted(self._rows, train[np.isin(train, self._rows)])
+        effects = _Effects.of(judged, len(self._mean) // len(KINDS))
+        drawn, weight = _drawn(judged, self._rows[places])
+        chosen = places[drawn]
+        rows = self._rows[chosen]
+        noise = np.hypot(_MISFIT, judged.corpus.measurements.noise[rows])
+        theta = _most_probable(
+            _Problem.of(
+                effects,
+                self._mean,
+                self._times[chosen],
+                judged.log_latency[rows],
+                judged.target[rows],
+                noise,
+                weight,
+            )
+        )
+        logs = np.full(len(judged.target), np.nan)
+        of_target = np.exp(self._mean + effects.of_targets(theta))  # [T, P]
+        efficient = of_target[judged.target[self._rows]]
+        logs[self._rows] = np.log(np.maximum((self._times * efficient).sum(axis=1), _LEAST_MS))
+        return over_median_efficiency(judged, train, logs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Effects:
+    """Effects on P efficiencies of T targets.
+
+    Attributes:
+        index: [T, E], the place in theta of each effect that a target has.
+        basis: [P, E], by how much each changes an efficiency.
+        deviation: standard deviation of each entry of theta before any measurement.
+    """
+
+    index: Numbers
+    basis: Floats
+    deviation: Floats
+
+    @classmethod
+    def of(cls, judged: Judged, terms: int) -> _Effects:
+        size = len(KINDS) * terms
+        parts = (
+            np.ones((size, 1)),
+            np.tile(np.eye(terms), (len(KINDS), 1)),
+            np.repeat(np.eye(len(KINDS)), terms, axis=0),
+            np.eye(size),
+        )
+        index, basis, deviation, start = [], [], [], 0
+        for name, group in _groups(judged).items():
+            used = [pair for pair in zip(parts, _PRIORS[name], strict=True) if pair[1]]
+            wide = np.hstack([part for part, _ in used])
+            each = np.concatenate([np.full(part.shape[1], sd) for part, sd in used])
+            count = int(group.max()) + 1
+            index.append(start + group[:, None] * len(each) + np.arange(len(each)))
+            basis.append(wide)
+            deviation.append(np.tile(each, count))
+            start += count * len(each)
+        return cls(np.hstack(index), np.hstack(basis), np.concatenate(deviation))
+
+    def of_targets(self, theta: Floats) -> Floats:
+        """Return the sum of the effects of each target, [T, P]."""
+        summed: Floats = theta[self.index] @ self.basis.T
+        return summed
+
+
+def _groups(judged: Judged) -> dict[str, Numbers]:
+    """Return the group of each target by name, each int64 [T]."""
+    configurations = [target.configuration for target in judged.targets]
+    runtimes = np.unique([each.runtime for each in configurations], return_inverse=True)[1]
+    precisions = np.unique([str(each.precision) for each in configurations], return_inverse=True)[1]
+    kinds = np.unique([each.kind for each in judged.classes], return_inverse=True)[1]
+    kind = np.append(kinds, kinds.max() + 1)[judged.klass]  # the last: the catalogue lacks it
+    klass = judged.klass + 1
+    return {
+        "all": np.zeros(len(judged.targets), np.int64),
+        "runtime": runtimes,
+        "kind": kind,
+        "class": klass,
+        "precision": numbered(klass, precisions)[1],
+    }
+
+
+def _drawn(judged: Judged, rows: Rows) -> tuple[Numbers, Floats]:
+    """Return places of rows to learn from, and their weights.
+
+    A network counts once on a target, a silicon with many measurements in a class as one with
+    :data:`_PER_SILICON`.
+    """
+    first, _ = numbered(judged.target[rows], judged.network[rows])
+    first = np.random.default_rng(0).permutation(first)
+    _, cell = numbered(judged.class_of(rows[first]) + 1, judged.silicon_of(rows[first]))
+    kept = np.concatenate([places[:_READ] for _, places in members(cell)])
+    cell = cell[kept]
+    return first[kept], np.minimum(1.0, _PER_SILICON / np.bincount(cell)[cell])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """Rows in the order of their targets, with what a step of the fit needs.
+
+    Attributes:
+        effects: of all targets.
+        mean: [P], efficiencies in ln before any measurement.
+        times: [R, P] in ms.
+        measured: [R], ln(latency in ms).
+        variance: [R], of it.
+        weight: [R].
+        index: [S, E], places in theta of the effects of the S targets.
+        starts: [S], first row of each.
+        of_row: [R], number of the target of each row, 0 to S - 1.
+    """
+
+    effects: _Effects
+    mean: Floats
+    times: Floats
+    measured: Floats
+    variance: Floats
+    weight: Floats
+    index: Numbers
+    starts: Numbers
+    of_row: Numbers
+
+    @classmethod
+    def of(
+        cls,
+        effects: _Effects,
+        mean: Floats,
+        times: NDArray[np.float32],
+        measured: Floats,
+        target: Numbers,
+        noise: Floats,
+        weight: Floats,
+    ) -> _Problem:
+        order = np.argsort(target, kind="stable")
+        groups = list(members(target[order]))
+        return cls(
+            effects=effects,
+            mean=mean,
+            times=times[order].astype(np.float64),
+            measured=measured[order],
+            variance=noise[order] ** 2,
+            weight=weight[order],
+            index=effects.index[[number for number, _ in groups]],
+            starts=np.array([places[0] for _, places in groups]),
+            of_row=np.repeat(np.arange(len(groups)), [len(places) for _, places in groups]),
+        )
+
+    def parts(self, theta: Floats) -> Floats:
+        """Return the terms with their efficiencies in ms, [R, P]."""
+        logs = self.mean + theta[self.index] @ self.effects.basis.T
+        parts: Floats = self.times * np.exp(logs)[self.of_row]
+        return parts
+
+    def cost(self, theta: Floats) -> float:
+        """Return minus the logarithm of the posterior, but for a constant."""
+        apart = self.measured - np.log(np.maximum(self.parts(theta).sum(axis=1), _LEAST_MS))
+        tails = np.log1p(apart**2 / (self.variance * _TAILS))
+        prior = np.sum((theta / self.effects.deviation) ** 2) / 2
+        return float((_TAILS + 1) / 2 * (self.weight @ tails) + prior)
+
+    def gathered(self, of_targets: Floats) -> Floats:
+        """Sum values of the effects of S targets, [S, E], into theta's shape."""
+        size = len(self.effects.deviation)
+        summed: Floats = np.bincount(self.index.ravel(), of_targets.ravel(), size).astype(float)
+        return summed
+
+
+def _most_probable(problem: _Problem) -> Floats:
+    """Return theta at the maximum of the posterior."""
+    theta = np.zeros(len(problem.effects.deviation))
+    cost, damping = problem.cost(theta), 1e-2
+    for _ in range(_STEPS):
+        step, damping, lower = _step(problem, theta, cost, damping)
+        if step is None:
+            break
+        theta, gain = theta + step, cost - lower
+        cost = lower
+        if gain < _LEAST_GAIN * abs(cost):
+            break
+    return theta
+
+
+def _step(
+    problem: _Problem, theta: Floats, cost: float, damping: float
+) -> tuple[Floats | None, float, float]:
+    """Return a step that lowers the cost, the next damping and the cost after it."""
+    parts = problem.parts(theta)
+    whole = np.maximum(parts.sum(axis=1), _LEAST_MS)
+    apart = problem.measured - np.log(whole)
+    # Of Student's t: what is far off counts little.
+    weight = problem.weight * (_TAILS + 1) / (_TAILS * problem.variance + apart**2)
+    # Shares of the terms; all rows of a target share its effects, so that rows meet P terms only.
+    shares = parts / whole[:, None]  # [R, P]
+    basis, prior = problem.effects.basis, problem.effects.deviation**-2
+
+    def uphill(rows: Floats) -> Floats:
+        summed = np.add.reduceat(shares * rows[:, None], problem.starts, axis=0)  # [S, P]
+        return problem.gathered(summed @ basis)
+
+    def curvature(x: Floats) -> Floats:
+        along = (x[problem.index] @ basis.T)[problem.of_row]
+        return uphill(np.einsum("rp,rp->r", shares, along) * weight) + prior * x
+
+    downhill = uphill(weight * apart) - prior * theta
+    # The squares of shares that do not overlap: enough to scale the steps of the solver.
+    squares = np.add.reduceat(shares**2 * weight[:, None], problem.starts, axis=0)
+    diagonal = problem.gathered(squares @ basis**2) + prior
+    for _ in range(5):
+        step = _solved(curvature, diagonal, damping, downhill)
+        lower = problem.cost(theta + step)
+        if lower < cost:
+            return step, max(damping / 5, 1e-4), lower
+        damping *= 10
+    return None, damping, cost
+
+
+def _solved(
+    curvature: Callable[[Floats], Floats], diagonal: Floats, damping: float, right: Floats
+) -> Floats:
+    """Solve (curvature + damping diagonal) x = right by conjugate gradients, roughly."""
+    x, left = np.zeros_like(right), right.copy()
+    scaled = left / diagonal
+    direction, size = scaled.copy(), float(left @ scaled)
+    enough = 1e-4 * size
+    for _ in range(_SOLVER_STEPS):
+        image = curvature(direction) + damping * diagonal * direction
+        length = size / float(direction @ image)
+        x += length * direction
+        left -= length * image
+        scaled = left / diagonal
+        next_size = float(left @ scaled)
+        if next_size < enough:
+            break
+        direction = scaled + next_size / size * direction
+        size = next_size
+    return x

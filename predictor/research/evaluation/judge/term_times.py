@@ -1,0 +1,130 @@
+"""Terms of the physics of every measurement of a corpus, summed over operators of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Target
+from predictor.cost.operator_kinds import KINDS, operator_kinds
+from predictor.cost.physics import TERMS, Rates, Work, complete, kinds_of_devices, term_times
+from predictor.graph.operator_graph import OperatorFlag
+from predictor.network.features import FEATURE_NAMES
+from predictor.research.corpus import Corpus
+from predictor.research.evaluation.judge.groups import members
+from predictor.research.evaluation.judge.judged import Judged, Rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """N operators of one graph on T targets, of which a form of the physics wants to know more.
+
+    Attributes:
+        work: of the operators.
+        products: [N, 4], groups, rows, columns and length of the sums.
+        rates: of the targets.
+        targets: [T], their numbers.
+        weight_bytes: bytes of all weights of the graph, as in the file.
+    """
+
+    work: Work
+    products: Floats
+    rates: Rates
+    targets: Rows
+    weight_bytes: float
+
+
+# From the times of N operators on T targets, [N, T, TERMS], to those of another form, [N, T, ...].
+Change = Callable[[Floats, Asked], Floats]
+
+_PLACE: Final = {name: number for number, name in enumerate(FEATURE_NAMES)}
+_GEMM: Final = [_PLACE[f"log1p_gemm_{name}"] for name in ("groups", "m", "n", "k")]
+_WINDOW: Final = [_PLACE[f"log1p_window_{name}"] for name in ("height", "width")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Operators:
+    """The U distinct operators of a corpus."""
+
+    code: NDArray[np.int8]
+    macs: Floats
+    activation_bytes: Floats
+    weight_bytes: Floats
+    launches: Floats
+    gemm: Floats
+    op_code: NDArray[np.int16]
+    window: Floats
+    winograd: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> _Operators:
+        packed, costs = corpus.graphs.packed, corpus.graphs.costs
+        features = packed.features.astype(np.float64)
+        return cls(
+            costs.code,
+            costs.macs,
+            costs.activation_bytes,
+            costs.weight_bytes,
+            costs.launches,
+            np.rint(np.expm1(features[:, _GEMM])),
+            packed.op_code,
+            np.rint(np.expm1(features[:, _WINDOW])),
+            features[:, _PLACE[f"flag_{OperatorFlag.WINOGRAD.name}".lower()]] > 0,
+        )
+
+    def take(self, rows: NDArray[np.integer]) -> _Operators:
+        return _Operators(*(getattr(self, name)[rows] for name in self.__slots__))
+
+    def kinds(self, batch: int) -> NDArray[np.int64]:
+        return operator_kinds(
+            self.op_code, self.gemm, self.window, self.weight_bytes, self.winograd, batch
+        )
+
+
+def sums_by_kind(
+    judged: Judged,
+    rates: Rates,
+    rows: Rows,
+    change: Change | None = None,
+    terms: int = len(TERMS),
+) -> NDArray[np.float32]:
+    """Return the terms in ms of some measurements, float32 [R, len(KINDS), terms].
+
+    Args:
+        judged: the corpus.
+        rates: of its T targets, without gaps.
+        rows: [R] measurements.
+        change: changes the times of operators before they are summed.
+        terms: number of terms after the change.
+    """
+    corpus = judged.corpus
+    packed, costs = corpus.graphs.packed, corpus.graphs.costs
+    operators = _Operators.of(corpus)
+    sums = np.empty((len(rows), len(KINDS), terms), np.float32)
+    for graph, places in members(judged.graph[rows]):
+        targets, of_row = np.unique(judged.target[rows[places]], return_inverse=True)
+        start, stop = packed.node_offsets[graph : graph + 2]
+        # Equal operators are computed once: a network of equal blocks has few distinct ones.
+        distinct, count = np.unique(packed.kind[start:stop], return_counts=True)
+        mine = operators.take(distinct)
+        work, of_targets = Work.rated(mine, mine.gemm[:, 3] * mine.launches), rates.take(targets)
+        times = term_times(work, of_targets)
+        if change is not None:
+            held = float(costs.weights_by_width[graph].sum())
+            times = change(times, Asked(work, mine.gemm, of_targets, targets, held))
+        of_kind = np.eye(len(KINDS))[mine.kinds(int(corpus.graphs.batch[graph]))]  # [U, K]
+        summed = np.einsum("uk,u,utm->tkm", of_kind, count, times, optimize=True)
+        sums[places] = summed[of_row]
+    return sums
+
+
+def completed(targets: Sequence[Target], rates: Rates) -> Rates:
+    """Return rates without gaps and without zeros."""
+    whole = complete(rates, kinds_of_devices(targets))
+    return replace(whole, launch_s=np.maximum(whole.launch_s, 1e-9))
