@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .failures import MeasuringError, failure_of
@@ -20,15 +20,25 @@ from .session import open_session
 from .settings import CPU_PROVIDER, Settings
 
 
-def block_main(arguments: Sequence[str]) -> int:
-    """Be the process that measures one block; its job is the first line of standard input."""
+def block_main(
+    arguments: Sequence[str],
+    open_session: Callable[[dict[str, Any]], tuple[Any, Any]] = open_session,
+    profiled_pass: Callable[..., dict[str, Any]] = profiled_pass,
+) -> int:
+    """Be the process that measures one block; its job is the first line of standard input.
+
+    Args:
+        arguments: of the command line; there are none.
+        open_session: loads the network of a job and makes its inputs; another runtime has its own.
+        profiled_pass: returns the times of the operators.
+    """
     del arguments
     answers = Lines(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # onnxruntime prints to standard output
     job = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_die_with_parent, daemon=True).start()
     try:
-        answers.send(0, "result", _measure_block(job, answers))
+        answers.send(0, "result", _measure_block(job, answers, open_session))
     except MeasuringError as error:
         answers.send(0, "error", {"failure": error.code, "reason": error.reason})
         return 0
@@ -47,7 +57,11 @@ def _die_with_parent() -> None:
     os._exit(3)
 
 
-def _measure_block(job: dict[str, Any], answers: Lines) -> dict[str, Any]:
+def _measure_block(
+    job: dict[str, Any],
+    answers: Lines,
+    open_session: Callable[[dict[str, Any]], tuple[Any, Any]],
+) -> dict[str, Any]:
     settings, configuration = Settings(**job["settings"]), job["configuration"]
     if configuration["affinity"] and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, configuration["affinity"])
