@@ -6,6 +6,8 @@
 - ``published``: the latencies that ship (``python -m predictor.research.published``).
 - ``training``: of the network that ships.
 - ``nas``: methods on search spaces and their benchmark (``ctm evaluate nas``).
+- ``bridge``: the same networks measured under every CPU runtime
+  (``python -m predictor.research.bridge``).
 - ``evaluation``: ``bound``, sources against the physical bound (``ctm evaluate bound``),
   ``engine``, the shipped network trained and held against unseen silicon (``ctm train``), and
   ``judge``, engines by runtime and kind of device (``ctm evaluate classes``).

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from predictor.core.metrics import Family
 from predictor.research.sources.samples import GraphFile, Sample
+
+GRAPH_FOLDERS: Final = ("graphs", "graphs2", "timm")
+"""Folders of a data folder with graphs that our own measurements are of."""
 
 
 class Share(NamedTuple):
@@ -61,6 +64,8 @@ class Source:
         names: tables from its names to ours; the key of a cached corpus covers them.
         spreads: columns with a statistic that is taken and another of the same runs.
         unlisted: kind of a device that the catalogue lacks, by runtime; "" stands for any other.
+        shipped: folder of the checkout with its tables, for our own measurements; they count where
+            a data folder holds the sets of graphs that they were measured on.
     """
 
     name: str
@@ -80,9 +85,12 @@ class Source:
     spreads: tuple[tuple[str, str], ...] = ()
     unlisted: Mapping[str, Family] = field(default_factory=dict)
     folder: str = ""
+    shipped: Path | None = None
 
     def path(self, data: Path) -> Path:
-        """Return its folder in a data folder."""
+        """Return its folder in a data folder, or in the checkout."""
+        if self.shipped is not None and all((data / name).is_dir() for name in GRAPH_FOLDERS):
+            return self.shipped
         return data.joinpath(*(self.folder or self.name).split("/"))
 
     @property
