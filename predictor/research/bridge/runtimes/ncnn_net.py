@@ -67,8 +67,10 @@ class Session:
         param, weights = job.folder / "model.param", job.folder / "model.bin"
         if self.net.load_param(str(param)) or self.net.load_model(str(weights)):
             raise ConversionError("ncnn does not load what pnnx wrote")
+        # A Mat of an array reads its memory, which goes with the array; a clone has its own.
         self._inputs = [
-            ncnn.Mat(np.ascontiguousarray(_without_batch(array))) for array in job.inputs().values()
+            ncnn.Mat(np.ascontiguousarray(_without_batch(array))).clone()
+            for array in job.inputs().values()
         ]
         self._outputs = list(self.net.output_names())
 

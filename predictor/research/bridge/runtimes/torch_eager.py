@@ -59,11 +59,19 @@ def _library_module(place: str) -> Any:
         import timm  # noqa: PLC0415
 
         merged = settings.pop("reparameterized", 0)
-        module = timm.create_model(name, **settings).eval()
+        module = _without_zeros(timm.create_model(name, **settings).eval())
         return timm.utils.reparameterize_model(module) if merged else module
     import torchvision  # noqa: PLC0415
 
     return getattr(torchvision.models, name)(weights=None, **settings)
+
+
+def _without_zeros(module: Any) -> Any:
+    """Set weights and gains that start at zero to one: a converter folds such branches away."""
+    for name, values in module.named_parameters():
+        if not name.endswith(("bias", "biases")) and not values.any():
+            _torch().nn.init.ones_(values)
+    return module
 
 
 def _as_tuple(module: Any) -> Any:
