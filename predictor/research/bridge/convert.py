@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,10 +25,15 @@ _GAINS = (1.0, 0.7, 0.5)
 
 def main() -> NoReturn:
     """Answer each job."""
+    serve(_answer)
+
+
+def serve(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> NoReturn:
+    """Answer each job of standard input."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # converters print
     for line in sys.stdin:
-        answers.write(json.dumps(_answer(json.loads(line))) + "\n")
+        answers.write(json.dumps(answer(json.loads(line))) + "\n")
         answers.flush()
     os._exit(0)  # some runtimes crash when they are taken down
 
@@ -43,13 +49,14 @@ def _answer(fields: dict[str, Any]) -> dict[str, str]:
         making.rename(folder)
     except Exception as error:  # noqa: BLE001  # converters' errors have no common base
         shutil.rmtree(making, ignore_errors=True)
-        words = " ".join(str(error).split())
-        return {"reason": words if isinstance(error, ConversionError) else _named(error, words)}
+        return {"reason": named(error)}
     return {}
 
 
-def _named(error: Exception, words: str) -> str:
-    return f"{type(error).__name__}: {words}"[:300]
+def named(error: Exception) -> str:
+    """Return an error as the reason of a row."""
+    words = " ".join(str(error).split())
+    return words if isinstance(error, ConversionError) else f"{type(error).__name__}: {words}"[:300]
 
 
 def _make(fields: dict[str, Any], folder: Path) -> None:

@@ -46,13 +46,13 @@ def _python(environment: Path) -> Path:
 
 
 def command(folder: Path, module: str) -> list[str]:
-    """Return the command line of a module of this package in the environment.
+    """Return the command line of a module of research, such as ``bridge.block``, in there.
 
     The checkout is not installed there, and a variable of the environment would reach our own
     children too.
     """
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
-    start += f"from predictor.research.bridge.{module} import main; main()"
+    start += f"from predictor.research.{module} import main; main()"
     return [str(python_of(folder)), "-W", "ignore", "-c", start]
 
 

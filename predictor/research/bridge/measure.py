@@ -92,7 +92,7 @@ class Bridge:
         self._table = table
         self._limits = limits
         self._tell = tell
-        self._command = list(block) if block else command(folder, "block")
+        self._command = list(block) if block else command(folder, "bridge.block")
         self._settings = protocol(limits.row_s)
         # Interrupts are served by the first processor.
         self._processors = sorted(usable_processors(), reverse=True)

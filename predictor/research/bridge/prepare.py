@@ -84,14 +84,14 @@ def prepare(
         ]
         if not waiting:
             continue
-        with _Converter(command(folder, "convert"), folder, limit_s) as converter:
+        with Converter(command(folder, "bridge.convert"), folder, limit_s) as converter:
             for network, form in waiting:
-                _check_disk(folder)
+                check_disk(folder)
                 began = time.monotonic()
                 form.parent.mkdir(parents=True, exist_ok=True)
-                reason = _missing_source(form, runtime) or converter.convert(
-                    job_of(data, network, form, runtime, precision)
-                )
+                job = job_of(data, network, form, runtime, precision)
+                missing = _missing_source(form, runtime)
+                reason = missing or converter.answer(job).get("reason", "")
                 if reason:
                     reason_file(form).write_text(reason, encoding="utf-8")
                 seconds = time.monotonic() - began
@@ -107,12 +107,17 @@ def _missing_source(form: Path, runtime: str) -> str:
     return f"no ONNX file with weights: {why}"
 
 
-def _check_disk(folder: Path) -> None:
+def check_disk(folder: Path) -> None:
+    """Refuse to go on with a disk that is nearly full.
+
+    Raises:
+        HostError: it is.
+    """
     if shutil.disk_usage(folder).free < _LEAST_FREE:
         raise HostError(str(folder), "under 2 GB of the disk are free", "make room and run again")
 
 
-class _Converter:
+class Converter:
     """A process of converters, started anew after a job that ended or outlasted it."""
 
     def __init__(self, arguments: Sequence[str], folder: Path, limit_s: float) -> None:
@@ -139,8 +144,8 @@ class _Converter:
         self._process = None
         return code
 
-    def convert(self, job: dict[str, Any]) -> str:
-        """Make a form; return why it cannot be made, or nothing."""
+    def answer(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Return the process's answer to a job, with a ``reason`` where it failed."""
         pipe = subprocess.PIPE
         if self._process is None:
             self._process = subprocess.Popen(
@@ -154,8 +159,9 @@ class _Converter:
         answered, _, _ = select.select([process.stdout], [], [], self._limit_s)
         line = process.stdout.readline() if answered else b""
         if line:
-            return str(json.loads(line).get("reason", ""))
+            return dict(json.loads(line))
         code = self._end()
         if not answered:
-            return f"it was not done within {self._limit_s:g} s"
-        return f"its converter ended with {'signal ' if code < 0 else 'exit code '}{abs(code)}"
+            return {"reason": f"it was not done within {self._limit_s:g} s"}
+        end = "signal " if code < 0 else "exit code "
+        return {"reason": f"its converter ended with {end}{abs(code)}"}

@@ -38,7 +38,7 @@ from predictor.research.corpus.corpus import (
 from predictor.research.corpus.drafts import Sizes
 from predictor.research.corpus.packing import CostRows
 from predictor.research.packed import PackedGraphs
-from predictor.research.sources import SOURCES, graphs
+from predictor.research.sources import SOURCES, built, graphs
 from predictor.research.sources.aliases import alias_files
 
 _VERSION = 3  # of what is stored; a change of ingestion, of a loader or of the form raises it
@@ -112,6 +112,7 @@ def _data_files(data: Path) -> Iterator[Path]:
     for folder in sorted(folders):
         yield from sorted(path for path in folder.rglob("*") if path.is_file())
     yield from (path for path in [data / graphs.JOINS] if path.is_file())
+    yield from built.files(data)
 
 
 def write_corpus(path: Path, corpus: Corpus) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import shutil
@@ -12,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import onnx
 
@@ -72,11 +73,10 @@ class GraphReader:
         try:
             return ingest(path).graph
         except InputError as error:
-            if not file.member:
+            if path == file.path:
                 raise
-            raise InputError(
-                f"{file.path}, {file.member}, {error.subject}", error.reason, error.action
-            ) from error
+            place = ", ".join(filter(None, (str(file.path), file.member)))
+            raise InputError(f"{place}, {error.subject}", error.reason, error.action) from error
 
     def path_of(self, file: GraphFile) -> Path:
         """Return the ONNX file; a copy of one is there until the next is asked for.
@@ -92,17 +92,23 @@ class GraphReader:
         return resized
 
     def _unpacked(self, file: GraphFile) -> Path:
-        if not file.member:
+        if not file.member and file.path.suffix != ".gz":
             return file.path
         unpacked = Path(self._folder.name) / "model.onnx"
         try:
-            with self._archive(file.path).open(file.member) as stream, unpacked.open("wb") as copy:
+            with self._stream(file) as stream, unpacked.open("wb") as copy:
                 shutil.copyfileobj(stream, copy)
-        except (OSError, KeyError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            name = file.member or "it"
             raise InputError(
-                str(file.path), f"{file.member} cannot be unpacked ({error})", _ACTION
+                str(file.path), f"{name} cannot be unpacked ({error})", _ACTION
             ) from error
         return unpacked
+
+    def _stream(self, file: GraphFile) -> IO[bytes] | gzip.GzipFile:
+        if not file.member:
+            return gzip.open(file.path)
+        return self._archive(file.path).open(file.member)
 
     def _archive(self, path: Path) -> zipfile.ZipFile:
         if path not in self._archives:

@@ -40,8 +40,8 @@ class GraphFile:
     """Where the operator graph of a network is.
 
     Attributes:
-        path: an ONNX file, or a zip archive of them.
-        member: name in the archive; empty where ``path`` is the ONNX file itself.
+        path: an ONNX file, one in gzip, or a zip archive of them.
+        member: name in the archive; empty where ``path`` is the file itself.
         side: of the square image that the network gets instead of the file's; 0 for the file's.
     """
 

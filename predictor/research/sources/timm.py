@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from predictor.core.records import Configuration, Precision
+from predictor.research.sources import built
 from predictor.research.sources.aliases import Aliases, read_aliases
 from predictor.research.sources.samples import GraphFile, Sample, Statistic
 from predictor.research.sources.source import Share, Source
@@ -24,6 +25,7 @@ _COLUMNS = (
     *("step_time_ms", "source_file", "graph_variant", "flag"),
 )
 _GRAPH_COLUMNS = ("model", "img_size", "graph_variant", "file")
+_CHANGED = "graph_params_differ"
 
 _RUNTIMES = {"yes": "pytorch-compiled", "no": "pytorch"}
 _PRECISIONS = {str(precision): precision for precision in Precision}
@@ -65,12 +67,48 @@ RESIZED_COLUMNS: Final = ("model", "graph_variant", "img_size", "side")
 
 
 def graphs(data: Path) -> Graphs:
-    """Return the graphs of the folder by model, image size and variant, each at batch 1.
+    """Return the graphs by model, image size and variant, each at batch 1.
+
+    Those of the folder come first; then what was built (``sources.built``).
 
     Raises:
         InputError: a table of graphs is missing or damaged.
     """
-    return _resized(files(data))
+    return {_key(row): file for row, file in _built(data)} | _resized(files(data))
+
+
+def _built(data: Path) -> Iterator[tuple[Row, GraphFile]]:
+    """Yield the rows whose graph was built."""
+    there = built.graphs(data)
+    if there:
+        for row in read_rows(data / NAME / _TABLE, (*_COLUMNS, "family")):
+            stem = file_stem(_key(row))
+            if stem in there:
+                yield row, there[stem]
+
+
+def _key(row: Row) -> Key:
+    return row["model"], row["img_size"], row["graph_variant"]
+
+
+def file_stem(key: Key) -> str:
+    """Return the name of the file of a graph, without its ending."""
+    model, size, variant = key
+    return f"{model}__{size}" + ("" if variant == "plain" else f"__{variant}")
+
+
+def missing(data: Path) -> Mapping[Key, list[Row]]:
+    """Return the rows that lack nothing but a graph, by graph; what was built counts as missing.
+
+    Raises:
+        InputError: a table is missing or damaged.
+    """
+    at_hand = _resized(files(data))
+    rows: dict[Key, list[Row]] = {}
+    for row in read_rows(data / NAME / _TABLE, (*_COLUMNS, "param_count_m", "gmacs_ref")):
+        if _key(row) not in at_hand and _CHANGED not in row["flag"].split(";"):
+            rows.setdefault(_key(row), []).append(row)
+    return rows
 
 
 def files(data: Path) -> Graphs:
@@ -80,7 +118,7 @@ def files(data: Path) -> Graphs:
         InputError: the table of graphs is missing or damaged.
     """
     return {
-        (row["model"], row["img_size"], row["graph_variant"]): _graph_file(data, row)
+        _key(row): _graph_file(data, row)
         for row in read_rows(data / NAME / "graphs.csv", _GRAPH_COLUMNS)
     }
 
@@ -116,15 +154,18 @@ def waiting(data: Path) -> Iterator[tuple[Key, int]]:
 
 
 def families(data: Path) -> Mapping[GraphFile, str]:
-    """Return the family of architectures of each graph of the folder: its module of timm.
+    """Return the family of architectures of each graph: its module of timm.
 
     Raises:
-        InputError: the table of graphs is missing or damaged.
+        InputError: a table is missing or damaged.
     """
-    return {
-        _graph_file(data, row): _SAME_FAMILY.get(row["family"], row["family"])
+    of_files = {
+        _graph_file(data, row): row["family"]
         for row in read_rows(data / NAME / "graphs.csv", ("file", "family"))
     }
+    of_built = {file: row["family"] for row, file in _built(data)}
+    modules = of_built | of_files
+    return {file: _SAME_FAMILY.get(module, module) for file, module in modules.items()}
 
 
 def _graph_file(data: Path, row: Row) -> GraphFile:
@@ -149,13 +190,13 @@ def samples(data: Path) -> Iterator[Sample]:
 def _sample(row: Row, graphs: Graphs, aliases: Aliases) -> Sample:
     batch = row.count("batch_size")
     flags = tuple(filter(None, row["flag"].split(";")))
-    changed = "graph_params_differ" in flags
+    changed = _CHANGED in flags
     return Sample(
         source=NAME,
         table=_TABLE,
         line=row.line,
         network=f"{row['model']} {row['img_size']}",
-        graph=graphs.get((row["model"], row["img_size"], row["graph_variant"])),
+        graph=graphs.get(_key(row)),
         batch_factor=batch,
         device=row["device_id"],
         device_id=aliases.find(row["device_id"]).device_id,

@@ -33,7 +33,7 @@ def convert(job: Job) -> None:
     torch.manual_seed(0)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        module = (_library_module(job.module) if job.module else _from_onnx(job)).eval()
+        module = (library_module(job.module) if job.module else _from_onnx(job)).eval()
         program = torch.export.export(module, _tensors(job), strict=False)
     torch.export.save(program, job.folder / "model.pt2")
 
@@ -44,7 +44,7 @@ def _torch() -> Any:
     return torch
 
 
-def _library_module(place: str) -> Any:
+def library_module(place: str) -> Any:
     """Return a module of a library, as ``library:name key=value``."""
     library, _, rest = place.partition(":")
     name, *words = rest.split()

@@ -33,7 +33,8 @@ ROOT = Path(__file__).parents[4]
 def test_each_module_of_the_package_is_a_source_or_a_helper() -> None:
     modules = {path.stem for path in Path(sources.__file__).parent.glob("*.py")}
 
-    helpers = {"aliases", "graphs", "published_rules", "samples", "source", "stated", "tables"}
+    helpers = {"aliases", "built", "graphs", "published_rules", "samples", "source", "stated"}
+    helpers |= {"tables"}
 
     alone = {name for name, source in SOURCES.items() if not source.folder}
     assert modules == {*alone, *helpers, "__init__", "published"}
