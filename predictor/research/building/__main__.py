@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.write(f"{definition.rows} {definition.name} {definition.module}\n")
             return 0
         folder = options.output or built.folder(options.data)
-        build(definitions, folder, options.work, _tell, options.seconds)
+        build(definitions, folder, options.work, _tell, options.seconds, again=options.again)
     except CtmError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
@@ -52,6 +52,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--most", type=_count, metavar="N", help="this many, most rows first")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these networks")
+    parser.add_argument("--again", action="store_true", help="those that failed before, too")
     parser.add_argument("--list", action="store_true", help="print what is missing and end")
     parser.add_argument(
         "--seconds", type=float, default=LIMIT_S, help=f"of one network at most [{LIMIT_S:g}]"

@@ -27,8 +27,10 @@ def build(
     work: Path,
     tell: Callable[[str], None],
     limit_s: float = LIMIT_S,
+    *,
+    again: bool = False,
 ) -> None:
-    """Build what is not there and has no row: an end at any moment loses the running one only.
+    """Build what is not there and has not failed: an end at any moment loses the running one only.
 
     Args:
         definitions: what to build, in this order.
@@ -36,13 +38,14 @@ def build(
         work: folder of the environment.
         tell: takes a line of progress.
         limit_s: longest time of one network.
+        again: whether to try those that failed before, too.
 
     Raises:
         HostError: there is no environment, or a file cannot be written.
         InputError: the file of rows is damaged.
     """
     table = Table(folder / ROWS)
-    failed = {entry["name"] for entry in table.entries if "reason" in entry}
+    failed = {entry["name"] for entry in table.entries if "reason" in entry and not again}
     waiting = [d for d in definitions if d.name not in failed and not _path(folder, d).exists()]
     tell(f"{len(definitions)} networks, {len(waiting)} to build")
     if not waiting:

@@ -69,7 +69,8 @@ def graph_of(module: Any, inputs: list[list[int]]) -> onnx.ModelProto:
     import torch  # noqa: PLC0415
 
     usual, later = OPSETS
-    with warnings.catch_warnings(action="ignore"), torch.no_grad(), _no_products():
+    spelled = patch.object(torch.nn.functional, "rms_norm", _rms_norm)
+    with warnings.catch_warnings(action="ignore"), torch.no_grad(), _no_products(), spelled:
         try:
             model = _exported(module, inputs, usual)
         except torch.onnx.errors.UnsupportedOperatorError:
@@ -109,6 +110,16 @@ def _spell_attention(module: Any) -> None:
     for part in module.modules():
         if hasattr(part, "fused_attn"):
             part.fused_attn = False
+
+
+def _rms_norm(data: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """Return what torch's operator does, for which these opsets have none."""
+    import torch  # noqa: PLC0415
+
+    last = tuple(range(-len(shape), 0))
+    eps = torch.finfo(data.dtype).eps if eps is None else eps
+    normed = data * torch.rsqrt(data.pow(2).mean(last, keepdim=True) + eps)
+    return normed if weight is None else normed * weight
 
 
 @contextmanager
@@ -206,7 +217,7 @@ def without_weights(model: onnx.ModelProto, inputs: int) -> None:
         else:
             node.doc_string = ""
             kept.append(node)
-    used = {name for node in kept for name in node.input}
+    used = {name for node in kept for name in _read_by(node)}
     made = [_weight(name, *weights[name]) for name in weights if name in used]
     sizes = {node.input[0]: weights[node.output[0]][0] for node in made}
     del graph.node[:], graph.input[inputs:]
@@ -215,6 +226,14 @@ def without_weights(model: onnx.ModelProto, inputs: int) -> None:
         helper.make_tensor(name, TensorProto.INT64, [len(dims)], dims)
         for name, dims in sizes.items()
     )
+
+
+def _read_by(node: onnx.NodeProto) -> Iterator[str]:
+    """Yield the inputs of a node, and of those in its branches."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from _read_by(inner)
 
 
 def _dims_and_kind(tensor: onnx.TypeProto.Tensor) -> tuple[list[int], int]:

@@ -21,7 +21,7 @@ from predictor.graph.ingest import ingest
 from predictor.research.bridge.table import Table
 from predictor.research.building import __main__ as command
 from predictor.research.building import build
-from predictor.research.building.export import KEPT, graph_of
+from predictor.research.building.export import KEPT, graph_of, without_weights
 from predictor.research.building.plan import Definition, chosen, planned
 from predictor.research.corpus import Sizes, build_corpus
 from predictor.research.corpus.cache import corpus_key
@@ -106,6 +106,31 @@ def test_an_operator_of_a_later_opset_takes_that_one() -> None:
     assert model.opset_import[0].version == 18
 
 
+def test_a_weight_that_only_a_branch_reads_is_kept() -> None:
+    image = onnx.helper.make_tensor_value_info("image", onnx.TensorProto.FLOAT, [100])
+    weight = onnx.helper.make_tensor_value_info("weight", onnx.TensorProto.FLOAT, [100])
+    branch = onnx.helper.make_graph(
+        [onnx.helper.make_node("Add", ["image", "weight"], ["sum"])], "branch", [], [image]
+    )
+    nodes = [
+        onnx.helper.make_node("ReduceMax", ["image"], ["truth"], keepdims=0),
+        onnx.helper.make_node("If", ["truth"], ["out"], then_branch=branch, else_branch=branch),
+    ]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [image, weight], []))
+
+    without_weights(model, 1)
+
+    assert model.graph.node[0].name == "weight/weight"
+    assert [value.name for value in model.graph.input] == ["image"]
+
+
+def test_a_norm_without_operator_is_spelled_out() -> None:
+    model = graph_of(torch.nn.Sequential(torch.nn.RMSNorm(12)), [[1, 2, 3, 12]])
+
+    kinds = [node.op_type for node in model.graph.node if node.op_type != "Constant"]
+    assert kinds == ["Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Mul"]
+
+
 def test_what_is_missing_is_built_and_read(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +152,8 @@ def test_what_is_missing_is_built_and_read(
     assert corpus_key(data, Sizes()) != key
     assert run(data, data / "built") == 0
     assert capsys.readouterr().err == "3 networks, 0 to build\n"
+    assert run(data, data / "built", "--again") == 0
+    assert capsys.readouterr().err.startswith("3 networks, 1 to build\n1/1 unheard__8")
 
 
 def test_the_users_folder_serves_a_data_folder_that_is_not_ours(data: Path, tmp_path: Path) -> None:
