@@ -32,6 +32,9 @@ _FOLDED_PARAMETERS = 1_000_000_000
 
 def main() -> NoReturn:
     """Answer each job."""
+    import torch  # noqa: PLC0415
+
+    torch.nn.functional.rms_norm = rms_norm  # before timm is there, which takes a copy of it
     serve(_answer)
 
 
@@ -69,8 +72,7 @@ def graph_of(module: Any, inputs: list[list[int]]) -> onnx.ModelProto:
     import torch  # noqa: PLC0415
 
     usual, later = OPSETS
-    spelled = patch.object(torch.nn.functional, "rms_norm", _rms_norm)
-    with warnings.catch_warnings(action="ignore"), torch.no_grad(), _no_products(), spelled:
+    with warnings.catch_warnings(action="ignore"), torch.no_grad(), _no_products():
         try:
             model = _exported(module, inputs, usual)
         except torch.onnx.errors.UnsupportedOperatorError:
@@ -112,13 +114,18 @@ def _spell_attention(module: Any) -> None:
             part.fused_attn = False
 
 
-def _rms_norm(data: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    input: Any,  # noqa: A002  # torch's names
+    normalized_shape: Any,
+    weight: Any = None,
+    eps: float | None = None,
+) -> Any:
     """Return what torch's operator does, for which these opsets have none."""
     import torch  # noqa: PLC0415
 
-    last = tuple(range(-len(shape), 0))
-    eps = torch.finfo(data.dtype).eps if eps is None else eps
-    normed = data * torch.rsqrt(data.pow(2).mean(last, keepdim=True) + eps)
+    last = tuple(range(-len(normalized_shape), 0))
+    eps = torch.finfo(input.dtype).eps if eps is None else eps
+    normed = input * torch.rsqrt(input.pow(2).mean(last, keepdim=True) + eps)
     return normed if weight is None else normed * weight
 
 
