@@ -75,6 +75,7 @@ def _built(
     job = {"module": definition.module, "inputs": definition.inputs, "path": str(unchecked)}
     answer = converter.answer(job)
     if "reason" in answer:
+        unchecked.unlink(missing_ok=True)
         return {"reason": answer["reason"]}
     try:
         graph = reader.read(GraphFile(unchecked))
