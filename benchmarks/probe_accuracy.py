@@ -41,6 +41,7 @@ from predictor.core.records import Device, Prediction, Target
 from predictor.core.units import significant
 from predictor.core.wording import percent
 from predictor.devices.schema import device_from_object, device_to_object
+from predictor.devices.self_test import run_self_test, with_measured_rates
 from predictor.probing.measuring.interface import (
     Command,
     MeasuringPlan,
@@ -51,7 +52,7 @@ from predictor.probing.measuring.interface import (
     RunStarted,
 )
 from predictor.probing.measuring.local import LocalRunner
-from predictor.services.devices.this_machine import describe_this_machine, with_measured
+from predictor.services.devices.this_machine import describe_this_machine
 from predictor.services.models.ingestion import IngestionWorker, Model
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.measure import measure
@@ -139,7 +140,7 @@ def this_device(kept: Kept) -> Device:
     """Return this machine with its rates; measured once."""
     known = kept.document("device")
     if known is None:
-        known = device_to_object(with_measured(describe_this_machine()), {})
+        known = device_to_object(with_measured_rates(describe_this_machine(), run_self_test()), {})
         kept.keep("device", known)
     return device_from_object(known, "device").device
 

@@ -26,6 +26,7 @@ from ctm_gui.views.turns import in_turns
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.this_machine import MachineRates
 from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
 
@@ -58,6 +59,7 @@ class Application:
             self.settings.get(table.TARGETS) if chosen else None,
             self._ingestion,
             partial(open_history, store),
+            MachineRates(store),
         )
         self.window = MainWindow(self.workspace, self.settings)
         self._store = store

@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
-from ctm_gui.presenters.devices import DeviceLibrary, ThisMachine
+from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.messages import MessageLog
 from ctm_gui.presenters.prediction_run import ComparedModel, Comparison, WhatIf, compare
@@ -17,10 +17,12 @@ from ctm_gui.presenters.projects import ProjectExchange
 from ctm_gui.presenters.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.presenters.store_client import OwnMeasurements, Recorder
 from ctm_gui.presenters.targets import TargetSelection
+from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.records import Precision
 from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRates
 from predictor.services.history.history import History
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
@@ -50,6 +52,7 @@ class Workspace(QObject):
         selected: ids of the devices that are checked; None for the first selection.
         ingestion: reads model files in a child process.
         open_store: opens the store of predictions, called on the store's own thread.
+        rates: of this machine; None for those beside the usual store.
         parent: owner.
     """
 
@@ -64,6 +67,7 @@ class Workspace(QObject):
         selected: Sequence[str] | None,
         ingestion: IngestionWorker,
         open_store: Callable[[], History],
+        rates: MachineRates | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -77,7 +81,7 @@ class Workspace(QObject):
         self.selection = TargetSelection(catalogue, selected, self)
         self.recorder = Recorder(open_store, self)
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
-        self.machine = ThisMachine(self.library, self)
+        self.machine = ThisMachine(self.library, rates or MachineRates(), self)
         self.own = OwnMeasurements(self.recorder.run, self.shelf.models, self)
         self.history = HistoryPresenter(
             self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
@@ -99,7 +103,7 @@ class Workspace(QObject):
     def settled(self) -> bool:
         """Whether the comparison is up to date and nothing is under way."""
         waiting = self._predict_timer.isActive() or self._batch_timer.isActive()
-        working = self._prediction is not None or self._finder.busy
+        working = self._prediction is not None or self._finder.busy or self.machine.busy
         return not (waiting or working or self.shelf.pending_count)
 
     def start(self) -> None:
@@ -143,10 +147,11 @@ class Workspace(QObject):
         self.activity_changed.emit()
 
     def cancel_all(self) -> None:
-        """Stop searching and reading."""
+        """Stop searching, reading and measuring this machine."""
         self._finder.cancel_all()
         self.shelf.cancel_all()
         self.messages.info("Cancelled")
+        self.machine.cancel()
         self.activity_changed.emit()
 
     def set_batch(self, batch: int | None) -> None:
@@ -176,6 +181,7 @@ class Workspace(QObject):
         self.library.renamed.connect(self.selection.rename)
         self.library.failed.connect(self.messages.error)
         self.library.done.connect(self.messages.info)
+        self.machine.changed.connect(self._on_machine)
         self._connect_history()
 
     def _connect_history(self) -> None:
@@ -215,6 +221,11 @@ class Workspace(QObject):
     def _apply_batch(self) -> None:
         self.shelf.set_batch(self.what_if.batch)
 
+    def _on_machine(self) -> None:
+        self.activity_changed.emit()
+        if not self.machine.busy:
+            self._predict_soon()
+
     def _on_files(self, files: FoundFiles) -> None:
         for problem in files.problems:
             self.messages.error(problem)
@@ -240,10 +251,16 @@ class Workspace(QObject):
     def _predict(self) -> None:
         if self._prediction is not None:
             self._prediction.cancel()
+        models, devices = self._compared_models(), self.selection.selected
+        if models:
+            self.machine.prepare(devices)
+        if self.machine.busy:
+            # Shown once its rates are there or the user cancels: not two numbers in a row.
+            devices = tuple(device for device in devices if device.id != THIS_MACHINE_ID)
         work = partial(
             compare,
-            self._compared_models(),
-            self.selection.selected,
+            models,
+            devices,
             self.what_if,
             own=self.own.measurements,
             signatures=self.own.signatures,

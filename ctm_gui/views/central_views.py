@@ -176,6 +176,8 @@ class CentralViews(QObject):
         self.compare_view.row_activated.connect(self._on_row_activated)
         self.compare_view.table.add_row_action("Record Measured Latency…", self._record_measured)
         workspace.comparison_changed.connect(self._on_comparison)
+        machine = workspace.machine
+        machine.changed.connect(lambda: self.compare_view.show_activity(machine.state))
         self._tabs.currentChanged.connect(self._show_comparison)
 
     def _show(self) -> None:

@@ -92,6 +92,10 @@ class CompareView(QWidget):
             self.log_box.setChecked(prefers_log(data))
         self.table.fit_columns()
 
+    def show_activity(self, text: str) -> None:
+        """Tell what the first predictions wait for; empty for nothing. Rows stay in sight."""
+        self._stack.message.setText(text or _NOTHING_YET)
+
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit``.
 

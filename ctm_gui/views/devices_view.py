@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QTabWidget, QVBoxL
 from ctm_gui.models.grid_model import GridModel
 from ctm_gui.presenters.device_form import DeviceForm
 from ctm_gui.presenters.device_tables import DevicesGrid
-from ctm_gui.presenters.devices import DeviceLibrary, ThisMachine
+from ctm_gui.presenters.devices import DeviceLibrary
 from ctm_gui.presenters.grid import search_mask
+from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.theme import LIGHT, Theme
 from ctm_gui.views.device_comparison import DeviceComparisonView
 from ctm_gui.views.device_form import DeviceFormView

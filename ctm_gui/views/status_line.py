@@ -35,8 +35,8 @@ class StatusLine(QWidget):
         self.message.setAccessibleName("Last message")
         self._progress = QProgressBar(textVisible=False)
         self._progress.setFixedSize(120, 10)
-        self._progress.setAccessibleName("Reading models")
-        self._cancel = button("Cancel", act=workspace.cancel_all, name="Stop reading models")
+        self._progress.setAccessibleName("Progress")
+        self._cancel = button("Cancel", act=workspace.cancel_all, name="Stop reading or measuring")
         self._cancel.setFlat(True)
         self.counts = label(role="muted", name="Counts", wraps=False)
         self.messages_button = button("Messages", act=self.messages_requested.emit)
@@ -95,7 +95,7 @@ class StatusLine(QWidget):
             self._since = time.monotonic()
         # The most that was pending at once since the last idle moment: the length of the bar.
         self._asked = max(self._asked, pending) if pending else 0
-        busy = bool(pending) or self._workspace.searching
+        busy = bool(pending) or self._workspace.searching or bool(self._workspace.machine.state)
         self._progress.setVisible(busy)
         self._cancel.setVisible(busy)
         # A range of zero is drawn as busy: how many files a folder holds is not known before.
@@ -112,6 +112,8 @@ class StatusLine(QWidget):
             left = time_left(time.monotonic() - self._since, done, pending)
             reading = f"Reading {done + 1} of {self._asked}…"
             return f"{reading} {left}".rstrip()
+        if self._workspace.machine.state:
+            return self._workspace.machine.state
         models = len(self._workspace.shelf.entries)
         targets = len(self._workspace.selection.selected_ids)
         counts = [plural(models, "model"), plural(targets, "target")]

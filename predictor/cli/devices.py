@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from predictor.cli.catalogue import measured_now, open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, everywhere, json_option
 from predictor.cli.tables import render_table
@@ -17,7 +18,11 @@ from predictor.core.text import printable
 from predictor.core.wording import number, runs_text
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.design import design_facts
-from predictor.services.devices.this_machine import measure_this_machine
+from predictor.services.devices.this_machine import (
+    MachineRates,
+    describe_this_machine,
+    with_measured_rates,
+)
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.inspection import (
     check_device_file,
@@ -85,7 +90,7 @@ def _own(kind: str, read: Callable[[], _T], console: Console) -> _T | None:
 
 
 def _show(options: argparse.Namespace, console: Console) -> int:
-    device = load_catalogue(user_devices_of(options.store)).find(options.device)
+    device = open_catalogue(options, console).find(options.device)
     return _print_device(device, options, console)
 
 
@@ -104,11 +109,11 @@ def _check(options: argparse.Namespace, console: Console) -> int:
 
 
 def _detect(options: argparse.Namespace, console: Console) -> int:
+    device = describe_this_machine()
     if options.measure:
         console.note("Measuring this machine; other programs disturb it.")
-        device = measure_this_machine()
-    else:
-        device = load_catalogue().find("this")
+        rates = measured_now(MachineRates(options.store), console, device)
+        device = with_measured_rates(device, rates)
     return _print_device(device, options, console)
 
 

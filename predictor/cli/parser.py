@@ -91,6 +91,17 @@ def json_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def measure_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--no-measure``."""
+    parser.add_argument(
+        "--no-measure",
+        dest="measure",
+        action="store_false",
+        default=True,
+        help="do not measure the rates of this machine where none are kept (3 s)",
+    )
+
+
 def shape_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that set a model's open dimensions."""
     parser.add_argument("--batch", type=positive_int, metavar="N", help="batch size")
@@ -134,6 +145,7 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     parser.add_argument("--runtime", choices=[name for name in RUNTIMES if name != UNKNOWN])
     parser.add_argument("--precision", choices=[str(p) for p in Precision])
     parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
+    measure_option(parser)
     parser.add_argument("--budget-ms", type=_positive_float, metavar="X", help=budget_help)
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"

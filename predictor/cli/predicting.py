@@ -13,7 +13,7 @@ from predictor.cli.progress import progress_on
 from predictor.core.errors import CtmError, HostError, InputError
 from predictor.core.progress import Progress, no_progress
 from predictor.core.records import Measurement, Precision, Prediction, Target
-from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.history.history import History, open_history
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets, resolve_targets
@@ -29,7 +29,9 @@ def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[T
     Raises:
         InputError: a --device names no device or several.
     """
-    devices = [catalogue.find(text) for text in options.device]
+    # This machine last: its rates are not measured for a command that another name refuses.
+    named = {text: catalogue.find(text) for text in sorted(options.device, key=means_this_machine)}
+    devices = [named[text] for text in options.device]
     if options.all:
         devices += catalogue.devices
     if not devices:

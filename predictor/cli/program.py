@@ -81,7 +81,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"ctm {__version__}")
     add_commands(parser, "command", _COMMANDS)
-    return parser.parse_args(arguments, argparse.Namespace(store=None, quiet=False, json=False))
+    # ``measure`` is set by the commands that predict.
+    defaults = argparse.Namespace(store=None, quiet=False, json=False, measure=False)
+    return parser.parse_args(arguments, defaults)
 
 
 def _defect(error: Exception) -> str:

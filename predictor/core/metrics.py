@@ -58,6 +58,9 @@ _C, _M, _P = MetricGroup.COMPUTE, MetricGroup.MEMORY, MetricGroup.POWER
 MEASURED_HERE = "measured on this machine"
 """How the source of a metric begins that is no fact of a datasheet but what was reached here."""
 
+COMPUTED_HERE = "this machine: computed: clock x cores x lanes x 2"
+"""Source of an FP32 rate that a measured one replaces: virtual machines may hide their clock."""
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         "clock_mhz", "Clock", "MHz", 1, 10_000, _C, "Base or sustained clock of the compute unit."

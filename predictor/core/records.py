@@ -47,6 +47,22 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
+class SustainedRates:
+    """Rates that a machine sustained while it was measured.
+
+    Attributes:
+        copy_gbps: bytes read plus bytes written a second, in 1e9, of the fastest copy.
+        gemm_tflops: FP32 rate of one core at the fastest matrix product, a multiplication and an
+            addition counting as two operations.
+        day: of the measurement, ISO 8601.
+    """
+
+    copy_gbps: float
+    gemm_tflops: float
+    day: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """Cores of one kind on a CPU with several kinds.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from predictor.core.metrics import Family
+from predictor.core.metrics import COMPUTED_HERE, Family
 from predictor.core.records import Cluster, Device
 from predictor.core.text import printable
 from predictor.devices import system_files
@@ -28,7 +28,6 @@ from predictor.devices.processors import (
 )
 
 NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
-COMPUTED_RATE = "this machine: computed: clock x cores x lanes x 2"
 _UNKNOWN_LANES = "FMA units per core are not known for this processor model."
 _MOBILE_MACHINES = frozenset({"aarch64", "arm64", "armv7l", "armv8l"})
 # Arm cores of servers and desktops; the others are in phones and on boards.
@@ -124,7 +123,7 @@ def _with_rate(device: Device) -> Device:
     return replace(
         device,
         metrics={**device.metrics, "fp32_tflops": float(f"{rate:.4g}")},
-        sources={**device.sources, "fp32_tflops": COMPUTED_RATE},
+        sources={**device.sources, "fp32_tflops": COMPUTED_HERE},
     )
 
 

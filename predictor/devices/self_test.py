@@ -12,16 +12,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 
 from predictor.core.errors import HostError
-from predictor.core.metrics import MEASURED_HERE
-from predictor.core.progress import CancelToken
-from predictor.core.records import Device, MeasuredRate
-from predictor.devices.detection import COMPUTED_RATE, NO_BANDWIDTH
+from predictor.core.metrics import COMPUTED_HERE, MEASURED_HERE
+from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
+from predictor.core.records import Device, MeasuredRate, SustainedRates
+from predictor.devices.detection import NO_BANDWIDTH
 
 SELF_TEST_FLAG = "--self-test"
 """First argument of a frozen program that is to measure this machine."""
@@ -30,6 +30,8 @@ COPY_MIB = 256
 GEMM_SIZE = 1024
 SECONDS_EACH = 0.8
 _TIME_LIMIT_S = 60.0
+_USUAL_S = 3  # both rates, and the start of their process
+_MEASURING = "seconds of measuring memory and arithmetic"
 _POLL_S = 0.05
 _DIGITS = 4  # more change from run to run
 # One thread: threads of a product wait for one another where other programs run too.
@@ -44,28 +46,17 @@ _FINE_S = 1e-3
 _ACTION = "try again when the machine is less busy"
 
 
-@dataclass(frozen=True, slots=True)
-class SelfTest:
-    """Rates that this machine sustained.
-
-    Attributes:
-        copy_gbps: bytes read plus bytes written a second, in 1e9, of the fastest copy.
-        gemm_tflops: FP32 rate of one core at the fastest matrix product, a multiplication and an
-            addition counting as two operations.
-    """
-
-    copy_gbps: float
-    gemm_tflops: float
-
-
 def run_self_test(
-    seconds_each: float = SECONDS_EACH, cancel: CancelToken | None = None
-) -> SelfTest:
-    """Measure copy bandwidth and FP32 matrix products in a child process, about two seconds.
+    seconds_each: float = SECONDS_EACH,
+    cancel: CancelToken | None = None,
+    progress: ProgressCallback = no_progress,
+) -> SustainedRates:
+    """Measure copy bandwidth and FP32 matrix products in a child process, about three seconds.
 
     Args:
         seconds_each: time for which each of the two is repeated.
         cancel: ends the child within a tenth of a second.
+        progress: gets each second that went by, and at the end that all of them have.
 
     Raises:
         HostError: when the child fails or takes over a minute.
@@ -80,9 +71,10 @@ def run_self_test(
         env={**os.environ, **dict.fromkeys(_THREADS, "1")},
     ) as child:
         try:
-            output = _output(child, cancel or CancelToken())
+            output = _output(child, cancel or CancelToken(), progress)
         finally:
             child.kill()
+        progress(Progress(_USUAL_S, _USUAL_S, _MEASURING))
     if child.returncode != 0:
         raise HostError("self-test", f"its process ended with code {child.returncode}", _ACTION)
     return _parsed(output)
@@ -102,26 +94,25 @@ def serve_if_self_test(arguments: Sequence[str]) -> int | None:
     return main(arguments[1:])
 
 
-def with_measured_rates(device: Device, result: SelfTest, day: str | None = None) -> Device:
+def with_measured_rates(device: Device, result: SustainedRates) -> Device:
     """Return ``device`` with the measured rates, as metrics too where it states none of its own.
 
     A bandwidth or FP32 rate that the device has from a datasheet is not replaced; one that was
     computed from its cores is, since a virtual machine may hide their clock. The rate of the whole
     is that of its cores together.
     """
-    day = day or datetime.now(tz=UTC).date().isoformat()
     rates = {"dram_bw_gbps": result.copy_gbps, "fp32_tflops": result.gemm_tflops * _cores(device)}
     what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": "FP32 matrix product"}
     measured = {
         name: MeasuredRate(
-            float(f"{rate:.{_DIGITS}g}"), f"{MEASURED_HERE}, {day}: {what[name]}, sustained"
+            float(f"{rate:.{_DIGITS}g}"), f"{MEASURED_HERE}, {result.day}: {what[name]}, sustained"
         )
         for name, rate in rates.items()
     }
     added = {
         name: rate
         for name, rate in measured.items()
-        if name not in device.metrics or device.sources.get(name) == COMPUTED_RATE
+        if name not in device.metrics or device.sources.get(name) == COMPUTED_HERE
     }
     return replace(
         device,
@@ -162,11 +153,14 @@ def measure_gemm(seconds: float = SECONDS_EACH) -> float:
     return 2 * GEMM_SIZE**3 / best / 1e12
 
 
-def _output(child: subprocess.Popen[str], cancel: CancelToken) -> str:
+def _output(child: subprocess.Popen[str], cancel: CancelToken, progress: ProgressCallback) -> str:
     """Wait for the child's output, looking at ``cancel`` meanwhile."""
-    end = time.monotonic() + _TIME_LIMIT_S
-    while time.monotonic() < end:
+    start, seconds = time.monotonic(), -1
+    while (elapsed := time.monotonic() - start) < _TIME_LIMIT_S:
         cancel.check()
+        if seconds < int(elapsed) < _USUAL_S:
+            seconds = int(elapsed)
+            progress(Progress(seconds, _USUAL_S, _MEASURING))
         try:
             return child.communicate(timeout=_POLL_S)[0]
         except subprocess.TimeoutExpired:
@@ -174,11 +168,12 @@ def _output(child: subprocess.Popen[str], cancel: CancelToken) -> str:
     raise HostError("self-test", f"it took over {_TIME_LIMIT_S:.0f} seconds", _ACTION)
 
 
-def _parsed(output: str) -> SelfTest:
+def _parsed(output: str) -> SustainedRates:
     """Read the child's last line; libraries may have printed others before it."""
     try:
         values = json.loads(output.splitlines()[-1])
-        return SelfTest(float(values["copy_gbps"]), float(values["gemm_tflops"]))
+        day = datetime.now(tz=UTC).date().isoformat()
+        return SustainedRates(float(values["copy_gbps"]), float(values["gemm_tflops"]), day)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise HostError("self-test", "its process gave no result", _ACTION) from error
 

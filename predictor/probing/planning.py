@@ -6,6 +6,7 @@ import math
 import random
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from predictor.probing.estimates import START_S, block_seconds, estimated_ms, ex
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
+from predictor.probing.selection.dbsel import LEAST_LIVE_BUDGET
 from predictor.probing.selection.interface import Floats, Pool, check_budget
 
 SENTINEL = "fbnet-cifar100-00"
@@ -127,6 +129,20 @@ def make_plan(
     )
 
 
+def most_probes(request: PlanRequest, pool: Sequence[PoolNetwork]) -> int:
+    """Return the largest number of networks, up to the request's, that its time allows.
+
+    At least 1, which :func:`make_plan` refuses where the time is too short for any.
+    """
+    expected = estimated_ms(pool, [request.target])[:, 0]
+    for probes in range(request.probes, 1, -1):
+        fewer = replace(request, probes=probes)
+        with suppress(InputError):
+            _affordable(expected, fewer, _settings_within(fewer))
+            return probes
+    return 1
+
+
 def more_probes(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
@@ -172,7 +188,7 @@ def _sentinel_blocks(request: PlanRequest) -> int:
     rounds = 1
     if request.live and request.selector == ADAPTIVE:
         rounds = math.ceil(request.probes / ROUND)
-    elif request.live and request.selector == DBSEL:
+    elif request.live and request.selector == DBSEL and request.probes >= LEAST_LIVE_BUDGET:
         # The random probes, then the rest.
         rounds = 2
     return _SENTINEL_BLOCKS * rounds

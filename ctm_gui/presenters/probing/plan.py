@@ -11,16 +11,18 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Way
 from ctm_gui.presenters.probing.progress import duration
+from ctm_gui.presenters.this_machine import MEASURING
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError, HostError
-from predictor.core.progress import CancelToken, Progress
-from predictor.core.records import Device
+from predictor.core.progress import Progress
+from predictor.core.records import Device, SustainedRates
 from predictor.core.text import plural
 from predictor.core.wording import shown
 from predictor.services.devices.this_machine import (
     THIS_MACHINE_ID,
-    describe_this_machine,
-    with_measured,
+    MachineRates,
+    measure_rates,
+    this_machine,
 )
 from predictor.services.models.ingestion import Model
 from predictor.services.probing.expectation import (
@@ -207,10 +209,7 @@ def _plan(
     if choice.device is not None:
         device, note = choice.device, ""
     else:
-        if machine is None:
-            message = "Measuring this machine's memory and arithmetic for the estimates…"
-            context.report(Progress(0, 1, message))
-        device, note = machine or _this_machine(context.token)
+        device, note = machine or _this_machine(MachineRates(store), context)
     context.token.check()
     target = probe_target(device, choice.threads)
     asked = PlanRequest(
@@ -234,10 +233,17 @@ def _plan(
     return Planned(plan, coverage(plan), interval, len(graphs), note)
 
 
-def _this_machine(token: CancelToken) -> tuple[Device, str]:
+def _this_machine(kept: MachineRates, context: TaskContext) -> tuple[Device, str]:
     """Return this machine, and a sentence where its rates could not be measured."""
-    described = describe_this_machine()
-    try:
-        return with_measured(described, token), ""
-    except HostError as error:
-        return described, f"There are no estimates: {error}"
+    notes: list[str] = []
+
+    def measured(machine: Device) -> SustainedRates | None:
+        context.report(Progress(0, 1, MEASURING))
+        try:
+            # Started, the session keeps the device with its rates in the store.
+            return measure_rates(machine, kept, lambda _: None, context.token)
+        except HostError as error:
+            notes.append(f"There are no estimates: {error}")
+            return None
+
+    return this_machine(None, kept, measured), "".join(notes)

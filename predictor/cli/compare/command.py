@@ -11,6 +11,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.model_text import NAME_COLUMNS, headline
 from predictor.cli.predict.text import fastest_text
@@ -26,8 +27,6 @@ from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.core.text import printable, shortened
 from predictor.core.wording import NOTHING, change_text, configuration_text, number, signed
-from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.fastest import fastest_sentence, fastest_within
@@ -52,7 +51,7 @@ moved on each target where both have a number."""
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Predict every model on every target, print their differences, store the predictions."""
-    targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
+    targets = choose_targets(options, open_catalogue(options, console))
     with closing(PredictionStore(options.store)) as store:
         models, code = read_models(readings, console)
         if len(models) < 2:

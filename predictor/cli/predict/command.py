@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.predict.text import fastest_text, model_text
@@ -25,9 +26,7 @@ from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.records import Prediction, Target
 from predictor.core.text import printable
 from predictor.core.verdict import budget_probability
-from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
-from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak
@@ -36,8 +35,7 @@ from predictor.services.prediction.predict import KnownTargets, OperatorTable, e
 from predictor.services.report.request import labelled
 
 _MEASURE_THIS = (
-    "What this machine's system does not tell can be measured: run `ctm devices detect --measure "
-    "--json > this.json`, then give --device this.json."
+    "What this machine's system does not tell is measured in 3 s: leave --no-measure out."
 )
 
 
@@ -48,7 +46,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     keep the others from their numbers, nor does a store that fails; both are said on stderr and
     decide the exit code.
     """
-    targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
+    targets = choose_targets(options, open_catalogue(options, console))
     _check_node_data(options, len(readings), targets)
     failed: list[InputError] = []
     models: list[Model] = []
@@ -91,7 +89,8 @@ def _print(
     elif options.budget_ms is not None and len(models) > 1:
         names = [each.label for each in labelled(models)]
         console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))
-    if any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions):
+    unknown = any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions)
+    if unknown and not options.measure:
         console.note(_MEASURE_THIS)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option, thread_count
 from predictor.cli.probe.sessions import print_session, with_store
@@ -16,8 +17,6 @@ from predictor.core.records import Configuration, Measurement, Precision
 from predictor.core.runtimes import RUNTIMES, UNKNOWN
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.ingestion import IngestionWorker, Model
 from predictor.services.probing.imports import ImportedMeasurements, import_file, take_over
 from predictor.services.probing.kits import import_results
@@ -74,7 +73,7 @@ def _import(options: argparse.Namespace, console: Console, probing: Probing) -> 
 def _take_over(options: argparse.Namespace, console: Console) -> int:
     """Store a file's measurements on a target, and print them."""
     file = import_file(Path(options.file))
-    device = load_catalogue(user_devices_of(options.store)).find(options.device)
+    device = open_catalogue(options, console).find(options.device)
     configuration = Configuration(
         options.runtime, Precision(options.precision), options.threads, options.batch
     )

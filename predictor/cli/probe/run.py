@@ -7,19 +7,17 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.parser import Parser, json_option, positive_int, thread_count
+from predictor.cli.parser import Parser, json_option, measure_option, positive_int, thread_count
 from predictor.cli.probe.sessions import ID_DIGITS, print_session, with_store
 from predictor.cli.progress import duration
 from predictor.cli.tables import configuration_text, render_table
-from predictor.core.errors import HostError, InputError
-from predictor.core.records import Device
+from predictor.core.errors import InputError
 from predictor.core.text import printable
 from predictor.core.units import format_count, significant
 from predictor.core.wording import percent
-from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.devices.this_machine import THIS_MACHINE_ID, is_measured, with_measured
-from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.devices.this_machine import THIS_MACHINE_ID, lacks_rates
 from predictor.services.probing.events import (
     DRIFT_LIMIT,
     Drift,
@@ -39,11 +37,13 @@ from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing
 from predictor.services.probing.plan import (
     ADAPTIVE,
+    DEFAULT_PROBES,
     PlanRequest,
     ProbePlan,
     RunConfiguration,
     plan_probes,
     probe_target,
+    probes_in_time,
 )
 from predictor.services.probing.runners import LocalRunner, ProbeRunner, board_runner
 from predictor.services.probing.sessions import ProbeSession
@@ -72,7 +72,12 @@ def plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", default="this", metavar="ID|DEVICE.json|this", help="default: this machine"
     )
-    parser.add_argument("--probes", type=positive_int, default=12, metavar="K", help="default: 12")
+    parser.add_argument(
+        "--probes",
+        type=positive_int,
+        metavar="K",
+        help=f"default: {DEFAULT_PROBES}, or as many as --minutes allows",
+    )
     parser.add_argument(
         "--selector",
         choices=_SELECTORS,
@@ -97,6 +102,7 @@ def plan_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="time that measuring may take, default: 5",
     )
+    measure_option(parser)
     parser.add_argument("--seed", type=thread_count, default=0, metavar="N")
     parser.add_argument(
         "--provider", default=_CPU_PROVIDER, help=f"execution provider, default: {_CPU_PROVIDER}"
@@ -146,22 +152,23 @@ def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -
 
     Args:
         options: as of ``plan_options``.
-        console: told that this machine is measured.
+        console: told that this machine's rates are measured.
         live: whether the networks that are measured first may choose the others.
     """
     if options.within and options.selector != ADAPTIVE:
         raise InputError(
             "--within", "only the adaptive selector stops by itself", f"add --selector {ADAPTIVE}"
         )
-    target = probe_target(_device(options, console), options.threads)
+    device = open_catalogue(options, console).find(options.device)
+    target = probe_target(device, options.threads)
     configuration = RunConfiguration(
         provider=options.provider,
         threads=target.configuration.threads,
         affinity=options.affinity,
     )
-    return PlanRequest(
+    request = PlanRequest(
         target,
-        options.probes,
+        options.probes or DEFAULT_PROBES,
         options.selector,
         options.seed,
         options.minutes * 60.0,
@@ -169,19 +176,7 @@ def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -
         live,
         options.within / 100 if options.within else None,
     )
-
-
-def _device(options: argparse.Namespace, console: Console) -> Device:
-    """Return the device; this machine's unknown rates are measured for the estimates."""
-    device = load_catalogue(user_devices_of(options.store)).find(options.device)
-    if device.id != THIS_MACHINE_ID or is_measured(device):
-        return device
-    console.note("Measuring this machine's memory and arithmetic for the estimates.")
-    try:
-        return with_measured(device)
-    except HostError as error:
-        console.note(f"There are no estimates: {error}")
-        return device
+    return request if options.probes else probes_in_time(request)
 
 
 def _interval(plan: ProbePlan) -> ExpectedInterval | None:
@@ -302,8 +297,10 @@ def _session(options: argparse.Namespace, console: Console, probing: Probing) ->
         if options.ssh and options.device == _THIS_MACHINE:
             raise InputError("--ssh", "a board is not this machine", "say what it is with --device")
         plan = plan_probes(plan_request(options, console, live=True))
-        if plan.target.device.id == THIS_MACHINE_ID and probing.devices.keep(plan.target.device):
-            console.note("This machine is one of your devices now, with its measured rates.")
+        device = plan.target.device
+        if device.id == THIS_MACHINE_ID and probing.devices.keep(device):
+            rates = "" if lacks_rates(device) else ", with its measured rates"
+            console.note(f"This machine is one of your devices now{rates}.")
         return probing.sessions.start(plan)
     session = probing.sessions.get(options.session)
     if options.repeat:

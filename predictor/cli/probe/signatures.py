@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option
 from predictor.cli.probe.sessions import (
@@ -21,8 +22,6 @@ from predictor.core.records import Device, Measurement, Prediction, Target, adap
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.core.wording import percent
-from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.probing.open import Probing
 from predictor.services.signatures.adaptation import (
@@ -131,7 +130,7 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
     errors: dict[str, float] = {}
     film = None
     if by != "posterior":
-        device = load_catalogue(user_devices_of(options.store)).find(stored.signature.device_id)
+        device = open_catalogue(options, console).find(stored.signature.device_id)
         target = Target(device, stored.signature.configuration)
         measured = probing.signatures.measured(signature_id)
         both = adaptations(target, *measured, progress_on(console))
@@ -238,7 +237,7 @@ def _device(
 ) -> Device | None:
     """Return the device of a signature; None where it is not known any more."""
     try:
-        catalogue = load_catalogue(user_devices_of(options.store))
+        catalogue = open_catalogue(options, console)
         return catalogue.find(stored.signature.device_id)
     except InputError as error:
         console.note(f"What the networks tell of one another is left out: {error}")

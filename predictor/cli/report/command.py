@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.predicting import PredictionStore, choose_targets, read_models
 from predictor.cli.progress import progress_on
@@ -18,8 +19,6 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Precision, Prediction, Target
 from predictor.core.report import Report, SectionId
 from predictor.core.text import printable
-from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets, explain, predict
 from predictor.services.report.build import build_report
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     A model that cannot be read is named and left out; a store that fails costs the record of the
     report and not the report. Both decide the exit code.
     """
-    targets = choose_targets(options, load_catalogue(user_devices_of(options.store)))
+    targets = choose_targets(options, open_catalogue(options, console))
     models, code = read_models(readings, console)
     if not models:
         return code

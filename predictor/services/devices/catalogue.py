@@ -14,6 +14,7 @@ from predictor.core.files import is_there
 from predictor.core.records import Device
 from predictor.devices.catalogue import THIS_ID, THIS_MACHINE_ID, shipped_devices
 from predictor.devices.schema import read_device
+from predictor.services.devices.this_machine import describe_this_machine
 from predictor.services.devices.user_devices import with_unused_ids
 
 # A cross-section from a board to a server card, one that many engineers can relate to per class.
@@ -34,6 +35,13 @@ _SUGGESTED = 3
 _NEARNESS = 0.4
 _CHOOSE = "name one device, or run `ctm devices list`"
 
+ThisMachine = Callable[[Device | None], Device]
+
+
+def _as_kept(own: Device | None) -> Device:
+    """Return this machine as the user keeps it, else as its system states it."""
+    return own or describe_this_machine()
+
 
 class Catalogue:
     """Devices by id, sorted by id, with search and look-up.
@@ -42,12 +50,16 @@ class Catalogue:
         devices: devices with unique ids.
         own: reads the user's devices; called by ``find`` where no id of ``devices`` is named, so
             that the store is not opened for shipped ones.
+        this_machine: gets this machine as the user keeps it, or None, and returns it.
     """
 
     def __init__(
-        self, devices: Iterable[Device], own: Callable[[], Iterable[Device]] = tuple
+        self,
+        devices: Iterable[Device],
+        own: Callable[[], Iterable[Device]] = tuple,
+        this_machine: ThisMachine = _as_kept,
     ) -> None:
-        self._own = own
+        self._own, self._this_machine = own, this_machine
         self.devices: tuple[Device, ...] = tuple(sorted(devices, key=lambda device: device.id))
         self.by_id: Mapping[str, Device] = MappingProxyType({d.id: d for d in self.devices})
         if len(self.by_id) != len(self.devices):
@@ -84,8 +96,8 @@ class Catalogue:
         """
         if text in self.by_id:
             return self.by_id[text]
-        if text.casefold() in {THIS_ID, THIS_MACHINE_ID}:
-            return self._this_machine()
+        if means_this_machine(text):
+            return self._this_machine(self._own_machine())
         # Only a path with a separator: a file that is called rpi5 by chance hides no device.
         if text.casefold().endswith(".json") or (os.sep in text and is_there(text)):
             return read_device(text).device
@@ -97,18 +109,14 @@ class Catalogue:
                 return self._find_by_part(text)
             except InputError as not_found:
                 raise unreadable from not_found
-        return self.with_devices(own).find(text) if own else self._find_by_part(text)
+        device = self.with_devices(own).find(text) if own else self._find_by_part(text)
+        return self._this_machine(device) if device.id == THIS_MACHINE_ID else device
 
-    def _this_machine(self) -> Device:
-        """Return this machine as the user keeps it, else as its system states it."""
-        # psutil and what reads the system: 20 ms that other devices do not wait for.
-        from predictor.devices.detection import detect_this_machine  # noqa: PLC0415
-
+    def _own_machine(self) -> Device | None:
         try:
-            own = {device.id: device for device in self._own()}
+            return next((device for device in self._own() if device.id == THIS_MACHINE_ID), None)
         except CtmError:  # what this machine is does not depend on the store
-            own = {}
-        return own.get(THIS_MACHINE_ID) or detect_this_machine()
+            return None
 
     def with_devices(self, more: Iterable[Device]) -> Catalogue:
         """Return a catalogue with further devices; one whose id is taken gets a number to it.
@@ -167,16 +175,24 @@ class Catalogue:
         return [name for score, name in sorted(scores)[:_SUGGESTED] if -score >= _NEARNESS]
 
 
-def load_catalogue(own: Callable[[], Iterable[Device]] = tuple) -> Catalogue:
+def load_catalogue(
+    own: Callable[[], Iterable[Device]] = tuple, this_machine: ThisMachine = _as_kept
+) -> Catalogue:
     """Load the shipped devices.
 
     Args:
         own: reads the user's devices, which ``Catalogue.find`` finds too.
+        this_machine: as ``Catalogue`` takes it.
 
     Raises:
         InputError: when a shipped file is damaged.
     """
-    return Catalogue(shipped_devices(), own)
+    return Catalogue(shipped_devices(), own, this_machine)
+
+
+def means_this_machine(text: str) -> bool:
+    """Whether a device's text means this machine, by ``this`` or by its id."""
+    return text.casefold() in {THIS_ID, THIS_MACHINE_ID}
 
 
 def _squash(text: str) -> str:

@@ -1,54 +1,179 @@
-"""This machine as a device, with measured rates on request."""
+"""This machine as a device, with the two rates that are measured once for its hardware."""
 
 from __future__ import annotations
 
-from predictor.core.progress import CancelToken
-from predictor.core.records import Device
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from predictor.core.errors import HostError, InputError
+from predictor.core.files import read_text, write_text
+from predictor.core.metrics import COMPUTED_HERE
+from predictor.core.progress import CancelToken, ProgressCallback, no_progress
+from predictor.core.records import Device, SustainedRates
 from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.store.database import store_path
 
 __all__ = [
     "THIS_MACHINE_ID",
+    "MachineRates",
     "describe_this_machine",
-    "is_measured",
-    "measure_this_machine",
-    "with_measured",
+    "is_this_machine",
+    "lacks_rates",
+    "measure_rates",
+    "this_machine",
+    "with_measured_rates",
 ]
 
+_FILE: Final = "machine-rates.json"
+_SCHEMA: Final = "ctm-machine-rates/1"
+_RATES: Final = ("dram_bw_gbps", "fp32_tflops")
+# Of a processor; not its clock, which a virtual machine states as it is at the moment.
+_HARDWARE: Final = ("core_count", "fp32_au_per_core", "l1_kb_per_core", "l2_kb", "llc_kb")
+# What detection writes, in contrast to the user.
+_DETECTED_NAME: Final = "This machine ("
+_DETECTED_SOURCE: Final = "this machine: "
 
-def measure_this_machine(cancel: CancelToken | None = None) -> Device:
-    """Describe this machine and add the copy bandwidth and FP32 rate that it sustains.
 
-    Takes about three seconds. A rate that the system states is kept; the source of a measured
-    one is the measurement, with the day.
+class MachineRates:
+    """Measured rates by hardware, in a file beside the store: a home folder can have many machines.
+
+    Args:
+        store: the store's file; None for that of CTM_STORE, else the one in the user's folder.
+    """
+
+    def __init__(self, store: Path | None = None) -> None:
+        self._path = store_path(store).with_name(_FILE)
+
+    def of(self, machine: Device) -> SustainedRates | None:
+        """Return the rates of a machine as detected; None where the file has none that count."""
+        entry = self._machines().get(_hardware(machine), {})
+        try:
+            rates = SustainedRates(
+                float(entry["copy_gbps"]), float(entry["gemm_tflops"]), str(entry["day"])
+            )
+        except (LookupError, TypeError, ValueError):
+            return None
+        counts = all(0 < rate < math.inf for rate in (rates.copy_gbps, rates.gemm_tflops))
+        return rates if counts else None
+
+    def keep(self, machine: Device, rates: SustainedRates) -> None:
+        """Keep the rates of a machine as detected, in place of earlier ones.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        machines = {**self._machines(), _hardware(machine): asdict(rates)}
+        text = json.dumps({"schema": _SCHEMA, "machines": machines}, indent=2)
+        try:
+            # The folder is the store's, which may not be made yet: for the user alone.
+            self._path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"it cannot be made ({error.strerror})"
+            raise HostError(str(self._path.parent), reason, "make the folder writable") from error
+        write_text(self._path, text, "the rates of this machine")
+
+    def _machines(self) -> dict[str, Any]:
+        """Return the entries by hardware; none where the file is damaged: it is written anew."""
+        try:
+            machines = json.loads(read_text(self._path))["machines"]
+        except (InputError, LookupError, TypeError, ValueError, RecursionError):
+            return {}
+        return machines if isinstance(machines, dict) else {}
+
+
+def this_machine(
+    own: Device | None,
+    kept: MachineRates,
+    measure: Callable[[Device], SustainedRates | None] = lambda _: None,
+) -> Device:
+    """Return this machine with its rates, as far as they are stated, kept or can be measured.
+
+    Args:
+        own: it as the user keeps it; None where it is no device of the user's.
+        kept: rates of earlier runs.
+        measure: gets the machine as detected where it has no rates; returns None to leave it so.
+    """
+    machine = describe_this_machine()
+    device = own if own is not None and is_this_machine(own, machine) else machine
+    if not lacks_rates(device):
+        return device
+    rates = kept.of(machine) or measure(machine)
+    return device if rates is None else with_measured_rates(device, rates)
+
+
+def measure_rates(
+    machine: Device,
+    kept: MachineRates,
+    on_not_kept: Callable[[HostError], None],
+    cancel: CancelToken | None = None,
+    progress: ProgressCallback = no_progress,
+) -> SustainedRates:
+    """Measure the two rates of this machine, about three seconds, and keep them.
+
+    Args:
+        machine: it as detected.
+        kept: gets the rates once both are measured.
+        on_not_kept: gets the error where they cannot be written.
+        cancel: ends the measurement within a tenth of a second.
+        progress: gets the seconds that went by.
 
     Raises:
-        HostError: when the measurement fails.
-        CancelledError: when it was cancelled.
+        HostError: the measurement fails.
+        CancelledError: it was cancelled.
     """
-    return with_measured(describe_this_machine(), cancel)
+    from predictor.devices.self_test import run_self_test  # noqa: PLC0415 - NumPy, see below
+
+    rates = run_self_test(cancel=cancel, progress=progress)
+    try:
+        kept.keep(machine, rates)
+    except HostError as error:
+        on_not_kept(error)
+    return rates
 
 
 def describe_this_machine() -> Device:
     """Return this machine as its system states it; nothing is measured."""
-    # Here and below: 20 ms and more that a start does not wait for.
+    # Here and above: 20 ms and more that a start does not wait for.
     from predictor.devices.detection import detect_this_machine  # noqa: PLC0415
 
     return detect_this_machine()
 
 
-def is_measured(device: Device) -> bool:
-    """Return whether a device states all that can be measured here."""
-    # The two rates of the roofline that the self-test measures.
-    return {"dram_bw_gbps", "fp32_tflops"} <= device.metrics.keys()
+def is_this_machine(own: Device, machine: Device) -> bool:
+    """Whether a device that was detected once was so on this hardware.
 
+    Fields that the user has changed since do not count.
 
-def with_measured(device: Device, cancel: CancelToken | None = None) -> Device:
-    """Add the copy bandwidth and FP32 rate that this machine sustains, where none is stated.
-
-    Raises:
-        HostError: when the measurement fails.
-        CancelledError: when it was cancelled.
+    Args:
+        own: the device as the user keeps it.
+        machine: this machine as detected.
     """
-    from predictor.devices.self_test import run_self_test, with_measured_rates  # noqa: PLC0415
+    if own.name.startswith(_DETECTED_NAME) and own.name != machine.name:
+        return False
+    is_detected = own.sources.get("core_count", "").startswith(_DETECTED_SOURCE)
+    return not is_detected or own.metric("core_count") == machine.metric("core_count")
 
-    return with_measured_rates(device, run_self_test(cancel=cancel))
+
+def lacks_rates(device: Device) -> bool:
+    """Whether one of the two rates that can be measured is not stated, or only computed."""
+    return any(
+        name not in device.metrics or device.sources.get(name) == COMPUTED_HERE for name in _RATES
+    )
+
+
+def with_measured_rates(device: Device, rates: SustainedRates) -> Device:
+    """Return this machine with rates; those that it states itself stay."""
+    from predictor.devices import self_test  # noqa: PLC0415
+
+    return self_test.with_measured_rates(device, rates)
+
+
+def _hardware(machine: Device) -> str:
+    """Return the key of a machine's rates: its processor and the cores of it that can be used."""
+    facts = [f"{name} {machine.metrics[name]:g}" for name in _HARDWARE if name in machine.metrics]
+    clusters = [f"{cluster.cores} x {cluster.name}" for cluster in machine.clusters]
+    return ", ".join([machine.name, *clusters, *facts, " ".join(machine.instruction_sets)])

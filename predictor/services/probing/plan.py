@@ -11,16 +11,24 @@ from numpy.typing import NDArray
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.runtimes import MEASURED
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, DBSEL, SELECTOR_NAMES, PlanRequest
+from predictor.probing.choice import (
+    ADAPTIVE,
+    BY_OPERATORS,
+    DBSEL,
+    DEFAULT_PROBES,
+    SELECTOR_NAMES,
+    PlanRequest,
+)
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.known import load_known
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.planning import PlannedProbe, ProbePlan, make_plan
+from predictor.probing.planning import PlannedProbe, ProbePlan, make_plan, most_probes
 from predictor.services.probing.expectation import beliefs_of
 
 __all__ = [
     "ADAPTIVE",
+    "DEFAULT_PROBES",
     "SELECTOR_NAMES",
     "Coverage",
     "PlanRequest",
@@ -31,6 +39,7 @@ __all__ = [
     "plan_probes",
     "planned_once",
     "probe_target",
+    "probes_in_time",
 ]
 
 
@@ -63,6 +72,11 @@ def plan_probes(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> Pr
     # Read only for DBSel: the other selectors need no table of the catalogue.
     known_ms = load_known().latency_ms if request.selector == DBSEL else None
     return make_plan(request, load_pool(), known_ms, beliefs)
+
+
+def probes_in_time(request: PlanRequest) -> PlanRequest:
+    """Return the request with fewer networks where its time does not allow all of them."""
+    return replace(request, probes=most_probes(request, load_pool()))
 
 
 def planned_once(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:

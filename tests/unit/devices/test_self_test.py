@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 
 from predictor.core.errors import CancelledError, HostError
-from predictor.core.metrics import Family
+from predictor.core.metrics import COMPUTED_HERE, Family
 from predictor.core.progress import CancelToken
-from predictor.core.records import Cluster, Device, MeasuredRate
+from predictor.core.records import Cluster, Device, MeasuredRate, SustainedRates
 from predictor.devices import self_test
-from predictor.devices.detection import COMPUTED_RATE
-from predictor.devices.self_test import SelfTest, run_self_test, with_measured_rates
+from predictor.devices.self_test import run_self_test, with_measured_rates
 
+DAY = "2026-01-31"
 BARE = Device("this", "This", "V", Family.CPU, {"core_count": 2}, {"core_count": "system"})
 
 
@@ -46,7 +46,7 @@ def test_a_child_without_a_result_is_an_error_of_the_host(monkeypatch: pytest.Mo
 
 
 def test_measured_rates_are_added_with_their_day():
-    device = with_measured_rates(BARE, SelfTest(12.500123, 0.25), day="2026-01-31")
+    device = with_measured_rates(BARE, SustainedRates(12.500123, 0.25, DAY))
     assert device.metric("dram_bw_gbps") == 12.5  # as many digits as mean something
     assert device.metric("fp32_tflops") == 0.5  # of both cores
     assert device.measured["fp32_tflops"] == MeasuredRate(0.5, device.sources["fp32_tflops"])
@@ -58,7 +58,7 @@ def test_measured_rates_are_added_with_their_day():
 
 def test_a_stated_rate_is_not_replaced_by_a_measured_one():
     stated = Device("d", "D", "V", Family.CPU, {"dram_bw_gbps": 68}, {"dram_bw_gbps": "datasheet"})
-    device = with_measured_rates(stated, SelfTest(12.5, 0.25))
+    device = with_measured_rates(stated, SustainedRates(12.5, 0.25, DAY))
     assert device.metric("dram_bw_gbps") == 68
     assert device.sources["dram_bw_gbps"] == "datasheet"
     assert device.metric("fp32_tflops") == 0.25
@@ -66,8 +66,8 @@ def test_a_stated_rate_is_not_replaced_by_a_measured_one():
 
 
 def test_a_rate_that_was_computed_from_the_cores_gives_way_to_a_measured_one():
-    computed = replace(BARE, metrics={"fp32_tflops": 0.9}, sources={"fp32_tflops": COMPUTED_RATE})
-    device = with_measured_rates(computed, SelfTest(12.5, 0.25))
+    computed = replace(BARE, metrics={"fp32_tflops": 0.9}, sources={"fp32_tflops": COMPUTED_HERE})
+    device = with_measured_rates(computed, SustainedRates(12.5, 0.25, DAY))
     assert device.metric("fp32_tflops") == 0.25
     assert device.sources["fp32_tflops"].startswith("measured on this machine")
 
@@ -75,6 +75,6 @@ def test_a_rate_that_was_computed_from_the_cores_gives_way_to_a_measured_one():
 def test_small_cores_count_as_what_they_are_worth():
     clusters = (Cluster("big", 4, 2400.0, 8), Cluster("little", 4, 1200.0, 4))
     device = with_measured_rates(
-        replace(BARE, metrics={"core_count": 8}, clusters=clusters), SelfTest(12.5, 0.1)
+        replace(BARE, metrics={"core_count": 8}, clusters=clusters), SustainedRates(12.5, 0.1, DAY)
     )
     assert device.metric("fp32_tflops") == 0.5  # four of 0.1 and four of a quarter of that

@@ -106,6 +106,15 @@ def test_a_plan_says_that_a_run_chooses_by_what_it_measures(
     assert "`ctm probe run` measures 3 networks first" in capsys.readouterr().out
 
 
+def test_the_minutes_decide_how_many_networks_where_nobody_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plans = {m: document(capsys, "plan", *BOARD, "--minutes", m) for m in ("1", "5")}
+    counts = {minutes: len(plan["probes"]) for minutes, plan in plans.items()}
+    assert 4 <= counts["1"] < counts["5"] == 12
+    assert all(plan["expected_s"] <= 60 * int(m) for m, plan in plans.items())
+
+
 def test_a_width_is_for_the_adaptive_selector_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", "plan", *BOARD, "--within", "20"]) == 2
     assert "add --selector adaptive" in capsys.readouterr().err
@@ -327,7 +336,10 @@ def test_a_kit_goes_out_and_its_results_come_back(
     ("arguments", "words"),
     [
         (["plan", *BOARD, "--probes", "500"], "probe budget: k is 500"),
-        (["plan", *BOARD, "--minutes", "1"], "time budget: 60 s are too short for 12 networks"),
+        (
+            ["plan", *BOARD, "--minutes", "1", "--probes", "12"],
+            "time budget: 60 s are too short for 12 networks",
+        ),
         (["plan", "--device", "no-such-board"], "is no device of the catalogue"),
         (["show", "feed"], "session feed: there is none of this id"),
         (["run", "--session", "feed"], "session feed: there is none of this id"),
