@@ -36,13 +36,15 @@ def requirement_sets(project_file: dict[str, Any]) -> dict[str, list[str]]:
     """Return the requirements of each file of the lock, by the file's name without suffix.
 
     ``setup`` is what installs the rest: pip, and what builds the checkout. ``base`` is the program.
-    Each extra has a set of its own.
+    Each extra has a set of its own, but for ``bridge``: its packages never meet the program's, and
+    it states their versions itself.
     """
     project = project_file["project"]
+    extras = project["optional-dependencies"]
     return {
         "setup": ["pip", *project_file["build-system"]["requires"]],
         "base": project["dependencies"],
-        **project["optional-dependencies"],
+        **{name: lines for name, lines in extras.items() if name != "bridge"},
     }
 
 

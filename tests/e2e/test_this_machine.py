@@ -101,6 +101,13 @@ def test_detecting_with_measure_keeps_new_rates(ctm: Run, own_store: Path) -> No
     )
 
 
+def _command_line(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:  # a zombie's too
+        return []
+
+
 def test_ctrl_c_while_measuring_keeps_nothing_and_leaves_no_process(
     start_ctm: Start, fixed_model: Path, own_store: Path
 ) -> None:
@@ -109,7 +116,7 @@ def test_ctrl_c_while_measuring_keeps_nothing_and_leaves_no_process(
 
     def measuring() -> list[psutil.Process]:
         children = parent.children(recursive=True)
-        return [c for c in children if "predictor.devices.self_test" in c.cmdline()]
+        return [c for c in children if "predictor.devices.self_test" in _command_line(c)]
 
     while not measuring():
         assert time.monotonic() < deadline, "nothing is measured"

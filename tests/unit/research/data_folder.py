@@ -78,6 +78,7 @@ TIMM_ROW: Cells = {
     "batch_size": 256,
     "step_time_ms": 90.0,
     "source_file": "benchmark.csv",
+    "family": "resnet",
     "graph_variant": "plain",
     "flag": "",
 }
