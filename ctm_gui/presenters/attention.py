@@ -155,18 +155,19 @@ class AttentionSummary:
         """One row a type of operator."""
         return _by_type(self.operators)
 
-    def blend_sentence(self) -> str:
-        """Return the blend lambda in a sentence."""
+    def meaning(self) -> str:
+        """Return the meaning of the weights: a sentence a line, two of them."""
+        if self.attention.is_time:
+            return (
+                "Estimated, so the weights are shares of time: of an operator's, by the rate that "
+                "it waits for; of a rate's, by operator.\n"
+                "A rate that is 1 % higher makes an operator faster by its share of 1 %."
+            )
         blend = self.attention.blend
         return (
             f"Blend λ = {blend:.2f}: the prediction is made {percent(blend)} from operators "
             f"that looked at metrics and {percent(1 - blend)} from metrics that looked at "
-            "operators."
-        )
-
-    def residual_sentence(self) -> str:
-        """Return the residual weight alpha in a sentence."""
-        return (
+            "operators.\n"
             f"Residual weight α = {self.attention.residual:.2f}: what an operator takes from "
             "the metrics is added to its own state with this weight."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from textwrap import wrap
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from predictor.core.wording import (
 # More models than this are summed up instead of named one by one.
 _MODELS_NAMED = 3
 _OPERATORS_NAMED = 3
+# Hovering shows lines as they are: one with the evidence would be as wide as the window.
+_LONGEST_LINE = 90
 
 
 def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> str:
@@ -41,7 +44,8 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if prediction.bound_ms is not None:
         lines.append(f"Bound: {latency_text(prediction.bound_ms, unit, batch)}")
-    lines += map(capitalised, remarks(row, TableContext(Place.DETAILS, unit, budget_ms)))
+    for remark in remarks(row, TableContext(Place.DETAILS, unit, budget_ms)):
+        lines += wrap(capitalised(remark), _LONGEST_LINE, subsequent_indent="    ")
     if budget_ms is not None and prediction.latency_ms is not None:
         lines.append(f"Budget {number(budget_ms)} ms: {verdict_text(prediction, budget_ms)}")
     lines.append(f"Memory: {memory_text(prediction.fits_memory)}")

@@ -38,7 +38,7 @@ from predictor.services.prediction.predict import OperatorTable
 _NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."
 _NO_ATTENTION = (
     "This prediction is analytic: it adds up arithmetic and traffic, and nothing attends to "
-    "anything. Attention is shown for predictions of the CloserToMe network, whose basis in "
+    "anything. Attention is shown for predictions of the CloserToMe engine, whose basis in "
     "Compare is zero-shot, probed or measured."
 )
 
@@ -82,8 +82,7 @@ class AttentionView(QWidget):
             self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
             return
         self._summary = AttentionSummary(table, device)
-        sentences = (self._summary.blend_sentence(), self._summary.residual_sentence())
-        self.weights.setText("\n".join(sentences))
+        self.weights.setText(self._summary.meaning())
         self._stack.show_content()
         self._set_enabled(enabled=True)
         self._show_rows()

@@ -28,6 +28,11 @@ def add_train(parser: Parser) -> None:
     parser.add_argument(
         "--validate-only", action="store_true", help="stop when the held-out figures are written"
     )
+    parser.add_argument(
+        "--estimate-only",
+        action="store_true",
+        help="train the estimate of unmeasured hardware alone, in minutes, into a checkpoint",
+    )
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -35,12 +40,21 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if options.steps is not None and options.steps < 1:
         raise InputError("--steps", f"it is {options.steps}", "give a number above 0")
     with research_needed("training"):
-        from predictor.research.evaluation.engine.maker import EngineMaker  # noqa: PLC0415
+        from predictor.research.evaluation.judge.training import estimate_of_data  # noqa: PLC0415
 
     progress, out = progress_on(console), Path(options.out)
+    devices = load_catalogue().by_id
+    if options.estimate_only:
+        estimate_of_data(Path(options.data), devices, out, seed=options.seed, progress=progress)
+        console.note(f"Written: {out}")
+        return 0
+    # Torch is needed from here on only.
+    with research_needed("training"):
+        from predictor.research.evaluation.engine.maker import EngineMaker  # noqa: PLC0415
+
     maker = EngineMaker(
         Path(options.data),
-        load_catalogue().by_id,
+        devices,
         out,
         environment_of("ctm train --data DIR --out DIR"),
         steps=options.steps,
@@ -50,5 +64,6 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     maker.validate(progress)
     if not options.validate_only:
         maker.ship(progress)
+        estimate_of_data(Path(options.data), devices, out, seed=options.seed, progress=progress)
     console.note(f"Written: {out}")
     return 0

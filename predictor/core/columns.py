@@ -354,6 +354,22 @@ COLUMN_BY_ID: Final[Mapping[str, PredictionColumn]] = {column.id: column for col
 _EVERYWHERE = frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT})
 
 
+def _origin(
+    prediction: Prediction, context: TableContext
+) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
+    """Yield from which measurements a number comes."""
+    is_measured = prediction.basis is Basis.MEASURED
+    if prediction.evidence and not is_measured:
+        yield {Place.DETAILS, Place.TEXT, Place.REPORT}, _shown(prediction.evidence)
+    if is_measured and prediction.predicted_ms is not None:
+        batch = batch_of(prediction.configuration)
+        predicted = latency_text(prediction.predicted_ms, context.unit, batch)
+        yield {Place.DETAILS, Place.REPORT}, f"the engine alone predicts {predicted}"
+        yield {Place.TEXT}, f"predicted {predicted}"
+    if prediction.adaptation:
+        yield {Place.TEXT}, f"adapted by {adaptation_name(prediction.adaptation)}"
+
+
 def _remarks(
     row: PredictionRow, context: TableContext
 ) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
@@ -372,13 +388,7 @@ def _remarks(
     if prediction.out_of_distribution:
         yield _EVERYWHERE - {Place.TEXT}, f"uncertain: {_shown(prediction.out_of_distribution)}"
         yield {Place.TEXT}, _shown(prediction.out_of_distribution)
-    if prediction.basis is Basis.MEASURED and prediction.predicted_ms is not None:
-        batch = batch_of(prediction.configuration)
-        predicted = latency_text(prediction.predicted_ms, context.unit, batch)
-        yield {Place.DETAILS, Place.REPORT}, f"the engine alone predicts {predicted}"
-        yield {Place.TEXT}, f"predicted {predicted}"
-    if prediction.adaptation:
-        yield {Place.TEXT}, f"adapted by {adaptation_name(prediction.adaptation)}"
+    yield from _origin(prediction, context)
     if budget_ms is not None and prediction.latency_ms is not None:
         stands = "over" if is_over(prediction, budget_ms) else "meets"
         yield {Place.TEXT}, f"{stands} {number(budget_ms)} ms"

@@ -105,6 +105,7 @@ PREDICTION: Final[tuple[Field, ...]] = (
     Field("provenance", Kind.REMARK, place=11),
     Field("fine_tuned", Kind.FLAG, later=True),
     Field("by_operators", Kind.FLAG, later=True),
+    Field("evidence", Kind.REMARK, later=True, place=21),
 )
 # How a number was adapted is told in one word.
 PREDICTION_DOCUMENT: Final[tuple[Field, ...]] = tuple(

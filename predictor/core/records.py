@@ -270,6 +270,8 @@ class Prediction:
         provenance: source of ``latency_ms`` in words where it was measured, else empty.
         fine_tuned: whether the network itself was fine-tuned to the signature, its FiLM.
         by_operators: whether it was calibrated by measured times of operators.
+        evidence: in words, which measurements the number comes from and how it was checked; empty
+            for engines that do not say.
         shared_error: float32 numbers as bytes, the part that errors of models on one target have in
             common: the dot product of two models' is the correlation of their errors of
             ln(latency). Empty where it is not known; not stored, so that a prediction equals its
@@ -297,6 +299,7 @@ class Prediction:
     provenance: str = ""
     fine_tuned: bool = False
     by_operators: bool = False
+    evidence: str = ""
     shared_error: bytes = field(default=b"", compare=False)
 
     @property

@@ -186,6 +186,7 @@ class AttentionMaps:
         metric_to_operator: float32 [K, N], each row sums to 1.
         blend: lambda of Eq. (9), the weight of the branch in which operators attend to metrics.
         residual: alpha_res of Eq. (8), the weight of attention beside an operator's own state.
+        is_time: whether the weights are shares of time, from terms that add up, and no network's.
 
     Reference:
         CloserToMe, Eq. (7) to (9).
@@ -196,6 +197,7 @@ class AttentionMaps:
     metric_to_operator: NDArray[np.float32]
     blend: float
     residual: float
+    is_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ Reference:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -45,6 +45,7 @@ _BLOCK: Final = 256
 # A start takes some thousand clocks on a processor, a microsecond where the clock says nothing.
 _LAUNCH_CLOCKS: Final = 2000.0
 _LAUNCH_S: Final = 1e-6
+_LEAST_LAUNCH_S: Final = 1e-9
 _TERA_MACS: Final = 1e12 / 2
 _METRIC: Final[Mapping[Precision, str]] = {
     Precision.FP32: "fp32",
@@ -107,6 +108,15 @@ class Work:
         """Return the work of the operators of a graph, cost O(N)."""
         columns = Columns.of(graph)
         return cls.rated(columns, graph.gemm[:, 3] * columns.launches)
+
+    def take(self, operators: NDArray[np.integer]) -> Work:
+        """Return the work of some of the operators."""
+        return Work(*(getattr(self, field.name)[operators] for field in fields(self)))
+
+    def by_kind(self, kinds: NDArray[np.integer], count: int) -> Work:
+        """Return the work summed over the operators of each of ``count`` kinds; kinds is [N]."""
+        of_kind = np.arange(count)[:, None] == kinds
+        return Work(*(of_kind @ getattr(self, field.name) for field in fields(self)))
 
     @classmethod
     def rated(cls, columns: RatedOperators, reduction: Floats) -> Work:
@@ -185,76 +195,101 @@ def rates_of(targets: Sequence[Target]) -> Rates:
     )
 
 
-def complete(rates: Rates, kinds: Sequence[str]) -> Rates:
-    """Return rates without gaps: a missing one is as typical for the kind of device.
+@dataclass(frozen=True, slots=True)
+class TypicalRates:
+    """Rates that stand in for those that the facts of a device do not give, by kind of device.
 
-    Typical is the median ratio to the rate of products, among the targets here that state both; of
-    all kinds where none of the kind does. What no target states stays unknown.
+    Each is a median; the key is empty for devices of all kinds.
 
-    Args:
-        rates: of T targets; some state a rate of products.
-        kinds: T, kind of each device.
+    Attributes:
+        matrix: multiply-accumulates a second of products.
+        ratios: by rate (``vector``, ``unit``, ``bandwidth``), that rate over ``matrix``.
     """
-    values = {field.name: getattr(rates, field.name).copy() for field in fields(rates)}
-    groups = np.array(kinds)
-    values["matrix"] = _filled(values["matrix"], np.ones(len(groups)), groups)
-    for name in ("vector", "unit", "bandwidth"):
-        values[name] = _filled(values[name], values["matrix"], groups)
-    return Rates(**values)
+
+    matrix: Mapping[str, float]
+    ratios: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def of(cls, rates: Rates, kinds: Sequence[str]) -> TypicalRates:
+        """Return the medians of T targets that state rates, with the kind of each device."""
+        groups = np.array(kinds)
+        return cls(
+            _medians(rates.matrix, groups),
+            {name: _medians(getattr(rates, name) / rates.matrix, groups) for name in _FILLED},
+        )
+
+    def complete(self, rates: Rates, kinds: Sequence[str]) -> Rates:
+        """Return the rates of T targets without gaps: a missing one is typical for its kind.
+
+        What no device states stays unknown; a launch takes at least a nanosecond.
+        """
+        matrix = _filled(rates.matrix, 1.0, self.matrix, kinds)
+        filled = {
+            name: _filled(getattr(rates, name), matrix, self.ratios[name], kinds)
+            for name in _FILLED
+        }
+        launch_s = np.maximum(rates.launch_s, _LEAST_LAUNCH_S)
+        return replace(rates, matrix=matrix, launch_s=launch_s, **filled)
 
 
-def _filled(values: Floats, beside: Floats, groups: NDArray[np.str_]) -> Floats:
-    """Return values whose gaps follow ``beside`` in the typical ratio of their group."""
+_FILLED: Final = ("vector", "unit", "bandwidth")
+
+
+def _medians(values: Floats, groups: NDArray[np.str_]) -> dict[str, float]:
     known = np.isfinite(values)
-    for group in np.unique(groups[~known]).tolist():
-        like = known & (groups == group)
-        if not like.any():
-            like = known
-        if not like.any():
-            break
-        ratio = np.exp(np.median(np.log(values[like] / beside[like])))
-        values = np.where(~known & (groups == group), beside * ratio, values)
-    return values
+    of_group = {name: known & (groups == name) for name in np.unique(groups[known]).tolist()}
+    return {
+        name: float(np.exp(np.median(np.log(values[where]))))
+        for name, where in {"": known, **of_group}.items()
+        if where.any()
+    }
+
+
+def _filled(
+    values: Floats, beside: Floats | float, typical: Mapping[str, float], kinds: Sequence[str]
+) -> Floats:
+    """Return values whose gaps follow ``beside`` in the typical ratio of their kind."""
+    of_all = typical.get("", np.nan)
+    usual = beside * np.array([typical.get(name, of_all) for name in kinds], np.float64)
+    return np.where(np.isfinite(values), values, usual)
 
 
 def _of_cores(target: Target) -> tuple[float, ...]:
-    """Return matrix, vector and unit rate and the launch of a processor's threads."""
+    """Return matrix, vector and unit rate and the launch of a processor's threads.
+
+    Threads fill the cores that are the fastest in this run first, so that more cores of one kind
+    never displace faster ones.
+    """
     device, configuration = target.device, target.configuration
     runtime = runtime_of(configuration.runtime)
-    used = _cores_in_use(device, configuration.threads)
-    lanes = []
-    for _, _, cluster in used:
-        core = core_of(device, cluster)
-        if core is None:
-            break
-        lanes.append(kernel_lanes(runtime, configuration.precision, core))
-    if not used:
+    kinds = _kinds_of_cores(device, configuration.threads)
+    if not kinds:
         return (np.nan, np.nan, np.nan, _LAUNCH_S)
-    launch_s = _LAUNCH_CLOCKS / used[0][1]
-    if len(lanes) < len(used):
-        return (np.nan, np.nan, np.nan, launch_s)
-    cycles = np.array([cores * clock for cores, clock, _ in used])
-    macs = float(cycles @ lanes)
-    return (macs, macs, used[0][1] * lanes[0], launch_s)
+    launch_s = _LAUNCH_CLOCKS / max(clock for _, clock, _ in kinds)
+    lanes = [
+        np.nan if core is None else kernel_lanes(runtime, configuration.precision, core)
+        for core in (core_of(device, cluster) for _, _, cluster in kinds)
+    ]
+    # Cores whose lanes are not known have those of the narrowest beside them.
+    lanes = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
+    rates = [(clock * own, cores) for (cores, clock, _), own in zip(kinds, lanes, strict=True)]
+    rates.sort(reverse=True)
+    macs, left = 0.0, float(configuration.threads) or np.inf
+    for rate, cores in rates:
+        macs += rate * min(cores, left)
+        left -= min(cores, left)
+    return (macs, macs, rates[0][0], launch_s)
 
 
-def _cores_in_use(device: Device, threads: int) -> list[tuple[float, float, Cluster | None]]:
-    """Return cores, clock in Hz and cluster that the threads (0: one a core) run on."""
-    kinds: list[tuple[float, float, Cluster | None]]
+def _kinds_of_cores(device: Device, threads: int) -> list[tuple[float, float, Cluster | None]]:
+    """Return cores, clock in Hz and cluster of the kinds of cores; threads 0 is one a core."""
     if device.clusters:
-        kinds = [(c.cores, c.clock_mhz * 1e6, c) for c in device.clusters]
-    else:
-        base, boost = device.metric("clock_mhz"), device.metric("boost_clock_mhz")
-        # One core alone runs at the boost clock, all together nearer to the other.
-        clock = (boost or base) if threads == 1 else (base or boost)
-        cores = device.metric("core_count")
-        kinds = [(cores, clock * 1e6, None)] if cores and clock else []
-    used, left = [], float(threads) if threads else np.inf
-    for cores, clock, cluster in kinds:
-        if left > 0:
-            used.append((min(cores, left), clock, cluster))
-        left -= cores
-    return used
+        return [(c.cores, c.clock_mhz * 1e6, c) for c in device.clusters]
+    base, boost = device.metric("clock_mhz"), device.metric("boost_clock_mhz")
+    # One core alone runs at the boost clock, all together nearer to the other.
+    clock = (boost or base) if threads == 1 else (base or boost)
+    cores = device.metric("core_count")
+    return [(cores, clock * 1e6, None)] if cores and clock else []
 
 
 def _of_units(target: Target) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +51,15 @@ def shipped_devices(folder: Path | None = None) -> tuple[Device, ...]:
     """
     place = os.fspath(folder or devices_dir())
     return tuple([_read_trusted(place, name) for name in _names(place)])
+
+
+@lru_cache(maxsize=1024)
+def device_name(device_id: str) -> str:
+    """Return the name of a shipped device, of another one the id itself."""
+    try:
+        return _read_trusted(os.fspath(devices_dir()), device_id).name
+    except InputError:
+        return device_id
 
 
 def load_device_files(folder: Path | None = None) -> tuple[DeviceFile, ...]:

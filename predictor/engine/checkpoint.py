@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from predictor.calibration.deviation import Deviation, DeviationPrior
 from predictor.core.errors import InputError
 from predictor.core.records import TargetId
+from predictor.engine.estimate import Estimate, read_estimate
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import SCALE_FREE_NAMES
 from predictor.network.reference_rates import Typical
@@ -28,6 +30,7 @@ CARD: Final = "engine.json"
 ENCODER: Final = "encoder.onnx"
 HEAD: Final = "head.onnx"
 SIGNATURES: Final = "signatures.npz"
+ESTIMATE: Final = "estimate.npz"
 KIND: Final = "ctm-engine"
 VERSION: Final = 1
 _AGAIN: Final = "install the program again, or predict with --engine roofline"
@@ -206,10 +209,14 @@ class ShippedSignatures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCheckpoint:
-    """A checkpoint in memory, but for its ONNX files, whose checksums were verified."""
+    """A checkpoint in memory, but for its ONNX files, whose checksums were verified.
+
+    Checkpoints of earlier programs have no estimate: their network predicts every target.
+    """
 
     engine: EngineCard
     signatures: ShippedSignatures
+    estimate: Estimate | None
     encoder: Path
     head: Path
 
@@ -220,17 +227,37 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
     Raises:
         InputError: it is missing, damaged, foreign, or newer than this program.
     """
-    try:
+    with _whole(folder):
         data = json.loads((folder / CARD).read_text(encoding="utf-8"))
         _check_format(folder, data)
         _check_files(folder, data["files"])
         engine = EngineCard.from_json(data)
         signatures = _read_signatures(folder / SIGNATURES, engine.responses)
+        estimate = read_estimate(folder / ESTIMATE) if ESTIMATE in data["files"] else None
+    return LoadedCheckpoint(engine, signatures, estimate, folder / ENCODER, folder / HEAD)
+
+
+def read_card(folder: Path) -> EngineCard:
+    """Read the card of a checkpoint alone, whatever the form of its other files.
+
+    Raises:
+        InputError: it is missing, damaged, foreign, or newer than this program.
+    """
+    with _whole(folder):
+        data = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        _check_format(folder, data)
+        return EngineCard.from_json(data)
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[None]:
+    """Turn errors of reading a checkpoint into one for the user."""
+    try:
+        yield
     except OSError as error:
         raise InputError(str(folder), f"it cannot be read ({error.strerror})", _AGAIN) from error
     except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
         raise InputError(str(folder), f"it is no whole checkpoint ({error})", _AGAIN) from error
-    return LoadedCheckpoint(engine, signatures, folder / ENCODER, folder / HEAD)
 
 
 def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
@@ -246,7 +273,7 @@ def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
 
 
 def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
-    for name in (ENCODER, HEAD, SIGNATURES):
+    for name in {ENCODER, HEAD, SIGNATURES, *checksums}:
         # Halves of two trainings would load side by side without an error, and predict nonsense.
         if checksums[name] != checksum(folder / name):
             raise ValueError(f"{name} is not the file that belongs to it")

@@ -18,11 +18,14 @@ from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Basis, Target, TargetId
+from predictor.core.text import plural
 from predictor.cost.capability import check_supported
 from predictor.cost.engine import Explanation, FilmBiases, PredictionTable, TargetMeasurements
 from predictor.cost.roofline import RooflineEngine
+from predictor.devices.catalogue import device_name
 from predictor.engine.checkpoint import read_checkpoint
-from predictor.engine.doubts import graph_doubts
+from predictor.engine.doubts import graph_doubts, rare_operators
+from predictor.engine.estimate import Estimate, TargetEstimates
 from predictor.engine.outputs import (
     GraphLatency,
     attention_maps,
@@ -73,6 +76,7 @@ class CloserToMeEngine:
         # The same targets and graphs are asked about again and again.
         self._looked_up: IdentityCache[TargetStates] = IdentityCache(1)
         self._measured: IdentityCache[MeasuredState] = IdentityCache(_MOST_MEASURED)
+        self._estimated: IdentityCache[TargetEstimates] = IdentityCache(1)
         self._encoded: IdentityCache[EncodedGraph] = IdentityCache(_MOST_GRAPHS)
         self._timed_graphs: IdentityCache[TimedGraph] = IdentityCache(_MOST_GRAPHS)
 
@@ -108,11 +112,20 @@ class CloserToMeEngine:
         latency, spreads = np.full(shape, np.nan), np.full((2, *shape), np.nan)
         shared = np.zeros((*shape, 1 + self._card.responses), np.float32)
         doubts: dict[tuple[int, int], str] = {}
+        estimated = self._estimated_places(states)
+        learned = np.setdiff1d(np.arange(shape[1]), estimated)
+        estimates = self._estimates(states, estimated, measured)
+        network = states.take(learned) if len(estimated) else states
         for row, graph in enumerate(graphs):
-            for part, block, words in self._latencies(graph, states):
-                latency[row, part], spreads[:, row, part] = block.latency_ms, block.spreads
-                shared[row, part] = block.shared_error
-                doubts |= {(row, part.start + i): text for i, text in enumerate(words) if text}
+            for part, block, words in self._latencies(graph, network):
+                columns = learned[part]
+                latency[row, columns], spreads[:, row, columns] = block.latency_ms, block.spreads
+                shared[row, columns] = block.shared_error
+                doubts |= _named(row, columns, words)
+            if estimates is not None:
+                latency[row, estimated] = self._shipped_estimate.latency_ms(graph, estimates)
+                shared[row, estimated, 0] = np.sqrt(estimates.shared)
+                doubts |= _named(row, estimated, self._estimate_doubts(graph, estimates))
             # Times of the target's own operators replace the network's, see decision 0014.
             for column, fit in states.fits.items():
                 timed = fit.predict(self._work(graph, states, column))
@@ -122,7 +135,11 @@ class CloserToMeEngine:
         latency[:, list(states.problems)] = np.nan
         bound = analytic.bound_ms * [states.bound_factors.get(t, 1.0) for t in range(shape[1])]
         latency = _at_least(latency, bound)
-        low80, high80, low95, high95 = self._intervals(latency, spreads, states, bound)
+        apart = self._apart(spreads, states)
+        if estimates is not None:
+            apart[:, :, estimated] = np.exp(estimates.apart)[:, None]
+        low80, low95 = _at_least(latency / apart, bound)
+        high80, high95 = latency * apart
         basis = [None if t in states.problems else each for t, each in enumerate(states.basis)]
         return PredictionTable(
             engine=self.name,
@@ -144,6 +161,7 @@ class CloserToMeEngine:
             facts={
                 "fine_tuned": [[t in states.films for t in range(shape[1])]] * shape[0],
                 "by_operators": [[t in states.fits for t in range(shape[1])]] * shape[0],
+                "evidence": [_evidence(states, estimated, estimates, measured)] * shape[0],
             },
         )
 
@@ -157,11 +175,14 @@ class CloserToMeEngine:
             raise InputError(
                 target.device.id, states.problems[0].partition("; ")[0], "add one, or probe it"
             )
+        bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
+        bound *= states.bound_factors.get(0, 1.0)
+        estimates = self._estimates(states, self._estimated_places(states), {})
+        if estimates is not None:
+            return self._shipped_estimate.explanation(graph, estimates, bound)
         encoded = self._encode(graph)
         _, output = next(self._runtime.expect(encoded, states.facts, states.rates, states.films))
         places, parts = self._parts(graph, encoded, output, states)
-        bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
-        bound *= states.bound_factors.get(0, 1.0)
         # predict() raises the latency to the bound, and the parts must sum to the same number;
         # fmax ignores the NaN of an unknown bound.
         parts *= np.fmax(1.0, bound / parts.sum())
@@ -194,6 +215,52 @@ class CloserToMeEngine:
     def _unmeasured(self) -> Deviation:
         return self._card.prior.unmeasured(self._card.responses)
 
+    @property
+    def _shipped_estimate(self) -> Estimate:
+        assert self._checkpoint.estimate is not None  # noqa: S101  # asked for estimated targets
+        return self._checkpoint.estimate
+
+    def _estimated_places(self, states: TargetStates) -> NDArray[np.int64]:
+        """Return the targets that the estimate predicts, not the network."""
+        if self._checkpoint.estimate is None:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(states.estimated)
+
+    def _estimates(
+        self,
+        states: TargetStates,
+        places: NDArray[np.int64],
+        measured: Mapping[TargetId, TargetMeasurements],
+    ) -> TargetEstimates | None:
+        """Return what the estimate knows of the targets at ``places``; None where there are none.
+
+        Other targets that the user measured tell about those that share their silicon.
+        """
+        if not len(places):
+            return None
+        targets = [states.targets[place] for place in places.tolist()]
+        estimate = self._shipped_estimate
+        for place, target in enumerate(states.targets):
+            own = measured.get(target.id)
+            if own is not None and len(own.graphs) and not states.estimated[place]:
+                estimate = estimate.with_measured(target, own.graphs, own.latency_ms)
+        if estimate is not self._shipped_estimate:
+            return estimate.of(targets)
+        return self._estimated.get(
+            tuple(target.device for target in targets),
+            lambda: estimate.of(targets),
+            tuple(target.configuration for target in targets),
+        )
+
+    def _estimate_doubts(self, graph: OperatorGraph, estimates: TargetEstimates) -> list[str]:
+        """Return the doubts about a graph on estimated targets, empty for none."""
+        experience = self._card.experience
+        rare = np.flatnonzero(rare_operators(graph.op_types, experience))
+        shares = self._shipped_estimate.shares(graph, estimates, rare)
+        of_graph = graph_doubts(graph, rare, shares, experience)
+        both = zip(of_graph, estimates.doubts, strict=True)
+        return ["; ".join(filter(None, each)) for each in both]
+
     def _encode(self, graph: OperatorGraph) -> EncodedGraph:
         return self._encoded.get((graph,), lambda: self._runtime.encode(graph))
 
@@ -208,9 +275,15 @@ class CloserToMeEngine:
         """Return the states of targets but for the user's measurements."""
         return self._looked_up.get(
             tuple(target.device for target in targets),
-            lambda: TargetStates.of(targets, self._card, self._shipped),
+            lambda: self._looked_up_states(targets),
             tuple(target.configuration for target in targets),
         )
+
+    def _looked_up_states(self, targets: Sequence[Target]) -> TargetStates:
+        states = TargetStates.of(targets, self._card, self._shipped)
+        if self._checkpoint.estimate is None:
+            return states
+        return states.with_twins(self._checkpoint.estimate.twins(targets), self._shipped)
 
     def _states(
         self, targets: Sequence[Target], measured: Mapping[TargetId, TargetMeasurements]
@@ -234,14 +307,16 @@ class CloserToMeEngine:
             # The user chose fine-tuning: it goes before calibration by operators (0014).
             if each.fit is not None and index not in films
         }
+        near = {
+            index: own[index].deviation if index in own else nearest
+            for index, target in enumerate(targets)
+            for nearest in [from_nearest(published_form(target).id, deviations)]
+            if index in own or nearest is not None
+        }
         return replace(
             plain,
-            deviations=[
-                own[index].deviation
-                if index in own
-                else from_nearest(published_form(target).id, deviations) or plain.deviations[index]
-                for index, target in enumerate(targets)
-            ],
+            deviations=[near.get(i) or each for i, each in enumerate(plain.deviations)],
+            estimated=[each and i not in near for i, each in enumerate(plain.estimated)],
             basis=[Basis.PROBED if i in own else each for i, each in enumerate(plain.basis)],
             widths=[
                 _FIT_WIDTHS if i in fits else self._card.widths.probed if i in own else each
@@ -297,6 +372,8 @@ class CloserToMeEngine:
         self, graph: OperatorGraph, states: TargetStates
     ) -> Iterator[tuple[slice, GraphLatency, list[str]]]:
         """Yield latencies and doubts of a graph, some targets at a time."""
+        if not states.targets:
+            return
         encoded = self._encode(graph)
         for part, output in self._runtime.expect(encoded, states.facts, states.rates, states.films):
             latency = graph_latency(encoded, output, states.deviations[part], self._unmeasured)
@@ -317,21 +394,54 @@ class CloserToMeEngine:
         # Operators share the fixed cost of a run, so that they sum to the latency.
         return encoded.places, expected.shares(deviation.weights) * latency
 
-    def _intervals(
-        self, latency: Floats, spreads: Floats, states: TargetStates, bound: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return low and high of the 80 % and the 95 % interval, each [G, T].
+    def _apart(self, spreads: Floats, states: TargetStates) -> Floats:
+        """Return the upper ends of the 80 % and the 95 % interval over the median, [2, G, T].
 
         Measurements never widen an interval beyond that of the unmeasured target.
         """
         widths, usual = np.array(states.widths).reshape(-1, 2), self._card.widths.zero_shot
-        edges: list[Floats] = []
-        apart = np.ones_like(latency)
+        apart: list[Floats] = []
         for place, quantile in enumerate((Z80, Z95)):
             wide = np.minimum(widths[:, place] * spreads[0], usual[place] * spreads[1])
-            apart = np.fmax(apart, np.exp(quantile * wide))  # one that covers more is no narrower
-            edges += [_at_least(latency / apart, bound), latency * apart]
-        return edges[0], edges[1], edges[2], edges[3]
+            # One that covers more is no narrower.
+            apart.append(np.fmax(apart[-1] if apart else 1.0, np.exp(quantile * wide)))
+        return np.stack(apart)
+
+
+def _evidence(
+    states: TargetStates,
+    estimated: NDArray[np.int64],
+    estimates: TargetEstimates | None,
+    measured: Mapping[TargetId, TargetMeasurements],
+) -> list[str]:
+    """Return from where the numbers of each target come, in words; empty without a number."""
+    words = []
+    for place, (target, basis) in enumerate(zip(states.targets, states.basis, strict=True)):
+        own = measured.get(target.id)
+        if own is not None and len(own.graphs):
+            words.append(f"from {plural(len(own.graphs), 'network', 'networks')} that you measured")
+        elif basis is Basis.PROBED:
+            words.append("from published measurements of this configuration")
+        elif states.estimated[place]:
+            words.append("")
+        elif place in states.twins:
+            twin = device_name(states.twins[place])
+            words.append(f"from published measurements of {twin}, the same chip")
+        else:
+            words.append("from measurements of this device with other threads or precision")
+    for place, text in zip(
+        estimated.tolist(), estimates.evidence if estimates else (), strict=True
+    ):
+        words[place] = text
+    return ["" if place in states.problems else text for place, text in enumerate(words)]
+
+
+def _named(
+    row: int, columns: NDArray[np.int64], words: Sequence[str]
+) -> dict[tuple[int, int], str]:
+    """Return the doubts of a graph by its row and the columns of targets."""
+    pairs = zip(columns.tolist(), words, strict=True)
+    return {(row, column): text for column, text in pairs if text}
 
 
 def _at_least(latency: Floats, bound: Floats) -> Floats:

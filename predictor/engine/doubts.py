@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -38,7 +39,7 @@ def graph_doubts(
         experience: of the network.
     """
     types = [graph.op_types[place] for place in places.tolist()]
-    rare = np.array([experience.operators.get(t, 0) < _FEW_FAMILIES for t in types], np.bool_)
+    rare = rare_operators(types, experience)
     uncounted = bool(graph.has_flag(_UNCOUNTED).any())
     loops = "it has operators whose work cannot be counted" if uncounted else ""
     if not rare.any():
@@ -49,6 +50,11 @@ def graph_doubts(
     parts = shares[rare].sum(axis=0).tolist()
     doubts = [f"{percent(share)} {where}" if share > _MUCH else "" for share in parts]
     return ["; ".join(filter(None, (doubt, loops))) for doubt in doubts]
+
+
+def rare_operators(types: Sequence[str], experience: Experience) -> NDArray[np.bool_]:
+    """Return whether hardly any training network has the operators of some types."""
+    return np.array([experience.operators.get(t, 0) < _FEW_FAMILIES for t in types], np.bool_)
 
 
 def device_doubt(target: Target, experience: Experience) -> str:

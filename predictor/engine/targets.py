@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from predictor.engine.timed_work import TimedGraph
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates, is_rated
 from predictor.network.target_facts import TargetFacts, target_facts
+
+T = TypeVar("T")
 
 _LEAST_BOUND_FACTOR: Final = 0.2  # a latency further under the bound is mistyped
 
@@ -140,6 +142,7 @@ UNRATED: Final = (
 _MOST_DOUBLINGS: Final = 3.0  # of the threads
 _PER_DOUBLING: Final = 0.20  # standard deviation of ln(latency) that each adds
 _OTHER_PRECISION: Final = 0.60
+_OTHER_DEVICE: Final = 0.20  # of the same chip at the same rate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +161,9 @@ class TargetStates:
         films: FiLM fine-tuned to the user's measurements.
         fits: calibration by the times of operators that the user measured.
         bound_factors: part of the physical bound that holds, where something ran faster than it.
+        twins: a measured device that is as good as the same, where its measurements are used.
+        estimated: nothing was measured of the device under the runtime, with few more threads or
+            in another precision.
     """
 
     targets: Sequence[Target]
@@ -171,6 +177,55 @@ class TargetStates:
     films: Mapping[int, FilmBiases] = field(default_factory=dict)
     fits: Mapping[int, OperatorFit] = field(default_factory=dict)
     bound_factors: Mapping[int, float] = field(default_factory=dict)
+    estimated: Sequence[bool] = ()
+    twins: Mapping[int, str] = field(default_factory=dict)
+
+    def take(self, places: NDArray[np.int64]) -> TargetStates:
+        """Return the states of some of the targets."""
+        chosen = places.tolist()
+
+        def mapped(values: Mapping[int, T]) -> dict[int, T]:
+            return {new: values[old] for new, old in enumerate(chosen) if old in values}
+
+        return TargetStates(
+            [self.targets[place] for place in chosen],
+            self.facts.take(places),
+            self.rates.take(places),
+            [self.deviations[place] for place in chosen],
+            [self.basis[place] for place in chosen],
+            [self.widths[place] for place in chosen],
+            mapped(self.problems),
+            [self.doubts[place] for place in chosen],
+            mapped(self.films),
+            mapped(self.fits),
+            mapped(self.bound_factors),
+            [self.estimated[place] for place in chosen],
+            mapped(self.twins),
+        )
+
+    def with_twins(
+        self, twins: Sequence[TargetId | None], shipped: Mapping[TargetId, Deviation]
+    ) -> TargetStates:
+        """Return the states in which targets that nothing was measured of deviate as a twin does.
+
+        Args:
+            twins: of each target, None where there is none.
+            shipped: posteriors from published measurements.
+        """
+        used = {
+            place: twin
+            for place, twin in enumerate(twins)
+            if twin is not None and twin in shipped and self.estimated[place]
+        }
+        return replace(
+            self,
+            deviations=[
+                _farther(shipped[used[place]], _OTHER_DEVICE) if place in used else each
+                for place, each in enumerate(self.deviations)
+            ],
+            estimated=[each and place not in used for place, each in enumerate(self.estimated)],
+            twins={place: twin.device_id for place, twin in used.items()},
+        )
 
     @classmethod
     def of(
@@ -187,14 +242,15 @@ class TargetStates:
         rates = ReferenceRates.of(published, card.typical)
         unmeasured = card.prior.unmeasured(card.responses)
         deviations = [shipped.get(target.id) for target in published]
+        near = [
+            deviation or from_nearest(target.id, shipped)
+            for deviation, target in zip(deviations, published, strict=True)
+        ]
         return cls(
             targets,
             target_facts(published, rates, card.facts, card.choices),
             rates,
-            [
-                deviation or from_nearest(target.id, shipped) or unmeasured
-                for deviation, target in zip(deviations, published, strict=True)
-            ],
+            [each or unmeasured for each in near],
             [Basis.PROBED if deviation else Basis.ZERO_SHOT for deviation in deviations],
             [card.widths.published if each else card.widths.zero_shot for each in deviations],
             {
@@ -206,6 +262,7 @@ class TargetStates:
                 "" if deviation else device_doubt(target, card.experience)
                 for deviation, target in zip(deviations, published, strict=True)
             ],
+            estimated=[each is None for each in near],
         )
 
 
@@ -245,10 +302,14 @@ def from_nearest(target: TargetId, deviations: Mapping[TargetId, Deviation]) -> 
         return None
     # Ties go by the id: the order in which measurements were stored must not matter.
     nearest = min(apart, key=lambda other: (apart[other], other))
-    deviation = deviations[nearest]
+    return _farther(deviations[nearest], apart[nearest])
+
+
+def _farther(deviation: Deviation, apart: float) -> Deviation:
+    """Return a neighbour's posterior, made less certain by a standard deviation."""
     covariance = deviation.covariance.copy()
     # Only b, the level, becomes less certain; w keeps the certainty of the measured neighbour.
-    covariance[0, 0] += apart[nearest] ** 2
+    covariance[0, 0] += apart**2
     return replace(deviation, covariance=covariance)
 
 

@@ -291,6 +291,12 @@ _ADAPTATION = Migration(
     ),
 )
 
+_EVIDENCE = Migration(
+    "0007_evidence",
+    # In words, which measurements a number comes from.
+    ("ALTER TABLE predictions ADD COLUMN evidence TEXT NOT NULL DEFAULT ''",),
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _PROBES,
@@ -298,6 +304,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _PROVENANCE,
     _THIS_MACHINE,
     _ADAPTATION,
+    _EVIDENCE,
 )
 
 

@@ -44,6 +44,7 @@ KEYS = {
     "problem",
     "flagged_operators",
     "notes",
+    "evidence",
 }
 
 

@@ -132,7 +132,7 @@ def test_search_filters_maps_and_table(view: AttentionView) -> None:
 def test_without_attention_a_sentence_says_where_there_is_some(view: AttentionView) -> None:
     view.show_table(make_table(3), "", BOARD)
     assert view._stack.message.isVisible()
-    assert "CloserToMe network" in view._stack.message.text()
+    assert "CloserToMe engine" in view._stack.message.text()
     assert not view.save_button.isEnabled()
     view.show_table(None, "not supported: \u202efp32")
     assert view._stack.message.text() == "not supported: \\u202efp32"

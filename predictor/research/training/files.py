@@ -11,6 +11,7 @@ from predictor.core.files import write_text
 from predictor.engine.checkpoint import (
     CARD,
     ENCODER,
+    ESTIMATE,
     HEAD,
     KIND,
     SIGNATURES,
@@ -27,10 +28,11 @@ def write_card(folder: Path, engine: EngineCard) -> None:
     Raises:
         OSError: a file cannot be read or written.
     """
+    names = [ENCODER, HEAD, SIGNATURES, *([ESTIMATE] if (folder / ESTIMATE).exists() else [])]
     content = {
         "format": f"{KIND}/{VERSION}",
         **engine.to_json(),
-        "files": {name: checksum(folder / name) for name in (ENCODER, HEAD, SIGNATURES)},
+        "files": {name: checksum(folder / name) for name in names},
     }
     text = json.dumps(content, indent=1, allow_nan=False) + "\n"
     write_text(folder / CARD, text)

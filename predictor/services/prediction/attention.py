@@ -27,7 +27,9 @@ _SAME = 1e-4
 _OF_CONFIGURATION = {
     "matrix_rate": "Usable matrix rate",
     "vector_rate": "Usable vector rate",
+    "unit_rate": "Rate of one core or unit",
     "bandwidth": "Usable bandwidth",
+    "launch": "Start of an operator",
     "on_chip_bytes": "On-chip memory in all",
     "family": "Kind of device",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from predictor.core.errors import InputError
@@ -37,6 +38,11 @@ def open_engine(name: str = "") -> Engine:
             raise InputError(
                 name, "there is no engine of this name", f"choose one of {', '.join(ENGINES)}"
             )
+
+
+def checkpoint_folder() -> Path:
+    """Return the folder of the learned engine as it ships."""
+    return resources_dir() / "checkpoints" / CLOSERTOME
 
 
 def ships_signature(device: Device) -> bool:
@@ -78,4 +84,4 @@ def _usual() -> Engine:
 
 @cache
 def _learned() -> CloserToMeEngine:
-    return CloserToMeEngine(resources_dir() / "checkpoints" / CLOSERTOME)
+    return CloserToMeEngine(checkpoint_folder())

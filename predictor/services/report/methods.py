@@ -25,6 +25,15 @@ _LEARNED = (
     "device and, where there is one, the target's signature: reference networks that were measured "
     "on it. A Bayesian posterior over the target's own measurements gives the intervals."
 )
+_ESTIMATED = (
+    "Where nothing was measured on a device under the runtime, at this number of threads or one "
+    "near it, the number is an estimate instead: for each operator arithmetic, the part of it "
+    "that one core or unit does alone, traffic and starts, each as work over a rate, times "
+    "efficiencies that were fitted to published measurements of the runtime and the kind of "
+    "device, times what measurements of the same chip, cores or device tell. Its intervals are as "
+    "wide as they had to be on hardware that was left out; the remark says how far off it was "
+    "there."
+)
 _BY_OPERATORS = (
     "Where the part on probing says so, a profile told how long each operator of the signature's "
     "networks took on the target. A Gaussian process over operators, by their type, sizes and "
@@ -86,6 +95,8 @@ def _blocks(bases: set[Basis | None], engines: str, ways: set[str | None]) -> It
     if "closertome" in engines:
         yield Heading("The learned estimate")
         yield Paragraph(_LEARNED)
+        if Basis.ZERO_SHOT in bases:
+            yield Paragraph(_ESTIMATED)
         if "operators" in ways:
             yield Paragraph(_BY_OPERATORS)
         if "film" in ways:

@@ -165,13 +165,18 @@ def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
     metrics = _most_attended(attention, table)
     labels = tuple(token_label(attention.metrics[metric], device) for metric in metrics)
     names = tuple(shown(table.names[index]) for index in operators)
+    meaning = (
+        "The number is estimated, so the weights are shares of time: of an operator's, by the "
+        "rate that it waits for; of a rate's, by operator."
+        if attention.is_time
+        else f"What operators heard from facts weighs {significant(attention.blend)} beside what "
+        f"facts heard from operators; attention weighs {significant(attention.residual)} beside "
+        "an operator's own state. Attention tells what the network looked at; it does not prove "
+        "what takes the time."
+    )
     yield Paragraph(
         f"Shown are the {plural(len(operators), 'slowest operator')} of {len(table.names)} and "
-        f"{len(metrics)} of {len(attention.metrics)} facts, those that weigh most first. "
-        f"What operators heard from facts weighs {significant(attention.blend)} beside what facts "
-        f"heard from operators; attention weighs {significant(attention.residual)} beside an "
-        "operator's own state. Attention tells what the network looked at; it does not prove what "
-        "takes the time."
+        f"{len(metrics)} of {len(attention.metrics)} facts, those that weigh most first. {meaning}"
     )
     for title, weights in (
         (_READ_BY_OPERATORS, attention.operator_to_metric),

@@ -30,7 +30,8 @@ _BASIS_SENTENCES: dict[Basis, str] = {
     Basis.MEASURED: "Measured: this very model was measured on this target.",
     Basis.PROBED: "Probed: predicted from other networks that were measured on this target.",
     Basis.ZERO_SHOT: (
-        "Zero-shot: predicted from the device's facts alone, nothing was measured on this target."
+        "Zero-shot: predicted from the device's facts and from measurements of hardware or "
+        "configurations near it, where there are any; the remark names them."
     ),
     Basis.ANALYTIC: (
         "Analytic: the time at the device's peak rates, operator by operator. Real runs are "

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from predictor.core.metrics import Family
-from predictor.core.records import Target
+from predictor.core.records import Cluster, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
-from predictor.cost.physics import TERMS, Rates, Work, complete, rates_of, term_times
+from predictor.cost.physics import TERMS, Rates, TypicalRates, Work, rates_of, term_times
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.unit.cost.graphs import FUSED, VIEW, Op, make_graph, make_target
@@ -51,11 +51,43 @@ def test_one_thread_runs_at_the_boost_clock_and_all_at_the_base_clock() -> None:
     assert four.matrix == pytest.approx([4 * 2e9 * 16])
 
 
+def cores(threads: int, *kinds: Cluster) -> Rates:
+    """Return the rates of threads on kinds of cores."""
+    return rates_of(
+        [make_target({}, family=Family.CPU, runtime="ncnn", threads=threads, clusters=kinds)]
+    )
+
+
+def test_threads_fill_the_cores_that_are_fastest_in_the_run() -> None:
+    """Two cores of 8 lanes at 1 GHz, four of 4 lanes at 1.5 GHz: 8e9 and 6e9 a second each."""
+    wide, narrow = Cluster("Wide", 2, 1000.0, 8.0), Cluster("Narrow", 4, 1500.0, 4.0)
+
+    for kinds in ((wide, narrow), (narrow, wide)):
+        macs = [float(cores(threads, *kinds).matrix[0]) for threads in (1, 2, 3, 6, 9, 0)]
+        assert macs == pytest.approx([8e9, 16e9, 22e9, 40e9, 40e9, 40e9])
+        assert cores(3, *kinds).unit == pytest.approx([8e9])
+        # The fastest clock, whichever kinds the threads use.
+        assert cores(1, *kinds).launch_s == pytest.approx([2000 / 1.5e9])
+
+
+def test_cores_of_unknown_lanes_have_those_of_the_narrowest_beside_them() -> None:
+    """One core of 8 lanes and one of 4 at 1 GHz, and two of which only 0.5 GHz is known."""
+    kinds = (
+        Cluster("Wide", 1, 1000.0, 8.0),
+        Cluster("Unknown", 2, 500.0),
+        Cluster("Narrow", 1, 1000.0, 4.0),
+    )
+
+    assert cores(0, *kinds).matrix == pytest.approx([8e9 + 4e9 + 2 * 2e9])
+    assert np.isnan(cores(0, kinds[1]).matrix).all()
+
+
 def test_a_gap_is_filled_by_the_typical_ratio_of_the_kind() -> None:
     known = make_target({**GPU, "fp32_au_per_core": 128})
     twice = make_target({**GPU, "fp32_tflops": 4.0})
     gap = make_target({"fp32_tflops": 8.0})
-    whole = complete(rates_of([known, twice, gap]), ["gpu"] * 3)
+    rates, kinds = rates_of([known, twice, gap]), ["gpu"] * 3
+    whole = TypicalRates.of(rates, kinds).complete(rates, kinds)
     # 1e11 for 1e12, and 1e11 for 2e12: the middle, times 4e12.
     assert whole.bandwidth[2] == pytest.approx(4e12 * np.sqrt(0.1 * 0.05))
     assert not np.isnan([whole.matrix, whole.vector, whole.unit, whole.bandwidth]).any()
@@ -95,3 +127,11 @@ def test_rates_of_some_targets() -> None:
     both = rates_of([make_target(GPU), make_target({**GPU, "fp32_tflops": 4.0})])
     assert isinstance(both.take(np.array([1])), Rates)
     assert both.take(np.array([1])).matrix == pytest.approx([2e12])
+
+
+@given(graphs())
+def test_the_work_of_the_kinds_takes_as_long_as_that_of_the_operators(graph: OperatorGraph) -> None:
+    rates = rates_of([make_target(GPU)])
+    of_kinds = Work.of(graph).by_kind(kinds_of(graph), len(KINDS))
+    whole = np.nansum(term_times(Work.of(graph), rates), axis=0)
+    assert np.nansum(term_times(of_kinds, rates), axis=0) == pytest.approx(whole)

@@ -88,10 +88,18 @@ def test_a_cell_is_said_with_the_value_of_the_metric(summary: AttentionSummary) 
 
 
 def test_both_weights_are_explained(summary: AttentionSummary) -> None:
-    assert "λ = 0.62" in summary.blend_sentence()
-    assert "62 % from operators" in summary.blend_sentence()
-    assert "38 % from metrics" in summary.blend_sentence()
-    assert "α = 0.50" in summary.residual_sentence()
+    assert "λ = 0.62" in summary.meaning()
+    assert "62 % from operators" in summary.meaning()
+    assert "38 % from metrics" in summary.meaning()
+    assert "α = 0.50" in summary.meaning()
+
+
+def test_shares_of_time_are_no_weights_of_a_network(summary: AttentionSummary) -> None:
+    maps = replace(summary.attention, is_time=True)
+    estimated = AttentionSummary(replace(summary.table, attention=maps), GPU)
+
+    assert estimated.meaning().startswith("Estimated, so the weights are shares of time:")
+    assert "λ" not in estimated.meaning()
 
 
 def test_a_copy_holds_both_maps_whole(summary: AttentionSummary) -> None:

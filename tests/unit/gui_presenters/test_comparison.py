@@ -151,6 +151,23 @@ def test_hovering_tells_how_a_number_was_adapted(make_row, signature, words):
     assert "Adapted by" not in details(row, LatencyUnit.MS, None)
 
 
+def test_hovering_tells_the_evidence_in_lines_that_fit_beside_the_window(make_row):
+    row = make_row()
+    evidence = (
+        "from NVIDIA Jetson AGX Orin 64 GB (GPU), which has the same chip or cores (tensorrt fp16; "
+        "64 networks); checked on 8 chips of this kind: median error 20.4 %"
+    )
+    lines = details(
+        replace(row, prediction=replace(row.prediction, evidence=evidence)), LatencyUnit.MS, None
+    ).splitlines()
+
+    first = next(place for place, line in enumerate(lines) if line.startswith("From NVIDIA Jetson"))
+    assert lines[first + 1].startswith("    ")
+    assert max(map(len, lines)) <= 90
+    told = " ".join(line.strip() for line in lines[first : first + 2])
+    assert told == evidence.replace("from", "From", 1)
+
+
 def test_hovering_over_a_cell_without_a_number_tells_the_reason(make_row):
     text = details(make_row(latency_ms=None, problem="not supported: fp32"), LatencyUnit.MS, 30.0)
     assert "No number: not supported: fp32" in text

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from predictor.calibration.goals import KNOWN, UNSEEN
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.research.evaluation.judge.engines import JudgedEngine, Predicted
 from predictor.research.evaluation.judge.folds import (
@@ -19,8 +20,6 @@ from predictor.research.evaluation.judge.folds import (
 from predictor.research.evaluation.judge.groups import Floats, members, numbered
 from predictor.research.evaluation.judge.judged import Judged, Rows
 
-UNSEEN: Final = "unseen"
-KNOWN: Final = "known"
 FAMILIES: Final = "families"
 KS: Final = (3, 8)
 SETTINGS: Final = (UNSEEN, KNOWN, FAMILIES, *(f"k={k}" for k in KS))

@@ -15,8 +15,11 @@ from predictor.engine.closertome import CloserToMeEngine
 from predictor.research.corpus import open_corpus
 from predictor.research.corpus.ledger import read_ledger
 from predictor.research.evaluation.judge.document import Entry, LawCheck, Shipped, judge
+from predictor.research.evaluation.judge.engines import JudgedEngine
+from predictor.research.evaluation.judge.estimate import EstimateEngine
 from predictor.research.evaluation.judge.judged import judged_of
 from predictor.research.evaluation.judge.law_graphs import law_graphs
+from predictor.research.evaluation.judge.training import ESTIMATE_DATA
 from predictor.services.prediction.engines import CLOSERTOME
 
 
@@ -57,18 +60,19 @@ def judge_data(
     card = read_checkpoint(folder).engine
     shipped = None
     if with_shipped:
-        sources = card.notes.get("data")
-        names = sources.keys() if isinstance(sources, Mapping) else ()
+        learned = [card.notes.get(name) for name in ("data", ESTIMATE_DATA)]
+        names = {name for each in learned if isinstance(each, Mapping) for name in each}
         shipped = Shipped(CloserToMeEngine(folder), names)
         engines.append(shipped.engine)
-    trained = []
+    trained: list[JudgedEngine] = [EstimateEngine(judged)]
     if network is not None:
         # Here, because they load torch.
         from predictor.research.evaluation.judge.network import NetworkEngine  # noqa: PLC0415
         from predictor.research.training.loop import Recipe  # noqa: PLC0415
 
         recipe = Recipe(seed=seed)
-        trained = [NetworkEngine(network, recipe, card.prior, card.widths, progress, cancel)]
+        priors = (card.prior, card.widths)
+        trained.append(NetworkEngine(network, recipe, *priors, progress, cancel))
     graphs = law_graphs(data)
     return judge(
         judged,

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from predictor.calibration.goals import LEAST_SILICON, goal_of
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.cost.engine import Engine
@@ -22,7 +23,6 @@ from predictor.research.evaluation.judge.figures import (
     of_silicon,
     ratio_bound,
 )
-from predictor.research.evaluation.judge.goals import LEAST_SILICON, goal_of
 from predictor.research.evaluation.judge.judged import NO_CLASS, Class, Judged
 from predictor.research.evaluation.judge.laws import count_violations, law_entries
 from predictor.research.evaluation.judge.shipped import SEEN, shipped_answers
@@ -140,7 +140,7 @@ def _class(judged: Judged, number: int, tables: Tables, seed: int) -> Entry:
                 },
             }
             for setting in (*SETTINGS, SEEN)
-            for goal in [goal_of(klass, setting)]
+            for goal in [goal_of(klass.kind, klass.runtime, setting)]
         },
     }
 

@@ -1,20 +1,22 @@
 """The class estimate with an efficiency for each kind of operator and term of the physics.
 
 ln T = ln sum_km exp(s_km) t_km, with t of :mod:`predictor.cost.physics`. s is a sum of effects of
-the runtime, of the kind of device, of both together and of the precision, each with a normal prior,
-so that a class with few measurements goes over into its runtime and its kind. The most probable s
-is found by Gauss-Newton steps, each solved by conjugate gradients.
+the runtime, of the kind of device, of both together, of the precision and of the order in which
+cores execute. Each has a normal prior, so that a class with few measurements goes over into its
+runtime and its kind. The most probable s is found by Gauss-Newton steps, each solved by conjugate
+gradients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.efficiencies import groups_of
 from predictor.cost.operator_kinds import KINDS
 from predictor.research.evaluation.judge.engines import FittedEngine, over_median_efficiency
 from predictor.research.evaluation.judge.groups import Floats, Numbers, members, numbered
@@ -29,6 +31,7 @@ _PRIORS: Final = {
     "kind": (1.0, 0.5, 0.3, 0.0),
     "class": (0.7, 0.3, 0.3, 0.0),
     "precision": (0.3, 0.2, 0.0, 0.0),
+    "order": (0.3, 0.2, 0.2, 0.0),
 }
 _MISFIT: Final = 0.2  # of the form to a network, in ln
 _TAILS: Final = 4.0  # degrees of freedom of Student's t
@@ -67,6 +70,13 @@ class KindEfficiencies:
 
     def fit(self, judged: Judged, train: Rows) -> FittedEngine:
         """Find the efficiencies, and the level and spread of each class over them."""
+        return over_median_efficiency(judged, train, self.estimates(judged, train)[0])
+
+    def estimates(self, judged: Judged, train: Rows) -> tuple[Floats, dict[str, dict[str, Floats]]]:
+        """Return ln of the estimates of all M measurements, and the effects of groups by name.
+
+        NaN where the engine knows nothing of a measurement; effects are [P].
+        """
         places = np.searchsorted(self._rows, train[np.isin(train, self._rows)])
         effects = _Effects.of(judged, len(self._mean) // len(KINDS))
         drawn, weight = _drawn(judged, self._rows[places])
@@ -88,7 +98,7 @@ class KindEfficiencies:
         of_target = np.exp(self._mean + effects.of_targets(theta))  # [T, P]
         efficient = of_target[judged.target[self._rows]]
         logs[self._rows] = np.log(np.maximum((self._times * efficient).sum(axis=1), _LEAST_MS))
-        return over_median_efficiency(judged, train, logs)
+        return logs, effects.by_name(theta)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,11 +109,15 @@ class _Effects:
         index: [T, E], the place in theta of each effect that a target has.
         basis: [P, E], by how much each changes an efficiency.
         deviation: standard deviation of each entry of theta before any measurement.
+        names: of the groups at each level.
+        starts: place in theta of the first effect of each level.
     """
 
     index: Numbers
     basis: Floats
     deviation: Floats
+    names: Mapping[str, Sequence[str]]
+    starts: Mapping[str, int]
 
     @classmethod
     def of(cls, judged: Judged, terms: int) -> _Effects:
@@ -115,38 +129,38 @@ class _Effects:
             np.eye(size),
         )
         index, basis, deviation, start = [], [], [], 0
-        for name, group in _groups(judged).items():
-            used = [pair for pair in zip(parts, _PRIORS[name], strict=True) if pair[1]]
-            wide = np.hstack([part for part, _ in used])
+        names: dict[str, Sequence[str]] = {}
+        starts: dict[str, int] = {}
+        groups = [groups_of(target) for target in judged.targets]
+        for name, deviations in _PRIORS.items():
+            distinct, group = np.unique([each[name] for each in groups], return_inverse=True)
+            used = [pair for pair in zip(parts, deviations, strict=True) if pair[1]]
             each = np.concatenate([np.full(part.shape[1], sd) for part, sd in used])
-            count = int(group.max()) + 1
             index.append(start + group[:, None] * len(each) + np.arange(len(each)))
-            basis.append(wide)
-            deviation.append(np.tile(each, count))
-            start += count * len(each)
-        return cls(np.hstack(index), np.hstack(basis), np.concatenate(deviation))
+            basis.append(np.hstack([part for part, _ in used]))
+            deviation.append(np.tile(each, len(distinct)))
+            names[name], starts[name] = distinct.tolist(), start
+            start += len(distinct) * len(each)
+        return cls(np.hstack(index), np.hstack(basis), np.concatenate(deviation), names, starts)
+
+    def by_name(self, theta: Floats) -> dict[str, dict[str, Floats]]:
+        """Return the effects [P] of each group by level and name."""
+        result: dict[str, dict[str, Floats]] = {}
+        column = 0
+        for (level, names), after in zip(
+            self.names.items(), [*list(self.starts.values())[1:], len(theta)], strict=True
+        ):
+            start, width = self.starts[level], (after - self.starts[level]) // len(names)
+            basis = self.basis[:, column : column + width]
+            own = theta[start:after].reshape(len(names), width) @ basis.T
+            result[level] = dict(zip(names, own, strict=True))
+            column += width
+        return result
 
     def of_targets(self, theta: Floats) -> Floats:
         """Return the sum of the effects of each target, [T, P]."""
         summed: Floats = theta[self.index] @ self.basis.T
         return summed
-
-
-def _groups(judged: Judged) -> dict[str, Numbers]:
-    """Return the group of each target by name, each int64 [T]."""
-    configurations = [target.configuration for target in judged.targets]
-    runtimes = np.unique([each.runtime for each in configurations], return_inverse=True)[1]
-    precisions = np.unique([str(each.precision) for each in configurations], return_inverse=True)[1]
-    kinds = np.unique([each.kind for each in judged.classes], return_inverse=True)[1]
-    kind = np.append(kinds, kinds.max() + 1)[judged.klass]  # the last: the catalogue lacks it
-    klass = judged.klass + 1
-    return {
-        "all": np.zeros(len(judged.targets), np.int64),
-        "runtime": runtimes,
-        "kind": kind,
-        "class": klass,
-        "precision": numbered(klass, precisions)[1],
-    }
 
 
 def _drawn(judged: Judged, rows: Rows) -> tuple[Numbers, Floats]:

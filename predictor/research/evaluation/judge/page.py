@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 from typing import Any, Final
 
-from predictor.core.markdown import markdown_text, table
-from predictor.research.evaluation.judge.goals import (
+from predictor.calibration.goals import (
     COVERAGE,
     LEAST_SILICON,
     LEAST_USED,
     RATIO,
 )
+from predictor.core.markdown import markdown_text, table
 
 Document = Mapping[str, Any]
 
@@ -40,8 +40,10 @@ networks, these are drawn {draws} times and the others predicted.
 
 The **roofline** supposes peak rates. The **class estimate** is the roofline over the median
 efficiency of the class in training: all that is learned has to beat it. Its interval is the spread
-of that efficiency; a factor of 2 is an interval from half to twice the prediction. The noise is the
-median difference of two measurements of the same thing.
+of that efficiency; a factor of 2 is an interval from half to twice the prediction. The **estimate**
+is what ships for hardware without measurements, trained anew in each fold; its intervals here are
+those before they are widened class by class. The noise is the median difference of two measurements
+of the same thing.
 
 Goals are for classes of at least {least} kinds of silicon; in bold what reaches its goal. Intervals
 should cover {low:.0f} to {high:.0f} %. The bound is the 95 % quantile over draws of silicon of an

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from predictor.calibration.goals import UNSEEN
 from predictor.core.percentiles import Z80
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import TargetId
@@ -18,7 +19,6 @@ from predictor.cost.engine import Engine, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.evaluation.judge.asked import (
     KS,
-    UNSEEN,
     Answers,
     by_target,
     few_measured,

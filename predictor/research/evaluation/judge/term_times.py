@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from predictor.core.records import Target
 from predictor.cost.operator_kinds import KINDS, operator_kinds
-from predictor.cost.physics import TERMS, Rates, Work, complete, kinds_of_devices, term_times
+from predictor.cost.physics import (
+    TERMS,
+    Rates,
+    TypicalRates,
+    Work,
+    kinds_of_devices,
+    term_times,
+)
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.network.features import FEATURE_NAMES
 from predictor.research.corpus import Corpus
@@ -125,6 +132,6 @@ def sums_by_kind(
 
 
 def completed(targets: Sequence[Target], rates: Rates) -> Rates:
-    """Return rates without gaps and without zeros."""
-    whole = complete(rates, kinds_of_devices(targets))
-    return replace(whole, launch_s=np.maximum(whole.launch_s, 1e-9))
+    """Return rates without gaps: a missing one is typical among the targets."""
+    kinds = kinds_of_devices(targets)
+    return TypicalRates.of(rates, kinds).complete(rates, kinds)

@@ -162,6 +162,7 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
                 "fits_memory": None,
                 "problem": "not supported: fp16",
                 "flagged_operators": [],
+                "evidence": None,
                 "notes": [],
                 "budget_probability": None,
                 "operators": [],

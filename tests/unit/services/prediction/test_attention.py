@@ -30,7 +30,15 @@ def test_a_row_that_looks_at_all_alike_is_even() -> None:
 
 def test_what_a_configuration_can_use_is_told_from_the_device() -> None:
     device = Device("d", "D", "V", Family.GPU, {})
-    names = ("runtime", "family", "bandwidth", "dram_bw_gbps", "on_chip_bytes")
+    names = (
+        "runtime",
+        "family",
+        "bandwidth",
+        "dram_bw_gbps",
+        "on_chip_bytes",
+        "unit_rate",
+        "launch",
+    )
 
     assert [token_label(name, device) for name in names] == [
         "Runtime",
@@ -38,6 +46,8 @@ def test_what_a_configuration_can_use_is_told_from_the_device() -> None:
         "Usable bandwidth",
         "Memory bandwidth",
         "On-chip memory in all",
+        "Rate of one core or unit",
+        "Start of an operator",
     ]
 
 

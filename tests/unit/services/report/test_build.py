@@ -8,7 +8,7 @@ import pytest
 
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken, Progress
-from predictor.core.records import Basis, MeasuredRate, OperatingPoint, Precision
+from predictor.core.records import Basis, MeasuredRate, OperatingPoint, Precision, Target
 from predictor.core.report import (
     BarChart,
     Block,
@@ -23,7 +23,8 @@ from predictor.core.report import (
     Tone,
 )
 from predictor.core.units import LatencyUnit
-from predictor.services.prediction.predict import explain
+from predictor.graph.model import Model
+from predictor.services.prediction.predict import OperatorTable, explain
 from predictor.services.report.build import build_report
 from predictor.services.report.request import Asked, ReportRequest, labelled
 from predictor.services.signatures.adaptation import ADAPTATIONS
@@ -224,6 +225,34 @@ def test_a_part_says_which_adaptation_its_numbers_used() -> None:
     assert told(replace(request, predictions=plain)) == ADAPTATIONS["posterior"]
     others = tuple(replace(each, signature=None) for each in request.predictions)
     assert told(replace(request, predictions=others)) == ADAPTATIONS["posterior"]
+
+
+@pytest.mark.parametrize(("basis", "is_told"), [(Basis.ZERO_SHOT, True), (Basis.PROBED, False)])
+def test_the_methods_tell_of_the_estimate_where_it_may_be_used(
+    basis: Basis, *, is_told: bool
+) -> None:
+    request = make_request()
+    predictions = tuple(
+        replace(each, basis=basis, engine="closertome/2") for each in request.predictions
+    )
+
+    report = build_report(replace(request, predictions=predictions))
+
+    methods = of_kind(report, SectionId.METHODS, Paragraph)
+    assert any("the number is an estimate instead" in each.text for each in methods) is is_told
+
+
+def test_attention_of_an_estimate_is_told_as_shares_of_time() -> None:
+    def estimated(model: Model, target: Target) -> OperatorTable:
+        table = attending(model, target)
+        assert table.attention is not None
+        return replace(table, attention=replace(table.attention, is_time=True))
+
+    report = build_report(make_request(explain=estimated))
+
+    texts = [each.text for each in of_kind(report, SectionId.ATTENTION, Paragraph)]
+    assert any("the weights are shares of time" in text for text in texts)
+    assert not any("what the network looked at" in text for text in texts)
 
 
 def test_the_methods_tell_of_fine_tuning_where_it_was_used() -> None:

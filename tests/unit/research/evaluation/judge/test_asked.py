@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from predictor.calibration.goals import UNSEEN
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken
-from predictor.research.evaluation.judge.asked import SETTINGS, UNSEEN, ask, few_measured
+from predictor.research.evaluation.judge.asked import SETTINGS, ask, few_measured
 from predictor.research.evaluation.judge.engines import FittedEngine, Predicted
 from predictor.research.evaluation.judge.folds import Fold
 from predictor.research.evaluation.judge.judged import Judged, Rows

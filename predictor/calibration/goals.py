@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from predictor.research.evaluation.judge.asked import KNOWN, UNSEEN
-from predictor.research.evaluation.judge.judged import Class
+UNSEEN: Final = "unseen"
+"""The setting in which no measurement of the silicon is known."""
+
+KNOWN: Final = "known"
+"""The setting in which another device of the silicon was measured in the class."""
 
 LEAST_SILICON: Final = 8
 """Kinds of silicon under which a class has no goal."""
@@ -37,14 +40,20 @@ _PROCESSORS: Final = {
 _GPUS: Final = ("tensorrt", "pytorch")
 
 
-def goal_of(klass: Class, setting: str) -> Goal | None:
-    """Return the goal of a class with enough silicon; None where none was set."""
+def goal_of(kind: str, runtime: str, setting: str) -> Goal | None:
+    """Return the goal of a class with enough silicon; None where none was set.
+
+    Args:
+        kind: of device, as in :mod:`predictor.devices.architectures`.
+        runtime: of the class.
+        setting: ``UNSEEN``, ``KNOWN``, ``k=3`` or ``k=8``.
+    """
     if setting in _MEASURED:
         return _MEASURED[setting]
-    if klass.runtime in _PROCESSORS.get(klass.kind, ()):
+    if runtime in _PROCESSORS.get(kind, ()):
         return {UNSEEN: Goal(30, 18), KNOWN: Goal(18, 12)}.get(setting)
-    if setting == UNSEEN and klass.kind == "nvidia" and klass.runtime in _GPUS:
+    if setting == UNSEEN and kind == "nvidia" and runtime in _GPUS:
         return Goal(25, 12)
-    if setting == UNSEEN and klass.kind == "npu":
+    if setting == UNSEEN and kind == "npu":
         return Goal(45, 30)
     return None

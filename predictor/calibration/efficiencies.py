@@ -1,0 +1,82 @@
+"""Efficiencies of targets: factors on the terms of the physics, from what is like a target.
+
+The time of a graph is exp(level) times the sum of exp(s_km) t_km over kinds of operators k and
+terms m, with t of :mod:`predictor.cost.physics`. s and the level are sums of effects of the groups
+that a target belongs to: its runtime, the kind of its device, both, its precision, the order in
+which its cores execute. No group reads a rate, so that rates act through t alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Target
+from predictor.cost.operator_kinds import KINDS
+from predictor.cost.physics import TERMS, TypicalRates
+from predictor.devices.architectures import architecture_of, kind
+
+Floats = NDArray[np.float64]
+
+# From coarse to fine; a level is that of the finest group that is known.
+LEVELS: Final = ("all", "kind", "runtime", "class")
+GROUPS: Final = (*LEVELS, "precision", "order")
+
+
+def groups_of(target: Target) -> dict[str, str]:
+    """Return the group of a target at each of ``GROUPS``; empty where it has none."""
+    runtime, precision = target.configuration.runtime, target.configuration.precision
+    of_device = kind(target.device)
+    clusters = target.device.clusters
+    # The fastest cluster stands first and does most of the work.
+    design = architecture_of(target.device) or (architecture_of(clusters[0]) if clusters else None)
+    in_order = None if design is None else design.in_order
+    klass = f"{of_device} x {runtime}"
+    return {
+        "all": "all",
+        "kind": of_device,
+        "runtime": runtime,
+        "class": klass,
+        "precision": f"{klass} x {precision}",
+        "order": "" if in_order is None else f"{of_device} {'in' if in_order else 'out of'} order",
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Efficiencies:
+    """Effects of groups on the P = len(KINDS) x len(TERMS) efficiencies, in ln.
+
+    Attributes:
+        mean: float64 [P], before any effect.
+        effects: float64 [P] by group name, by the names of ``GROUPS``.
+        level: of the whole time, by group name, by the names of ``LEVELS``.
+        typical: rates for gaps in the facts.
+    """
+
+    mean: Floats
+    effects: Mapping[str, Mapping[str, Floats]]
+    level: Mapping[str, Mapping[str, float]]
+    typical: TypicalRates
+
+    def of(self, targets: Sequence[Target]) -> Floats:
+        """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
+        logs = np.stack([self._of_groups(groups_of(target)) for target in targets])
+        return np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
+
+    def _of_groups(self, groups: Mapping[str, str]) -> Floats:
+        logs = self.mean.copy()
+        for name, effects in self.effects.items():
+            if groups[name] in effects:
+                logs += effects[groups[name]]
+        return logs + next(
+            (
+                self.level[name][groups[name]]
+                for name in reversed(LEVELS)
+                if groups[name] in self.level[name]
+            ),
+            0.0,
+        )

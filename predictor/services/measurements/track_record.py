@@ -1,0 +1,139 @@
+"""The track record of the shipped estimate, as a JSON document and as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from predictor.calibration.goals import KNOWN, LEAST_SILICON, UNSEEN, goal_of
+from predictor.core.errors import InputError
+from predictor.core.markdown import table
+from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
+from predictor.engine.estimate import Estimate, Track
+from predictor.services.prediction.engines import checkpoint_folder
+
+SCHEMA: Final = "ctm-track-record/1"
+
+Entry = Mapping[str, Any]
+
+# The settings of goals, by the names of the estimate's tracks.
+_SETTINGS: Final = {UNSEEN: "unseen", KNOWN: "near"}
+_TITLES: Final = {
+    UNSEEN: "Hardware not seen",
+    KNOWN: "Chip known from another device",
+}
+_NOTES: Final = {
+    UNSEEN: "No measurement of the chip was in training, under any runtime. An interval reaches "
+    "from the\nnumber divided by the factor to the number times the factor.",
+    KNOWN: "The device was left out; another device with its chip, or its cores, was in training "
+    "under the\nsame runtime. The more of the chip was measured, the narrower the interval, so its "
+    "widths are\ntold in standard deviations of ln(latency).",
+}
+_METHOD: Final = """\
+Numbers for hardware without measurements come from the estimate (`docs/engine.md`). This is how far
+off it was on published measurements that it had not seen. It was fitted ten times, each time
+without a tenth of the chips (or of the devices whose chip stays in training), and asked for them.
+Of each chip the median error over its networks counts, each network once; of a class the median
+over its chips, each chip once. Chips of one design and cores are one. A class is a kind of device
+and a runtime. It stands here from three chips on; one with fewer takes the record of its runtime,
+else of its kind of device, else of all, and on an unseen chip its predictions say so.
+
+Widths are those that intervals needed to cover 80 and 95 % of these measurements, each chip counted
+the same. A class of fewer than {least} chips takes at least the widths of its kind of device, or of
+all where that has none: its own say little. Widths were set on the folds that they cover, so the
+shares there hold by construction and are no further test. Goals are for classes of at least {least}
+chips; an error that reaches its goal is bold."""
+
+
+def track_record() -> dict[str, object]:
+    """Return the record of the estimate that ships, by group of targets.
+
+    Raises:
+        InputError: the checkpoint is damaged, or has no estimate.
+    """
+    folder = checkpoint_folder()
+    checkpoint = read_checkpoint(folder)
+    estimate = checkpoint.estimate
+    if estimate is None:
+        raise InputError(str(folder), "it has no estimate", "train it with --estimate-only")
+    return {
+        "schema": SCHEMA,
+        "engine": checkpoint.engine.name,
+        "sha256": checksum(folder / ESTIMATE),
+        "settings": {
+            setting: [
+                _entry(estimate, setting, group, track)
+                for group, track in estimate.tracks[name].items()
+            ]
+            for setting, name in _SETTINGS.items()
+        },
+    }
+
+
+def _entry(estimate: Estimate, setting: str, group: str, track: Track) -> dict[str, object]:
+    kind, is_class, runtime = group.partition(" x ")
+    goal = goal_of(kind, runtime, setting) if track.silicon >= LEAST_SILICON else None
+    scales = estimate.evidence.scales
+    deviation = math.hypot(scales.level, scales.network)
+    return {
+        "group": group,
+        "is_class": bool(is_class),
+        "chips": track.silicon,
+        "devices": track.devices,
+        "error_percent": round(100 * track.error, 2),
+        "goal": None if goal is None else asdict(goal),
+        "deviations80": track.wide80,
+        "deviations95": track.wide95,
+        # Evidence near a target narrows its interval, so only an unseen chip has one factor.
+        "factor80": math.exp(track.wide80 * deviation) if setting == UNSEEN else None,
+        "factor95": math.exp(track.wide95 * deviation) if setting == UNSEEN else None,
+    }
+
+
+def page(document: Entry, origin: str) -> str:
+    """Return the page of a document.
+
+    Args:
+        document: of :func:`track_record`.
+        origin: command, place and time of the page.
+    """
+    parts = ["# Track record of the estimate", origin, _METHOD.format(least=LEAST_SILICON)]
+    for setting, entries in document["settings"].items():
+        classes = [entry for entry in entries if entry["is_class"]]
+        others = [entry for entry in entries if not entry["is_class"]]
+        parts += [f"## {_TITLES[setting]}", _reached(classes), _NOTES[setting], _table(classes)]
+        parts += ["All, kinds of devices and runtimes by themselves:", _table(others)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _reached(entries: Sequence[Entry]) -> str:
+    """Return how many classes reach their goals."""
+    with_goal = [entry for entry in entries if entry["goal"]]
+    counts = [
+        sum(entry["error_percent"] <= entry["goal"][name] for entry in with_goal)
+        for name in ("goal", "moonshot")
+    ]
+    return f"Classes at their goal: {counts[0]} of {len(with_goal)}; at the moonshot: {counts[1]}."
+
+
+def _table(entries: Sequence[Entry]) -> str:
+    """Return the rows of groups, those of most chips first."""
+    has_factor = any(entry["factor80"] is not None for entry in entries)
+    width = "factor" if has_factor else "deviations"
+    header = ["", "chips", "devices", "median error %", "goal %", "moonshot %"]
+    header += [f"{share} % interval, {width}" for share in (80, 95)]
+    ordered = sorted(entries, key=lambda entry: (-entry["chips"], entry["group"]))
+    return table(header, [_row(entry, width) for entry in ordered])
+
+
+def _row(entry: Entry, width: str) -> list[object]:
+    goal, error = entry["goal"], entry["error_percent"]
+    words = f"{error:.1f}"
+    return [
+        *(entry["group"], entry["chips"], entry["devices"]),
+        f"**{words}**" if goal and error <= goal["goal"] else words,
+        *(f"{goal[name]:.0f}" if goal else None for name in ("goal", "moonshot")),
+        *(entry[f"{width}{share}"] for share in (80, 95)),
+    ]

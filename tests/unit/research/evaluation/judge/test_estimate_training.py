@@ -1,0 +1,371 @@
+"""The estimate is trained with its track record: on small corpora, and by ``ctm train``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from predictor.cli.program import main
+from predictor.core.errors import CancelledError, InputError
+from predictor.core.metrics import Family
+from predictor.core.progress import CancelToken, Progress
+from predictor.core.records import Configuration, Device, Target
+from predictor.core.resources import resources_dir
+from predictor.cost.physics import Work, rates_of, term_times
+from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
+from predictor.engine.closertome import CloserToMeEngine
+from predictor.engine.estimate import Estimate, read_estimate, write_estimate
+from predictor.research.corpus.packing import GraphPacker
+from predictor.research.evaluation.judge import training
+from predictor.research.evaluation.judge.asked import Answers
+from predictor.research.evaluation.judge.estimate import SCALES, EstimateEngine
+from predictor.research.evaluation.judge.judged import Judged
+from predictor.research.evaluation.judge.training import ENGINE_NAME, train_estimate
+from tests.unit.cost.graphs import Op, make_graph
+from tests.unit.research.corpus.small_corpus import write_data
+from tests.unit.research.evaluation.judge.hand_made import Row, judged
+
+GRAPHS = (
+    make_graph([Op(macs=10**8, read=10**6, weights=10**5, written=10**6), Op(read=10**6)]),
+    make_graph([Op(macs=10**9, read=10**7, weights=10**6, written=10**6)] * 3),
+    make_graph([Op(macs=3 * 10**8, read=2 * 10**7, weights=10**6, written=10**6)] * 2),
+)
+
+
+def target(silicon: int, copy: int) -> Target:
+    """Return one of the GPUs of a die; dies differ in all rates, copies in the clock alone."""
+    metrics = {
+        "fp32_tflops": 4.0 * 1.5**silicon,
+        "dram_bw_gbps": 200.0 * 1.3**silicon,
+        "boost_clock_mhz": 1500.0 + copy,
+        "core_count": 20.0 * (1 + silicon),
+        "fp32_au_per_core": 128.0,
+    }
+    name = f"s{silicon:02} {copy}"
+    device = Device(name, name, "NVIDIA", Family.GPU, metrics, chip=f"s{silicon:02}")
+    return Target(device, Configuration("pytorch"))
+
+
+def corpus_of(silicon: int, copies: int = 1, slow: Sequence[float] = ()) -> Judged:
+    """Return measurements that are twice the physics, times the slowness of each silicon."""
+    targets = [target(number, copy) for number in range(silicon) for copy in range(copies)]
+    rates = rates_of(targets)
+    ms = 2 * np.array([term_times(Work.of(graph), rates).sum(axis=(0, 2)) for graph in GRAPHS])
+    ms *= np.repeat(slow or [1.0] * silicon, copies)
+    rows = [
+        Row(each.device.chip, network, float(ms[network, place]), device=each.device.id)
+        for place, each in enumerate(targets)
+        for network in range(len(GRAPHS))
+    ]
+    made = judged([replace(row, runtime="pytorch", kind="nvidia") for row in rows])
+    packer = GraphPacker()
+    for graph in GRAPHS:
+        packer.add(graph)
+    packed, costs = packer.packed()
+    graphs = SimpleNamespace(packed=packed, costs=costs, batch=np.ones(len(GRAPHS), np.int32))
+    listed = SimpleNamespace(threads_stated=True, threads_likely=0)
+    return replace(
+        made,
+        corpus=replace(
+            made.corpus, graphs=cast("Any", graphs), targets=cast("Any", (listed,) * len(targets))
+        ),
+        targets=targets,
+    )
+
+
+def estimated(estimate: Estimate, asked: Sequence[Target]) -> np.ndarray:
+    known = estimate.of(asked)
+    return np.array([estimate.latency_ms(graph, known) for graph in GRAPHS])
+
+
+# --- Factors ---
+
+
+@pytest.mark.parametrize(
+    ("apart", "silicon", "share", "is_few", "expected"),
+    [
+        # A quarter each: the quantile of 0.5 x 3 / 2, the next silicon being one more draw.
+        ([4, 2, 1, 3], [0, 0, 1, 1], 0.5, False, 3),
+        ([4, 2, 1, 3], [0, 0, 1, 1], 0.5, True, 2),
+        ([4, 2, 1, 3], [0, 0, 1, 1], 0.8, False, 4),  # 0.8 x 3 / 2 is over 1: the largest
+        # Eight errors of one silicon and one of another weigh the same.
+        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.45, True, 1),
+        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.6, True, 5),
+        (range(1, 9), range(8), 0.8, False, 8),  # 0.8 x 9 / 8 = 0.9
+        (range(1, 9), range(8), 0.7, False, 7),  # 0.7 x 9 / 8 = 0.7875, 6 / 8 is less
+        (range(1, 9), range(8), 0.7, True, 6),
+        ([0.01, 0.02], [0, 1], 0.8, False, 0.3),  # no interval is a line
+        ([2.5], [7], 0.8, False, 2.5),
+    ],
+)
+def test_a_factor_is_a_quantile_in_which_each_silicon_counts_the_same(
+    apart: Sequence[float], silicon: Sequence[int], share: float, is_few: bool, expected: float
+) -> None:
+    factor = training._factor(np.array(apart, np.float64), np.array(silicon), share, is_few=is_few)
+
+    assert factor == pytest.approx(expected)
+
+
+# --- Training ---
+
+
+def test_what_made_the_latencies_comes_back_on_a_device_that_nobody_measured() -> None:
+    estimate = train_estimate(corpus_of(10))
+    new = [target(10, 0), target(3, 5)]
+
+    rates = rates_of(new)
+    true = 2 * np.array([term_times(Work.of(graph), rates).sum(axis=(0, 2)) for graph in GRAPHS])
+    assert estimated(estimate, new) == pytest.approx(true, rel=0.1)
+    assert [words.partition(";")[0] for words in estimate.of(new).evidence] == [
+        "not measured here",
+        "from s03 0, which has the same chip or cores (pytorch fp32",
+    ]
+
+
+def test_each_measured_target_is_evidence_with_its_networks() -> None:
+    corpus = corpus_of(4, copies=2)
+
+    evidence = train_estimate(corpus).evidence
+
+    assert evidence.keys.device.tolist() == [each.device.id for each in corpus.targets]
+    assert evidence.keys.silicon.tolist() == [each.device.chip for each in corpus.targets]
+    assert evidence.networks.tolist() == [3] * 8
+    assert evidence.scales == SCALES
+
+
+def test_a_silicon_that_is_slower_than_its_class_says_so_to_its_devices() -> None:
+    slow = [1.0] * 9 + [2.0]
+    estimate = train_estimate(corpus_of(10, slow=slow))
+
+    usual, slower = estimated(estimate, [target(0, 9)]), estimated(estimate, [target(9, 9)])
+
+    rates = rates_of([target(0, 9), target(9, 9)])
+    plain = np.array([term_times(Work.of(graph), rates).sum(axis=(0, 2)) for graph in GRAPHS])
+    over_usual, over_slower = usual[:, 0] / plain[:, 0], slower[:, 0] / plain[:, 1]
+    ratio = over_slower / over_usual
+    assert ((ratio > 1.2) & (ratio < 2.0)).all()
+
+
+def test_a_wild_deviation_is_cut_off() -> None:
+    estimate = train_estimate(corpus_of(10, slow=[1.0] * 9 + [1e6]))
+
+    assert estimate.evidence.deviation.max() == pytest.approx(2 * SCALES.level)
+
+
+def test_the_record_of_a_class_counts_its_silicon_and_devices() -> None:
+    tracks = train_estimate(corpus_of(10, copies=2)).tracks
+
+    for setting in ("unseen", "near"):
+        assert set(tracks[setting]) == {"all", "nvidia", "pytorch", "nvidia x pytorch"}
+        for track in tracks[setting].values():
+            assert (track.silicon, track.devices) == (10, 20)
+            assert 0 <= track.error < 0.1  # the truth is in the form of the estimate
+            assert 0.3 <= track.wide80 <= track.wide95
+
+
+def test_few_silicon_has_no_record_narrower_than_that_of_all() -> None:
+    tracks = train_estimate(corpus_of(4)).tracks["unseen"]
+
+    assert set(tracks) == {"all", "nvidia", "pytorch", "nvidia x pytorch"}
+    assert all(track.wide80 >= tracks["all"].wide80 for track in tracks.values())
+    assert all(track.silicon == 4 for track in tracks.values())
+
+
+@pytest.mark.parametrize(("silicon", "copies"), [(2, 1), (2, 2), (3, 2), (4, 1)])
+def test_an_estimate_of_few_devices_predicts_and_can_be_read_again(
+    tmp_path: Path, silicon: int, copies: int
+) -> None:
+    estimate = train_estimate(corpus_of(silicon, copies))
+    write_estimate(tmp_path / "e.npz", estimate)
+
+    again = read_estimate(tmp_path / "e.npz")
+
+    asked = [target(0, 0), target(0, 7), target(9, 0)]  # measured, of its chip, and of none
+    assert estimated(again, asked) == pytest.approx(estimated(estimate, asked), rel=1e-5)
+    assert np.isfinite(again.of(asked).apart).all()
+
+
+def test_one_silicon_alone_is_refused() -> None:
+    with pytest.raises(InputError) as refused:
+        train_estimate(corpus_of(1, copies=2))
+
+    assert str(refused.value) == (
+        "measurements: all are of one kind of silicon, so none can be left out; "
+        "give a data folder with more."
+    )
+
+
+def test_the_engine_of_the_judge_says_what_ships() -> None:
+    corpus = corpus_of(6, copies=2, slow=[1, 1.2, 0.9, 1, 1.1, 1])
+    rows = np.arange(len(corpus.target))
+    fitted = EstimateEngine(corpus).fit(corpus, rows)
+
+    predicted = fitted.predict(rows, {})
+
+    shipped = estimated(train_estimate(corpus), corpus.targets)
+    assert np.exp(predicted.log_ms) == pytest.approx(shipped[corpus.graph, corpus.target], rel=1e-6)
+    known = train_estimate(corpus).of(corpus.targets)
+    assert predicted.deviation == pytest.approx(known.deviation[corpus.target])
+
+
+def test_no_measurement_of_left_out_silicon_is_read() -> None:
+    plain = corpus_of(6)
+    left_out = plain.silicon_of(np.arange(len(plain.target))) == 5
+    other = replace(plain, log_latency=plain.log_latency + 3.0 * left_out)
+
+    one, two = (
+        EstimateEngine(each)
+        .fit(each, np.flatnonzero(~left_out))
+        .predict(np.flatnonzero(left_out), {})
+        .log_ms
+        for each in (plain, other)
+    )
+
+    assert np.array_equal(one, two)
+
+
+def test_measurements_of_the_asked_target_move_it_to_them() -> None:
+    corpus = corpus_of(6, slow=[1, 1, 1, 1, 1, 1.8])
+    rows = np.arange(len(corpus.target))
+    unseen = rows[corpus.silicon_of(rows) == 5]
+    fitted = EstimateEngine(corpus).fit(corpus, rows[corpus.silicon_of(rows) != 5])
+    number = int(corpus.target[unseen[0]])
+
+    before = fitted.predict(unseen, {})
+    after = fitted.predict(unseen, {number: unseen[:2]})
+
+    apart = [np.abs(each.log_ms - corpus.log_latency[unseen]) for each in (before, after)]
+    assert (apart[1] < apart[0]).all()
+    assert (after.deviation < before.deviation).all()
+
+
+def test_the_record_of_answers_that_miss_by_a_factor() -> None:
+    corpus = corpus_of(8)
+    rows = np.arange(len(corpus.target))
+    off = np.log(1.0 + 0.1 * (1 + corpus.silicon_of(rows)))  # 10 to 80 % too slow
+    answers = Answers(rows, corpus.log_latency + off, np.full(len(rows), 0.5))
+
+    track = training._tracks(corpus, answers)["nvidia x pytorch"]
+
+    assert track.error == pytest.approx(0.45)
+    # 0.8 x 9 / 8 of eight kinds of silicon is the eighth.
+    assert track.wide80 == pytest.approx(np.log(1.8) / 0.5, abs=1e-4)
+    assert track.wide95 == track.wide80
+
+
+def test_progress_counts_the_folds_of_both_settings() -> None:
+    seen: list[Progress] = []
+
+    train_estimate(corpus_of(3), progress=seen.append)
+
+    assert [(each.done, each.total) for each in seen] == [(number, 20) for number in range(20)]
+
+
+def test_a_stop_is_a_stop() -> None:
+    cancel = CancelToken()
+
+    def watch(progress: Progress) -> None:
+        if progress.done == 3:
+            cancel.cancel()
+
+    with pytest.raises(CancelledError):
+        train_estimate(corpus_of(3), progress=watch, cancel=cancel)
+
+
+# --- On the command line ---
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the checkpoint that ships, and keep the corpus out of the user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = resources_dir() / "checkpoints" / "closertome"
+    return Path(shutil.copytree(source, tmp_path / "checkpoint"))
+
+
+def train(data: Path, out: Path) -> int:
+    return main(["train", "--data", str(data), "--out", str(out), "--estimate-only"])
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write_data(folder)
+    return folder
+
+
+def test_train_writes_an_estimate_into_the_checkpoint(
+    data: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+
+    assert train(data, checkpoint) == 0
+
+    assert f"Written: {checkpoint}" in capsys.readouterr().err
+    changed = {p.name for p in checkpoint.iterdir() if p.read_bytes() != before[p.name]}
+    assert changed == {ESTIMATE, "engine.json"}
+    read = read_checkpoint(checkpoint)
+    assert read.engine.name == ENGINE_NAME
+    assert read.estimate is not None
+    assert "rpi5" in read.estimate.evidence.keys.device.tolist()
+    table = CloserToMeEngine(checkpoint).predict([GRAPHS[0]], [target(0, 0)], {})
+    assert np.isfinite(table.latency_ms).all()
+    assert table.engine == ENGINE_NAME
+
+
+def test_the_same_data_and_seed_make_the_same_estimate(data: Path, checkpoint: Path) -> None:
+    assert train(data, checkpoint) == 0
+    first = (checkpoint / "engine.json").read_bytes()
+
+    assert train(data, checkpoint) == 0
+
+    assert (checkpoint / "engine.json").read_bytes() == first  # it holds the checksums
+
+
+@pytest.mark.parametrize("name", ["empty", "nowhere"])
+def test_a_folder_without_a_source_is_refused(
+    tmp_path: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+
+    assert train(tmp_path / name, checkpoint) == 2
+
+    (sentence,) = [line for line in capsys.readouterr().err.splitlines() if "ctm:" in line]
+    assert f"{tmp_path / name}: it holds no folder of a source; name a folder with " in sentence
+
+
+def test_a_folder_without_a_checkpoint_is_refused(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(data, tmp_path / "nowhere") == 2
+
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert sentence.startswith(f"ctm: {tmp_path / 'nowhere'}: it cannot be read (")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_an_interrupted_training_leaves_the_checkpoint_as_it_was(
+    data: Path,
+    checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EstimateEngine, "fit", interrupt)
+
+    assert train(data, checkpoint) == CancelledError.exit_code
+
+    assert capsys.readouterr().err.splitlines()[-1] == "ctm: cancelled."
+    assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
