@@ -214,6 +214,11 @@ class TargetId(NamedTuple):
         c = record.configuration
         return cls(record.device_id, c.runtime, str(c.precision), c.threads)
 
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration of the target, at no batch of its own."""
+        return Configuration(self.runtime, Precision(self.precision), self.threads)
+
     @classmethod
     def parse(cls, text: str) -> TargetId:
         """Rebuild from the text form.

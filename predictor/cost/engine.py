@@ -6,7 +6,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +136,9 @@ class TargetMeasurements:
     operators: Sequence[OperatorTimes | None] = ()
 
 
+NOTHING_MEASURED: Final[Mapping[TargetId, TargetMeasurements]] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictionTable:
     """Latencies of G graphs on T targets; NaN where there is no number.
@@ -248,9 +252,12 @@ class Engine(Protocol):
         """
 
     def explain(
-        self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
+        self,
+        graph: OperatorGraph,
+        target: Target,
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> Explanation:
-        """Explain the time of one graph on one target, given its measurements.
+        """Explain the time of one graph on one target, given the same as :meth:`predict`.
 
         Raises:
             InputError: the target has no number for this graph; the reason as in the table.

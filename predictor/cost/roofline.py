@@ -36,6 +36,7 @@ from predictor.cost.columns import (
     width_ratios,
 )
 from predictor.cost.engine import (
+    NOTHING_MEASURED,
     BoundType,
     Explanation,
     PredictionTable,
@@ -99,7 +100,7 @@ class RooflineEngine:
         self,
         graph: OperatorGraph,
         target: Target,
-        measured: TargetMeasurements | None = None,  # noqa: ARG002  # of the protocol, not needed
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,  # noqa: ARG002
     ) -> Explanation:
         """Explain the time of one graph on one target.
 

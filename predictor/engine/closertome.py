@@ -20,7 +20,13 @@ from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Basis, Target, TargetId
 from predictor.core.text import plural
 from predictor.cost.capability import check_supported
-from predictor.cost.engine import Explanation, FilmBiases, PredictionTable, TargetMeasurements
+from predictor.cost.engine import (
+    NOTHING_MEASURED,
+    Explanation,
+    FilmBiases,
+    PredictionTable,
+    TargetMeasurements,
+)
 from predictor.cost.roofline import RooflineEngine
 from predictor.devices.catalogue import device_name
 from predictor.engine.checkpoint import read_checkpoint
@@ -166,18 +172,21 @@ class CloserToMeEngine:
         )
 
     def explain(
-        self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
+        self,
+        graph: OperatorGraph,
+        target: Target,
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> Explanation:
         """Explain one graph on one target; InputError where the target has no number for it."""
         check_supported(target.device, target.configuration)
-        states = self._states([target], {} if measured is None else {target.id: measured})
+        states = self._states([target], measured)
         if states.problems:
             raise InputError(
                 target.device.id, states.problems[0].partition("; ")[0], "add one, or probe it"
             )
         bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
         bound *= states.bound_factors.get(0, 1.0)
-        estimates = self._estimates(states, self._estimated_places(states), {})
+        estimates = self._estimates(states, self._estimated_places(states), measured)
         if estimates is not None:
             return self._shipped_estimate.explanation(graph, estimates, bound)
         encoded = self._encode(graph)
@@ -234,16 +243,17 @@ class CloserToMeEngine:
     ) -> TargetEstimates | None:
         """Return what the estimate knows of the targets at ``places``; None where there are none.
 
-        Other targets that the user measured tell about those that share their silicon.
+        What the user measured of a device tells about its other configurations.
         """
         if not len(places):
             return None
         targets = [states.targets[place] for place in places.tolist()]
         estimate = self._shipped_estimate
-        for place, target in enumerate(states.targets):
-            own = measured.get(target.id)
-            if own is not None and len(own.graphs) and not states.estimated[place]:
-                estimate = estimate.with_measured(target, own.graphs, own.latency_ms)
+        devices = {target.device.id: target.device for target in targets}
+        for key, own in measured.items():
+            if key.device_id in devices and len(own.graphs):
+                neighbour = Target(devices[key.device_id], key.configuration)
+                estimate = estimate.with_measured(neighbour, own.graphs, own.latency_ms)
         if estimate is not self._shipped_estimate:
             return estimate.of(targets)
         return self._estimated.get(

@@ -229,7 +229,7 @@ def explain(
     """
     # As ``predict`` does, so that the parts are those of its prediction.
     measured = without(signatures or {}, model.graph.fingerprint)
-    explanation = open_engine(engine).explain(model.graph, target, measured.get(target.id))
+    explanation = open_engine(engine).explain(model.graph, target, measured)
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(

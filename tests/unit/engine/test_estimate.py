@@ -699,8 +699,24 @@ def test_own_measurements_of_the_target_go_to_the_network(
 
     assert table.latency_ms == pytest.approx(network.latency_ms)
     assert table.facts["evidence"] == [["from 1 network that you measured"]]
-    explained = both.explain(GRAPH, TARGET, own[TARGET.id])
+    explained = both.explain(GRAPH, TARGET, own)
     assert explained.latency_ms.sum() == pytest.approx(table.latency_ms[0, 0], rel=1e-5)
+
+
+def test_measurements_of_another_configuration_count_whatever_is_asked_beside(
+    both: CloserToMeEngine,
+) -> None:
+    configuration = replace(TARGET.configuration, runtime="openvino")
+    other = Target(TARGET.device, configuration)
+    plain = both.predict([GRAPH], [TARGET], {}).latency_ms[0, 0]
+    slow = TargetMeasurements("own", [GRAPH] * 3, np.full(3, 50 * plain), np.full(3, 0.01))
+
+    alone = both.predict([GRAPH], [TARGET], {other.id: slow})
+    beside = both.predict([GRAPH], [TARGET, other], {other.id: slow})
+
+    assert alone.latency_ms[0, 0] == beside.latency_ms[0, 0] > 1.2 * plain
+    explained = both.explain(GRAPH, TARGET, {other.id: slow})
+    assert explained.latency_ms.sum() == pytest.approx(alone.latency_ms[0, 0], rel=1e-5)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 2), (1, 0), (0, 0)])

@@ -72,7 +72,7 @@ def test_fine_tuning_changes_its_own_target_alone_and_makes_no_interval_narrower
     plain, tuned = predicted(None), predicted(tuning)
     assert tuned.latency_ms[0, 0] != pytest.approx(plain.latency_ms[0, 0], rel=1e-3)
     np.testing.assert_array_equal(tuned.latency_ms[0, 1:], plain.latency_ms[0, 1:])
-    explained = tiny_engine().explain(ASKED, TARGET, measured(tuning)[TARGET.id])
+    explained = tiny_engine().explain(ASKED, TARGET, measured(tuning))
     assert explained.latency_ms.sum() == pytest.approx(tuned.latency_ms[0, 0], rel=1e-5)
     before, after = (np.log(t.high80_ms / t.low80_ms)[0, 0] for t in (plain, tuned))
     assert after == pytest.approx(before, rel=0.5)

@@ -49,7 +49,7 @@ def test_each_operator_of_another_graph_takes_what_its_like_took() -> None:
     asked = make_graph([HEAVY, LIGHT, LIGHT, LIGHT, LIGHT])
 
     table = tiny_engine().predict([asked], TARGETS, known)
-    explained = tiny_engine().explain(asked, TARGET, known[TARGET.id])
+    explained = tiny_engine().explain(asked, TARGET, known)
 
     assert table.basis[0][0] is Basis.PROBED
     assert table.latency_ms[0, 0] == pytest.approx(162.0, rel=0.1)

@@ -113,7 +113,7 @@ def test_activations_that_a_target_runs_apart_are_foretold_of_other_sizes() -> N
     )
     other = operator_graph_of("gated", (2, 24, 28, 3))
 
-    found = tiny_engine().explain(other, target, measured)
+    found = tiny_engine().explain(other, target, {target.id: measured})
 
     types = np.array(other.op_types)
     of_gates = found.latency_ms[(types == "Sigmoid") & other.has_flag(OperatorFlag.FUSED)]

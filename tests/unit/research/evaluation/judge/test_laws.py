@@ -20,7 +20,7 @@ from predictor.core.records import (
     Target,
     TargetId,
 )
-from predictor.cost.engine import Explanation, PredictionTable, TargetMeasurements
+from predictor.cost.engine import NOTHING_MEASURED, Explanation, PredictionTable, TargetMeasurements
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.evaluation.judge import laws
@@ -56,7 +56,10 @@ class Wrong:
         return self._change(self._right.predict(graphs, targets, measured), graphs, targets)
 
     def explain(
-        self, graph: OperatorGraph, target: Target, measured: TargetMeasurements | None = None
+        self,
+        graph: OperatorGraph,
+        target: Target,
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> Explanation:
         told = self._right.explain(graph, target, measured)
         latency_ms = told.latency_ms.copy()
