@@ -64,7 +64,8 @@ def core_use(device: Device, threads: int) -> CoreUse:
         InputError: the share of the threads does not follow from the known facts of the cores.
     """
     kinds = _kinds(device)
-    used = _used(kinds, device.threads_in_use(threads))
+    # One a core is not counted out: of a derivative the cores may be a fraction.
+    used = _used(kinds, device.threads_in_use(threads) if threads else 0)
     return CoreUse(
         share=_share(device, kinds, used, threads),
         macs_per_s=_total([kind.macs_per_s(kind.clock_mhz) for kind in used]),

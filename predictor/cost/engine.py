@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Basis, Target, TargetId
+from predictor.core.records import Basis, Device, Target, TargetId
 from predictor.graph.operator_graph import OperatorGraph
 
 
@@ -227,6 +227,19 @@ class Explanation:
     attention: AttentionMaps | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class VariedTimes:
+    """Times of one graph of N operators on V variants of a target; float64, ms.
+
+    Attributes:
+        operator_ms: [V, N], before they are raised to the bound.
+        latency_ms: [V], the predictions.
+    """
+
+    operator_ms: NDArray[np.float64]
+    latency_ms: NDArray[np.float64]
+
+
 class Engine(Protocol):
     """Predicts the latency of operator graphs on targets."""
 
@@ -258,6 +271,27 @@ class Engine(Protocol):
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> Explanation:
         """Explain the time of one graph on one target, given the same as :meth:`predict`.
+
+        Raises:
+            InputError: the target has no number for this graph; the reason as in the table.
+        """
+
+    def varied(
+        self,
+        graph: OperatorGraph,
+        target: Target,
+        devices: Sequence[Device],
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
+    ) -> VariedTimes:
+        """Return the times of a graph were the facts of a target's device others.
+
+        Evidence stays that of the target: what its measurements told of it with its own facts.
+
+        Args:
+            graph: N operators.
+            target: the target.
+            devices: V variants of its device, see :mod:`predictor.devices.variation`.
+            measured: given the same as :meth:`predict`.
 
         Raises:
             InputError: the target has no number for this graph; the reason as in the table.

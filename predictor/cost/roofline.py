@@ -16,14 +16,14 @@ Reference:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Target, TargetId
+from predictor.core.records import Basis, Device, Target, TargetId
 from predictor.cost.capability import Capability, capability, known_capability
 from predictor.cost.columns import (
     HALF,
@@ -41,6 +41,7 @@ from predictor.cost.engine import (
     Explanation,
     PredictionTable,
     TargetMeasurements,
+    VariedTimes,
 )
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -118,6 +119,23 @@ class RooflineEngine:
             bound_ms=cost.reduced_macs * rates.bound_ms_per_mac[0][cost.code],
             bound_type=_bound_types(compute, memory, launch),
         )
+
+    def varied(
+        self,
+        graph: OperatorGraph,
+        target: Target,
+        devices: Sequence[Device],
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,  # noqa: ARG002  # as above
+    ) -> VariedTimes:
+        """Return the times of a graph on a target whose device has other facts.
+
+        Raises:
+            InputError: the target has no number; the reason as in the table.
+        """
+        rates = _Rates.of([capability(replace(target, device=device)) for device in devices])
+        compute, memory, launch = _operator_times(Columns.of(graph), rates)
+        operator_ms = np.maximum(compute, memory) + launch
+        return VariedTimes(operator_ms, operator_ms.sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

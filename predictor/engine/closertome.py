@@ -17,7 +17,7 @@ from predictor.calibration.operator_fit import Work
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80, Z95
-from predictor.core.records import Basis, Target, TargetId
+from predictor.core.records import Basis, Device, Target, TargetId
 from predictor.core.text import plural
 from predictor.cost.capability import check_supported
 from predictor.cost.engine import (
@@ -26,6 +26,7 @@ from predictor.cost.engine import (
     FilmBiases,
     PredictionTable,
     TargetMeasurements,
+    VariedTimes,
 )
 from predictor.cost.roofline import RooflineEngine
 from predictor.devices.catalogue import device_name
@@ -178,12 +179,7 @@ class CloserToMeEngine:
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> Explanation:
         """Explain one graph on one target; InputError where the target has no number for it."""
-        check_supported(target.device, target.configuration)
-        states = self._states([target], measured)
-        if states.problems:
-            raise InputError(
-                target.device.id, states.problems[0].partition("; ")[0], "add one, or probe it"
-            )
+        states = self._explicable(target, measured)
         bound = self._roofline.predict([graph], [target], {}).bound_ms[0, 0]
         bound *= states.bound_factors.get(0, 1.0)
         estimates = self._estimates(states, self._estimated_places(states), measured)
@@ -197,6 +193,52 @@ class CloserToMeEngine:
         parts *= np.fmax(1.0, bound / parts.sum())
         attention = attention_maps(self._card, len(graph), encoded, output, states.facts)
         return explanation(len(graph), places, parts, attention)
+
+    def varied(
+        self,
+        graph: OperatorGraph,
+        target: Target,
+        devices: Sequence[Device],
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
+    ) -> VariedTimes:
+        """Return the times of a graph on a target whose device has other facts, at its evidence.
+
+        Raises:
+            InputError: the target has no number for it.
+        """
+        states = self._explicable(target, measured)
+        others = [replace(target, device=device) for device in devices]
+        estimates = self._estimates(states, self._estimated_places(states), measured)
+        if estimates is not None:
+            operator_ms = self._shipped_estimate.varied_ms(graph, estimates, devices)
+        else:
+            operator_ms = np.array([self._varied(graph, states, other) for other in others])
+        bound = self._roofline.predict([graph], others, {}).bound_ms[0]
+        bound *= states.bound_factors.get(0, 1.0)
+        return VariedTimes(operator_ms, np.fmax(operator_ms.sum(axis=1), bound))
+
+    def _varied(self, graph: OperatorGraph, states: TargetStates, other: Target) -> Floats:
+        """Return the times of the operators by the network were the target another, [N]."""
+        facts = self._looked_up_states([other])
+        one = replace(states, targets=[other], facts=facts.facts, rates=facts.rates)
+        encoded = self._encode(graph)
+        _, output = next(self._runtime.expect(encoded, one.facts, one.rates, one.films))
+        operator_ms = np.zeros(len(graph))
+        places, parts = self._parts(graph, encoded, output, one)
+        operator_ms[places] = parts.sum(axis=1)
+        return operator_ms
+
+    def _explicable(
+        self, target: Target, measured: Mapping[TargetId, TargetMeasurements]
+    ) -> TargetStates:
+        """Return the state of a target; InputError where it has no number."""
+        check_supported(target.device, target.configuration)
+        states = self._states([target], measured)
+        if states.problems:
+            raise InputError(
+                target.device.id, states.problems[0].partition("; ")[0], "add one, or probe it"
+            )
+        return states
 
     def head_inputs(
         self, graphs: Sequence[OperatorGraph], target: Target

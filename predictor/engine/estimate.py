@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import NEARNESS, Evidence, Keys, Known, Scales
 from predictor.core.caching import IdentityCache
-from predictor.core.records import Target, TargetId
+from predictor.core.records import Device, Target, TargetId
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural
 from predictor.core.wording import percent
@@ -218,6 +218,19 @@ class Estimate:
         times = term_times(Work.of(graph), targets.rates.take(np.array([0])))[:, 0]
         parts: Floats = times * targets.factors[0][kinds_of(graph)]
         return parts
+
+    def varied_ms(
+        self, graph: OperatorGraph, targets: TargetEstimates, devices: Sequence[Device]
+    ) -> Floats:
+        """Return the operators' times on the first target were its device one of these, [V, N].
+
+        Its factors, and with them all that evidence tells, stay: only the rates differ.
+        """
+        others = [replace(targets.targets[0], device=device) for device in devices]
+        rates = self.efficiencies.typical.complete(rates_of(others), kinds_of_devices(others))
+        times = term_times(Work.of(graph), rates)  # [N, V, terms]
+        varied: Floats = np.einsum("nvm,nm->vn", times, targets.factors[0][kinds_of(graph)])
+        return varied
 
     def explanation(
         self, graph: OperatorGraph, targets: TargetEstimates, bound_ms: float

@@ -165,7 +165,7 @@ def predict(
     for is_seen, run in groupby(models, lambda model: model.graph.fingerprint in seen):
         for some in [[model] for model in run] if is_seen else [list(run)]:
             others = without(measured, some[0].graph.fingerprint) if is_seen else measured
-            predicted += _predicted(open_engine(engine), some, targets, others)
+            predicted += predicted_by(open_engine(engine), some, targets, others)
     return with_measured(predicted, own)
 
 
@@ -194,12 +194,13 @@ def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasuremen
     )
 
 
-def _predicted(
+def predicted_by(
     engine: Engine,
     models: Sequence[Model],
     targets: Sequence[Target],
     signatures: KnownTargets,
 ) -> Iterator[Prediction]:
+    """Yield an engine's own predictions, one a pair, all targets of the first model first."""
     table = engine.predict([model.graph for model in models], targets, signatures)
     used = [
         signatures[target.id].signature_id if target.id in signatures else "" for target in targets

@@ -8,7 +8,7 @@ import numpy as np
 
 from predictor.core.records import Device, Target
 from predictor.devices.architectures import architecture_id, instruction_sets
-from predictor.research.evaluation.judge.varied_facts import NO_RESOURCES
+from predictor.devices.variation import NO_RESOURCES
 
 
 def better_pairs(targets: Sequence[Target]) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,313 @@
+"""Sensitivity of a prediction: its elasticity to each fact of the device, and what else could run.
+
+The elasticity of a latency T to a fact x is d ln T / d ln x: -0.4 says that 1 % more of the fact
+takes 0.4 % of the time away. Where times are sums of work over rates it is minus the share of the
+time that waits for the rate, the alpha of HODM. It is a central difference at equal evidence: what
+measurements told of the target, with the facts that it has, stays. One fact moves, the others stay
+as stated, see :mod:`predictor.devices.variation`.
+
+Reference:
+    CloserToMe, Eq. (7), for alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.metric_labels import metric_label
+from predictor.core.metrics import METRIC_BY_NAME
+from predictor.core.percentiles import Z80
+from predictor.core.records import (
+    Basis,
+    Configuration,
+    Measurement,
+    Precision,
+    Prediction,
+    Target,
+)
+from predictor.core.runtimes import runtime_of
+from predictor.core.text import plural
+from predictor.core.wording import batch_of, percent
+from predictor.cost.engine import Engine
+from predictor.devices.variation import NO_RESOURCES, fact_value, facts_of, scaled
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.scaling import at_batch
+from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.measured import with_measured
+from predictor.services.prediction.predict import KnownTargets, predicted_by, without
+from predictor.services.prediction.variants import differences
+
+Floats = NDArray[np.float64]
+
+# In ln: the error of the central difference of a sum of terms is under 1e-5, and the noise of a
+# network in float32 too.
+_STEP: Final = 0.01
+_LEAST: Final = 1e-4  # an elasticity that is nothing but such noise
+_MORE: Final = 1.1  # of the fact, for words
+# Standard deviations of ln(ratio) of two latencies of one network on one device, that cover 80 % of
+# the published pairs on silicon that the estimate had not seen: benchmarks/ratio_errors.py. Both
+# latencies err alike, so these are far under those of a latency.
+_DEVIATIONS: Final = {"precision": 0.61, "threads": 0.27}
+_BATCHES: Final = {2: 0.15, 4: 0.23}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactSensitivity:
+    """Sensitivity of a model's latency to one fact of the device.
+
+    Attributes:
+        fact: name of the metric.
+        label: its name for people, on such a device.
+        unit: of the value.
+        value: as stated.
+        elasticity: d ln latency / d ln fact.
+        more: latency with 10 % more of the fact, over the latency.
+        operators: float64 [N], elasticity of the time of each operator; NaN where it takes none.
+    """
+
+    fact: str
+    label: str
+    unit: str
+    value: float
+    elasticity: float
+    more: float
+    operators: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another precision, batch or number of threads.
+
+    Attributes:
+        kind: ``precision``, ``batch`` or ``threads``.
+        configuration: what would run.
+        latency_ms: predicted.
+        latency_factor: over the latency now.
+        low80_factor, high80_factor: 80 % interval of that; None for engines without intervals.
+        throughput_factor: inferences a second over those now.
+        fits_memory: False where the device has too little memory; None where it is not known.
+    """
+
+    kind: str
+    configuration: Configuration
+    latency_ms: float
+    latency_factor: float
+    low80_factor: float | None
+    high80_factor: float | None
+    throughput_factor: float
+    fits_memory: bool | None
+
+    @property
+    def value(self) -> str:
+        """The precision, the batch or the number of threads."""
+        return str(getattr(self.configuration, self.kind))
+
+    @property
+    def change(self) -> str:
+        """Kind and value: ``precision fp16``."""
+        return f"{self.kind} {self.value}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sensitivity:
+    """Sensitivity of a prediction.
+
+    Attributes:
+        facts: those that move it, the strongest first.
+        alternatives: precisions, numbers of threads, batches.
+    """
+
+    facts: tuple[FactSensitivity, ...]
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The strongest changes in one sentence; empty where nothing changes it.
+
+        Of facts the strongest, of precisions the fastest, of numbers of threads a faster one, and
+        the largest batch.
+        """
+        parts = [f"{fact.label} +10 %: {_change(fact.more)}" for fact in self.facts[:1]]
+        precisions, threads, batches = (
+            [each for each in self.alternatives if each.kind == kind]
+            for kind in ("precision", "threads", "batch")
+        )
+        if precisions:
+            best = min(precisions, key=_latency_factor)
+            name = best.value.replace("_", " ").upper()
+            parts.append(f"{name}: {_change(best.latency_factor)}")
+        if threads and (best := min(threads, key=_latency_factor)).latency_factor < 1:
+            parts.append(f"{plural(int(best.value), 'thread')}: {_change(best.latency_factor)}")
+        if batches:
+            parts.append(f"batch {batches[-1].value}: {_rate(batches[-1].throughput_factor)}")
+        return "; ".join(parts)
+
+    def of_operator(self, place: int) -> dict[str, float]:
+        """Return the elasticities of one operator's time by fact; empty where it takes none."""
+        of_facts = ((fact.fact, float(fact.operators[place])) for fact in self.facts)
+        return {name: value for name, value in of_facts if math.isfinite(value)}
+
+
+def sensitivity_of(
+    model: Model,
+    target: Target,
+    engine: str = "",
+    signatures: KnownTargets | None = None,
+    own: Iterable[Measurement] = (),
+) -> Sensitivity:
+    """Return the sensitivity of one model's prediction on one target.
+
+    Args:
+        model: the model, N operators.
+        target: the target.
+        engine: its name, empty for the usual one.
+        signatures: measurements of targets, by target.
+        own: the user's measurements of models, the oldest first.
+
+    Raises:
+        InputError: no engine of that name, or the target has no number for the model.
+    """
+    # As ``predict`` does, so that this is of its prediction.
+    measured = without(signatures or {}, model.graph.fingerprint)
+    opened = open_engine(engine)
+    return Sensitivity(
+        tuple(fact_sensitivities(opened, model.graph, target, measured)),
+        tuple(_alternatives(opened, model, target, measured, own)),
+    )
+
+
+def fact_sensitivities(
+    engine: Engine, graph: OperatorGraph, target: Target, measured: KnownTargets
+) -> list[FactSensitivity]:
+    """Return the facts that move an engine's latency of a graph on a target, the strongest first.
+
+    Raises:
+        InputError: the target has no number for the graph.
+    """
+    device = target.device
+    names = [name for name in facts_of(device) if name not in NO_RESOURCES]
+    logs = np.repeat([[-_STEP], [_STEP], [math.log(_MORE)]], len(names), axis=1)  # [3, facts]
+    if target.configuration.threads and "core_count" in names:
+        # A counted number of threads leaves a further core idle, and one core less is another run.
+        logs[0, names.index("core_count")] = 0.0
+    devices = [
+        scaled(device, name, factor)
+        for row in np.exp(logs).tolist()
+        for name, factor in zip(names, row, strict=True)
+    ]
+    times = engine.varied(graph, target, [device, *devices], measured)
+    less, greater, more = times.latency_ms[1:].reshape(3, -1)
+    of_operators = times.operator_ms[1:].reshape(3, len(names), -1)  # [3, facts, N]
+    reach = logs[1] - logs[0]
+    with np.errstate(divide="ignore", invalid="ignore"):  # operators that take no time
+        elasticity = np.log(greater / less) / reach
+        operators = np.log(of_operators[1] / of_operators[0]) / reach[:, None]
+        more = more / times.latency_ms[0]
+    return [
+        FactSensitivity(
+            names[place],
+            metric_label(names[place], device.family),
+            METRIC_BY_NAME[names[place]].unit,
+            fact_value(device, names[place]) or math.nan,
+            float(elasticity[place]),
+            float(more[place]),
+            operators[place],
+        )
+        for place in np.argsort(-np.abs(elasticity), kind="stable").tolist()
+        if abs(elasticity[place]) >= _LEAST
+    ]
+
+
+def _alternatives(
+    engine: Engine,
+    model: Model,
+    target: Target,
+    measured: KnownTargets,
+    own: Iterable[Measurement],
+) -> Iterator[Alternative]:
+    """Yield the alternatives that have a number: precisions, threads, then batches."""
+    others = [*_other_precisions(target), *_other_threads(target)]
+    targets = [Target(target.device, each) for _, each in others]
+    now, *rows = predicted_by(engine, [model], [target, *targets], measured)
+    now_held, *held = with_measured([now, *rows], own)
+    for (kind, _), predicted, of_other in zip(others, rows, held, strict=True):
+        # A measured latency over a predicted one would mix two things.
+        are_measured = now_held.basis is of_other.basis is Basis.MEASURED
+        pair = (now_held, of_other) if are_measured else (now, predicted)
+        yield from _alternative(kind, *pair)
+    larger = [replace(model, graph=at_batch(model.graph, factor)) for factor in _BATCHES]
+    for factor, row in zip(_BATCHES, predicted_by(engine, larger, [target], measured), strict=True):
+        configuration = replace(row.configuration, batch=factor * batch_of(now.configuration))
+        yield from _alternative("batch", now, replace(row, configuration=configuration))
+
+
+def _other_precisions(target: Target) -> Iterator[tuple[str, Configuration]]:
+    """Yield the other precisions that the device lists, and that its runtime runs in."""
+    now, listed = target.configuration, target.device.configurations
+    of_runtime = {each.precision for each in listed if each.runtime == now.runtime}
+    able = of_runtime or runtime_of(now.runtime).precisions or set(Precision)
+    for precision in dict.fromkeys(each.precision for each in listed):
+        if precision in able and precision is not now.precision:
+            yield "precision", replace(now, precision=precision)
+
+
+def _other_threads(target: Target) -> Iterator[tuple[str, Configuration]]:
+    """Yield half and double the threads, as far as there are cores."""
+    threads, cores = target.threads, target.device.core_count or 0
+    for count in (threads // 2, threads * 2):
+        if 0 < count <= cores:
+            yield "threads", replace(target.configuration, threads=count)
+
+
+def _alternative(kind: str, now: Prediction, other: Prediction) -> Iterator[Alternative]:
+    if not now.latency_ms or not other.latency_ms:  # nothing over nothing is no factor
+        return
+    factor = other.latency_ms / now.latency_ms
+    grown = batch_of(other.configuration) / batch_of(now.configuration)
+    low, high = _interval(kind, grown, now, other)
+    yield Alternative(
+        kind,
+        other.configuration,
+        other.latency_ms,
+        factor,
+        low,
+        high,
+        grown / factor,
+        other.fits_memory,
+    )
+
+
+def _interval(
+    kind: str, grown: float, now: Prediction, other: Prediction
+) -> tuple[float | None, float | None]:
+    """Return the 80 % interval of the ratio of two latencies of one network on one device."""
+    if now.latency_ms is None or other.latency_ms is None or now.low80_ms is None:
+        return None, None
+    if now.basis is Basis.MEASURED:
+        ratio = differences([now], [other])
+        return float(ratio.low80_ratio[0]), float(ratio.high80_ratio[0])
+    deviation = _DEVIATIONS[kind] if kind != "batch" else _BATCHES[round(grown)]
+    factor, reach = other.latency_ms / now.latency_ms, math.exp(Z80 * deviation)
+    low = factor / reach
+    # No run over more inferences ends sooner.
+    return (max(low, min(factor, 1.0)) if kind == "batch" else low), factor * reach
+
+
+def _latency_factor(alternative: Alternative) -> float:
+    return alternative.latency_factor
+
+
+def _change(factor: float) -> str:
+    return percent(factor - 1, 2, signed=True)
+
+
+def _rate(factor: float) -> str:
+    more = "more" if factor >= 1 else "fewer"
+    return f"{percent(abs(factor - 1), 2)} {more} inferences a second"

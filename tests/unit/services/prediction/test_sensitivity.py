@@ -1,0 +1,201 @@
+"""Alternatives to a prediction, and the sentence on what would change it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.core.documents import Provenance
+from predictor.core.errors import InputError
+from predictor.core.percentiles import Z80
+from predictor.core.records import Configuration, Measurement, Precision, Target
+from predictor.services.prediction.sensitivity import (
+    Alternative,
+    FactSensitivity,
+    Sensitivity,
+    sensitivity_of,
+)
+from tests.unit.cost.graphs import VIEW, Op, make_graph, make_target
+from tests.unit.engine.estimates import every_target, samples
+from tests.unit.services.prediction.test_predict import PHONE, make_model
+
+# 2 ms at 1e12 MACs a second, 0.1 ms of weights and 0.1 of activations at 100 GB/s, 6 us of a start.
+MODEL = make_model(Op(macs=2 * 10**9, weights=10**7, read=2 * 10**7))
+FACTS = {"fp32_tflops": 2.0, "fp16_tflops": 4.0, "dram_bw_gbps": 100.0, "dram_gb": 0.016}
+GPU = make_target(FACTS, runs=(Precision.FP32, Precision.FP16))
+
+
+def alternatives(
+    target: Target, engine: str = "roofline", own: Sequence[Measurement] = ()
+) -> dict[str, Alternative]:
+    answer = sensitivity_of(MODEL, target, engine, own=own).alternatives
+    return {each.change: each for each in answer}
+
+
+def test_another_precision_and_larger_batches() -> None:
+    by_change = alternatives(GPU)
+
+    assert list(by_change) == ["precision fp16", "batch 2", "batch 4"]
+    half, batch = by_change["precision fp16"], by_change["batch 4"]
+    # Twice the rate; the traffic is hidden. The peaks of both are in the device's 16 MB.
+    assert half.latency_ms == pytest.approx(1.006)
+    assert half.latency_factor == pytest.approx(1.006 / 2.006)
+    assert half.throughput_factor == pytest.approx(2.006 / 1.006)
+    assert half.configuration.precision is Precision.FP16
+    assert batch.latency_factor == pytest.approx(8.006 / 2.006)
+    assert batch.throughput_factor == pytest.approx(4 * 2.006 / 8.006)
+    assert batch.configuration.batch == 4
+    assert {each.low80_factor for each in by_change.values()} == {None}  # analytic: no interval
+    assert batch.fits_memory is True
+
+
+def test_a_batch_is_a_multiple_of_the_models_own_and_may_not_fit() -> None:
+    large = make_model(*[Op(macs=10**9)], batch=8)
+    graph = replace(large.graph, peak_activation_bytes=5 * 10**6)
+    answer = sensitivity_of(replace(large, graph=graph), GPU, "roofline").alternatives
+
+    assert [(each.change, each.fits_memory) for each in answer] == [
+        ("precision fp16", True),
+        ("batch 16", True),
+        ("batch 32", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("threads", "others"),
+    [(0, ["threads 4"]), (1, ["threads 2"]), (2, ["threads 1", "threads 4"]), (6, ["threads 3"])],
+)
+def test_threads_are_halved_and_doubled_within_the_cores(threads: int, others: list[str]) -> None:
+    target = Target(PHONE, Configuration("ncnn", threads=threads))  # 2 and 6 cores
+
+    changes = [each for each in alternatives(target) if each.startswith("threads")]
+
+    assert changes == others
+
+
+def test_precisions_are_those_that_the_device_lists_for_the_runtime() -> None:
+    onnxruntime = Target(PHONE, Configuration("onnxruntime"))  # listed in FP32 alone
+    portable = Target(PHONE, Configuration("pytorch"))  # not listed: what the device and it run
+
+    assert not [each for each in alternatives(onnxruntime) if each.startswith("precision")]
+    phone = replace(PHONE, metrics={**PHONE.metrics, "fp16_tflops": 0.3})
+    changes = alternatives(replace(portable, device=phone))
+    assert [each for each in changes if each.startswith("precision")] == ["precision fp16"]
+
+
+def test_an_alternative_without_a_number_is_left_out() -> None:
+    unknown = make_target({"fp32_tflops": 2.0, "dram_bw_gbps": 100.0})  # no rate in FP16
+
+    changes = alternatives(unknown)
+
+    assert "precision fp16" not in changes
+    assert "batch 2" in changes
+
+
+def test_intervals_are_those_of_ratios() -> None:
+    """They are far narrower than those of the two latencies, which err alike."""
+    target = next(
+        each
+        for each in every_target()
+        if each.device.id == "core-i7-1165g7" and each.configuration == Configuration("onnxruntime")
+    )
+    model = replace(MODEL, graph=samples()["mobilenetv2-1.0-224"])
+
+    by_change = {each.change: each for each in sensitivity_of(model, target).alternatives}
+
+    int8, four, two = (by_change[name] for name in ("precision int8", "batch 4", "batch 2"))
+    reach = math.exp(Z80 * 0.61)
+    assert int8.low80_factor == pytest.approx(int8.latency_factor / reach)
+    assert int8.high80_factor == pytest.approx(int8.latency_factor * reach)
+    assert four.high80_factor == pytest.approx(four.latency_factor * math.exp(Z80 * 0.23))
+    assert two.low80_factor is not None
+    assert 1 <= two.low80_factor <= two.latency_factor  # no larger batch is faster
+
+
+def measured(target: Target, value_ms: float) -> Measurement:
+    configuration = replace(target.configuration, threads=target.threads, batch=1)
+    return Measurement(
+        "m" * 32,
+        MODEL.graph.fingerprint,
+        target.device.id,
+        configuration,
+        (),
+        value_ms,
+        "median",
+        "ctm-probe/1",
+        Provenance({}),
+    )
+
+
+def test_of_two_measured_latencies_the_ratio_is_measured() -> None:
+    half = replace(GPU, configuration=replace(GPU.configuration, precision=Precision.FP16))
+    both = [measured(GPU, 10.0), measured(half, 4.0)]
+
+    of_both = alternatives(GPU, own=both)
+    of_one = alternatives(GPU, own=both[:1])
+
+    assert of_both["precision fp16"].latency_factor == pytest.approx(0.4)
+    low = of_both["precision fp16"].low80_factor
+    assert low is not None
+    assert 0.38 < low < 0.4  # repetitions of measurements alone
+    # A batch of four was measured by nobody, nor a half by one of them: the engine's own ratio.
+    assert of_both["batch 4"].latency_factor == pytest.approx(8.006 / 2.006)
+    assert of_one["precision fp16"].latency_factor == pytest.approx(1.006 / 2.006)
+
+
+def test_the_sentence_names_the_strongest_of_each() -> None:
+    shown = sensitivity_of(MODEL, GPU, "roofline")
+
+    # 2.006 ms become 2 / 1.1 + 0.006, 1.006, and 8.006 for four.
+    assert shown.sentence == (
+        "FP32 peak +10 %: −9.1 %; FP16: −50 %; batch 4: 0.22 % more inferences a second"
+    )
+
+
+def alternative(kind: str, latency_factor: float, **configuration: object) -> Alternative:
+    changed = replace(Configuration(), **configuration)  # type: ignore[arg-type]
+    return Alternative(kind, changed, 1.0, latency_factor, None, None, 1 / latency_factor, None)
+
+
+def test_threads_are_named_where_they_are_faster_and_losses_as_such() -> None:
+    nothing = np.zeros(0)
+    fact = FactSensitivity("core_count", "Cores", "", 4.0, -0.5, 0.955, nothing)
+    batch = replace(alternative("batch", 5.0, batch=4), throughput_factor=0.8)
+    slower = alternative("precision", 1.05, precision=Precision.AMP_FP16)
+    faster, worse = alternative("threads", 0.7, threads=8), alternative("threads", 1.9, threads=2)
+
+    def sentence(*others: Alternative) -> str:
+        return Sensitivity((fact,), others).sentence
+
+    assert sentence(worse, faster, batch) == (
+        "Cores +10 %: −4.5 %; 8 threads: −30 %; batch 4: 20 % fewer inferences a second"
+    )
+    assert sentence(worse, slower) == "Cores +10 %: −4.5 %; AMP FP16: +5 %"
+    assert Sensitivity((), ()).sentence == ""
+
+
+def test_a_graph_without_time_has_no_sensitivity() -> None:
+    empty = replace(MODEL, graph=make_graph([Op(flags=VIEW)]))
+
+    answer = sensitivity_of(empty, GPU, "roofline")
+
+    assert (answer.facts, answer.alternatives, answer.sentence) == ((), (), "")
+
+
+def test_an_operator_has_the_elasticities_of_its_time() -> None:
+    model = make_model(Op(macs=2 * 10**9), Op(read=10**7), Op(flags=VIEW))
+    shown = sensitivity_of(model, GPU, "roofline")
+
+    assert shown.of_operator(0) == pytest.approx({"fp32_tflops": -2 / 2.006, "dram_bw_gbps": 0})
+    assert shown.of_operator(2) == {}
+
+
+def test_a_target_without_a_number_is_refused() -> None:
+    with pytest.raises(InputError, match="not supported"):
+        sensitivity_of(MODEL, make_target(FACTS, runs=(Precision.INT8,)))
+    with pytest.raises(InputError, match="no engine of this name"):
+        sensitivity_of(MODEL, GPU, "crystal-ball")
