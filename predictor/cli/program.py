@@ -16,6 +16,7 @@ from predictor.core.libraries import settle_libraries
 # Module and line of the help, in the order of the help.
 _COMMANDS = {
     "predict": ("predict", "latency of models on devices"),
+    "explain": ("predict", "where the time goes, and what would change it"),
     "compare": ("compare", "models against one of them"),
     "report": ("report", "predictions as a PDF, Markdown or JSON document"),
     "inspect": ("inspect", "operators of a model"),

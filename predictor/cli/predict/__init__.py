@@ -12,16 +12,33 @@ from predictor.cli.reading import reading_found
 def add_predict(parser: Parser) -> None:
     """Add the options of the command."""
     parser.description = "Predict the latency of each model on each device."
-    parser.epilog = EPILOG
-    parser.set_defaults(run=_run)
-    prediction_options(parser, "exit 1 when a latency is over it")
+    _add_options(parser)
     parser.add_argument("--operators", action="store_true", help="where the time goes")
+    parser.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="what more of each fact of the device, another precision, batch or number of threads "
+        "would change",
+    )
     parser.add_argument(
         "--node-data",
         metavar="FILE.json",
         help="write latency by operator as node data of Model Explorer, and the shares beside it "
         "in FILE.share.json (one model, one device)",
     )
+
+
+def add_explain(parser: Parser) -> None:
+    """Add the options of ``ctm explain``: a prediction with its operators and its sensitivity."""
+    parser.description = "Say where the time of each model goes on each device, and what moves it."
+    _add_options(parser)
+    parser.set_defaults(operators=True, sensitivity=True, node_data=None)
+
+
+def _add_options(parser: Parser) -> None:
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+    prediction_options(parser, "exit 1 when a latency is over it")
     json_option(parser)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.model_text import dimension_lines
+from predictor.cli.predict.sensitivity import add_sensitivity, sensitivities
 from predictor.cli.predict.text import fastest_text, model_text
 from predictor.cli.predicting import (
     BUDGET_MISSED,
@@ -32,6 +33,7 @@ from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain, predict
+from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.request import labelled
 
 _MEASURE_THIS = (
@@ -51,42 +53,50 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     failed: list[InputError] = []
     models: list[Model] = []
     predictions: list[Prediction] = []
+    moved: list[Sensitivity | None] = []
     with closing(PredictionStore(options.store)) as store:
         signatures = store.signatures(targets)
         for model in models_as_read(readings, console, failed):
-            row = predict([model], targets, options.engine, store.measured([model]), signatures)
+            own = store.measured([model])
+            row = predict([model], targets, options.engine, own, signatures)
+            of_row = sensitivities(options, model, targets, row, signatures, own)
             if not options.json:
-                text = model_text(options, model, targets, row, signatures)
+                text = model_text(options, model, targets, row, signatures, of_row)
                 console.result(("\n" if models else "") + text)
             models.append(model)
             predictions += row
+            moved += of_row
         code = failed[-1].exit_code if failed else 0
         if not models:
             return code
         store.record(models, predictions)
-        _print(options, console, models, targets, predictions, store.not_stored, signatures)
+        if options.json:
+            document = prediction_document(options, models, targets, predictions, signatures, moved)
+            _print_document(console, models, document | store.not_stored)
+        _print_rest(options, console, models, targets, predictions)
         stored = store.exit_code(console, "the predictions were not stored")
         _write_node_data(options, console, models, targets, signatures)
+        _check_sensitivity(options, predictions)
         return stored or code or _budget_code(predictions, options.budget_ms)
 
 
-def _print(
+def _print_document(console: Console, models: Sequence[Model], document: dict[str, object]) -> None:
+    """Print the document; what the text has about the models goes to stderr."""
+    for model in models:
+        for line in (*dimension_lines(model), *model.notes):
+            console.note(f"{printable(Path(model.path).name)}: {printable(line)}")
+    console.document(document)
+
+
+def _print_rest(
     options: argparse.Namespace,
     console: Console,
     models: Sequence[Model],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    not_stored: dict[str, object],
-    signatures: KnownTargets,
 ) -> None:
-    """Print the document, or the part of the text that is about all models together."""
-    if options.json:
-        for model in models:
-            for line in (*dimension_lines(model), *model.notes):
-                console.note(f"{printable(Path(model.path).name)}: {printable(line)}")
-        document = prediction_document(options, models, targets, predictions, signatures)
-        console.document(document | not_stored)
-    elif options.budget_ms is not None and len(models) > 1:
+    """Print the part of the text that is about all models together."""
+    if not options.json and options.budget_ms is not None and len(models) > 1:
         names = [each.label for each in labelled(models)]
         console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))
     unknown = any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions)
@@ -122,6 +132,20 @@ def _write_node_data(
         console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
 
 
+def _check_sensitivity(options: argparse.Namespace, predictions: Sequence[Prediction]) -> None:
+    """Refuse a sensitivity that nothing has, after what there is was printed.
+
+    Raises:
+        InputError: no target has a number.
+    """
+    if options.sensitivity and all(p.latency_ms is None for p in predictions):
+        raise InputError(
+            "--sensitivity" if options.command == "predict" else "explain",
+            f"no target has a number that could change ({predictions[0].problem})",
+            "choose another device or configuration",
+        )
+
+
 def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> int:
     """Return 1 where a P50 is over the budget.
 
@@ -150,17 +174,19 @@ def prediction_document(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     signatures: KnownTargets,
+    moved: Sequence[Sensitivity | None] = (),
 ) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number.
 
     Args:
-        options: budget_ms, operators and engine.
+        options: budget_ms, operators, sensitivity and engine.
         models: the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
         signatures: the user's measurements on the targets.
+        moved: sensitivity of each prediction where it was asked for; None without a number.
     """
-    entries = []
+    entries: list[dict[str, Any]] = []
     for index, prediction in enumerate(predictions):
         model, target = models[index // len(targets)], targets[index % len(targets)]
         entry = {**_entry(prediction), "notes": list(assumptions(model, prediction))}
@@ -170,6 +196,8 @@ def prediction_document(
             entry["operators"] = operator_entries(
                 model, target, prediction, options.engine, signatures
             )
+        if options.sensitivity:
+            add_sensitivity(entry, moved[index])
         entries.append(entry)
     return {"schema": SCHEMA, "predictions": entries}
 

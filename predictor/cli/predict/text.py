@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from predictor.cli.model_text import NAME_COLUMNS, describe
+from predictor.cli.predict.sensitivity import MOVES, sensitivity_blocks, strongest
 from predictor.cli.tables import render_table
 from predictor.core.columns import Place, PredictionRow, TableContext, columns_of
 from predictor.core.records import Device, Prediction, Target
@@ -16,6 +17,7 @@ from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.fastest import fastest_sentence
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
+from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.operators import operator_fields, slowest
 
 _LOOKS = "Looks mostly at"
@@ -27,21 +29,33 @@ def model_text(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     signatures: KnownTargets,
+    moved: Sequence[Sensitivity | None] = (),
 ) -> str:
     """Return the text about one model.
 
     Args:
-        options: budget_ms, operators and engine.
+        options: budget_ms, operators, sensitivity and engine.
         model: the model.
         targets: the targets.
         predictions: one a target.
         signatures: the user's measurements on the targets.
+        moved: sensitivity of each prediction where it was asked for; None without a number.
     """
     pairs = sorted(zip(targets, predictions, strict=True), key=_by_latency)
+    of_target = dict(zip((target.id for target in targets), moved, strict=False))
     blocks = [describe(model), _comparison(pairs, options.budget_ms)]
     blocks += dict.fromkeys(note for p in predictions for note in assumptions(model, p))
-    if options.operators:
-        blocks += list(_operator_tables(model, pairs, options.engine, signatures))
+    for target, prediction in pairs:
+        if prediction.latency_ms is None:
+            continue
+        sensitivity = of_target.get(target.id)
+        parts = [] if sensitivity is None else sensitivity_blocks(sensitivity)
+        if options.operators:
+            table = explain(model, target, options.engine, signatures)
+            parts.append(_operator_table(table, target.device, sensitivity))
+        if parts:
+            name = shortened(target.device.name, NAME_COLUMNS)
+            blocks += [f"{name}, {number(prediction.latency_ms)} ms\n{parts[0]}", *parts[1:]]
     return "\n\n".join(blocks)
 
 
@@ -87,18 +101,7 @@ def _comparison(pairs: Sequence[tuple[Target, Prediction]], budget_ms: float | N
     return render_table([column.title(context) for column in columns], cells, right)
 
 
-def _operator_tables(
-    model: Model, pairs: Sequence[tuple[Target, Prediction]], engine: str, signatures: KnownTargets
-) -> Iterator[str]:
-    for target, prediction in pairs:
-        if prediction.latency_ms is None:
-            continue
-        title = f"{shortened(target.device.name, NAME_COLUMNS)}, {number(prediction.latency_ms)} ms"
-        table = explain(model, target, engine, signatures)
-        yield f"{title}\n{_operator_table(table, target.device)}"
-
-
-def _operator_table(table: OperatorTable, device: Device) -> str:
+def _operator_table(table: OperatorTable, device: Device, sensitivity: Sensitivity | None) -> str:
     """Write the operators that take time, the slowest first, with their cumulative share."""
     order = slowest(table, len(table.names))
     fields, looks = operator_fields(table, order), _looks(table, device)
@@ -106,10 +109,12 @@ def _operator_table(table: OperatorTable, device: Device) -> str:
         [
             *(shortened(field.cell(index).text, NAME_COLUMNS) for field in fields),
             *looks[index : index + 1],
+            *([] if sensitivity is None else [strongest(sensitivity, index)]),
         ]
         for index in order
     ]
     headers = [*(field.column.title for field in fields), *([_LOOKS] if looks else [])]
+    headers += [] if sensitivity is None else [MOVES]
     right = "".join("r" if field.column.is_number else " " for field in fields)
     return render_table(headers, rows, right)
 

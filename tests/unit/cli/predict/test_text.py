@@ -14,7 +14,7 @@ from predictor.core.records import Basis, Configuration, Device, Precision, Pred
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 
-QUIET = Namespace(budget_ms=None, operators=False, engine="roofline")
+QUIET = Namespace(budget_ms=None, operators=False, sensitivity=False, engine="roofline")
 
 
 def empty_graph() -> OperatorGraph:
@@ -104,7 +104,7 @@ def test_intervals_are_shown_where_an_engine_gives_them(model: Model) -> None:
 
 
 def test_remarks_say_what_the_numbers_do_not(model: Model) -> None:
-    options = Namespace(budget_ms=30.0, operators=False, engine="roofline")
+    options = Namespace(budget_ms=30.0, operators=False, sensitivity=False, engine="roofline")
     lines = table(
         model,
         options,
@@ -128,7 +128,7 @@ def test_a_model_is_described_by_its_escaped_name_sums_and_notes(model: Model) -
 
 
 def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
-    options = Namespace(budget_ms=5.0, operators=True, engine="roofline")
+    options = Namespace(budget_ms=5.0, operators=True, sensitivity=False, engine="roofline")
     target, prediction = pair("A", None, problem="not supported: fp16")
 
     document = prediction_document(options, [model], [target], [prediction], {})

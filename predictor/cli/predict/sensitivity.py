@@ -1,0 +1,122 @@
+"""The sensitivity of predictions, as text and as a part of the document."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, Final
+
+from predictor.cli.tables import render_table
+from predictor.core.records import Basis, Measurement, Prediction, Target
+from predictor.core.wording import NOTHING, memory_text, number, percent, signed
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.predict import KnownTargets
+from predictor.services.prediction.sensitivity import Alternative, Sensitivity, sensitivity_of
+
+MOVES: Final = "Moves with"
+_FACTS: Final = ("Fact", "Value", "Elasticity", "+10 %")
+_ALTERNATIVES: Final = ("Change", "ms", "Latency", "80 % interval", "Inferences a second", "Memory")
+_STRONGEST: Final = 2  # facts of an operator
+
+
+def sensitivities(
+    options: argparse.Namespace,
+    model: Model,
+    targets: Sequence[Target],
+    predictions: Sequence[Prediction],
+    signatures: KnownTargets,
+    own: Sequence[Measurement],
+) -> list[Sensitivity | None]:
+    """Return the sensitivity of each prediction of a model; None without a number of the engine.
+
+    Args:
+        options: engine, and whether it was asked for.
+        model: the model.
+        targets: the targets.
+        predictions: one a target.
+        signatures: the user's measurements on the targets.
+        own: the user's measurements of the model.
+    """
+    return [
+        sensitivity_of(model, target, options.engine, signatures, own)
+        if options.sensitivity and _is_predicted(prediction)
+        else None
+        for target, prediction in zip(targets, predictions, strict=True)
+    ]
+
+
+def _is_predicted(prediction: Prediction) -> bool:
+    is_measured = prediction.basis is Basis.MEASURED
+    return (prediction.predicted_ms if is_measured else prediction.latency_ms) is not None
+
+
+def sensitivity_blocks(sensitivity: Sensitivity) -> list[str]:
+    """Return a sentence, a table of facts and one of alternatives."""
+    facts = [
+        (fact.label, f"{number(fact.value, 5)} {fact.unit}", signed(fact.elasticity),
+         percent(fact.more - 1, 2, signed=True))
+        for fact in sensitivity.facts
+    ]  # fmt: skip
+    alternatives = [
+        (
+            each.change,
+            number(each.latency_ms),
+            percent(each.latency_factor - 1, 2, signed=True),
+            _interval(each),
+            percent(each.throughput_factor - 1, 2, signed=True),
+            memory_text(each.fits_memory),
+        )
+        for each in sensitivity.alternatives
+    ]
+    blocks = [sensitivity.sentence]
+    blocks += [render_table(_FACTS, facts, " rrr")] if facts else []
+    blocks += [render_table(_ALTERNATIVES, alternatives, " rrrr")] if alternatives else []
+    return [block for block in blocks if block]
+
+
+def _interval(alternative: Alternative) -> str:
+    low, high = alternative.low80_factor, alternative.high80_factor
+    if low is None or high is None:
+        return NOTHING
+    return " to ".join(percent(end - 1, 2, signed=True) for end in (low, high))
+
+
+def strongest(sensitivity: Sensitivity, operator: int) -> str:
+    """Return the facts that move one operator's time most, with their elasticities."""
+    labels = {fact.fact: fact.label for fact in sensitivity.facts}
+    moved = sorted(sensitivity.of_operator(operator).items(), key=lambda each: -abs(each[1]))
+    return ", ".join(f"{labels[name]} {signed(value)}" for name, value in moved[:_STRONGEST])
+
+
+def add_sensitivity(entry: dict[str, Any], sensitivity: Sensitivity | None) -> None:
+    """Add a prediction's sensitivity to its entry in the document, and to those of operators."""
+    entry["sensitivity"] = None if sensitivity is None else _entry(sensitivity)
+    for place, operator in enumerate(entry.get("operators", ())):
+        operator["sensitivity"] = None if sensitivity is None else sensitivity.of_operator(place)
+
+
+def _entry(sensitivity: Sensitivity) -> dict[str, object]:
+    return {
+        "facts": [
+            {
+                "fact": fact.fact,
+                "unit": fact.unit,
+                "value": fact.value,
+                "elasticity": fact.elasticity,
+                "factor_at_plus_10_percent": fact.more,
+            }
+            for fact in sensitivity.facts
+        ],
+        "alternatives": [
+            {
+                "change": each.change,
+                "latency_ms": each.latency_ms,
+                "latency_factor": each.latency_factor,
+                "low80_factor": each.low80_factor,
+                "high80_factor": each.high80_factor,
+                "throughput_factor": each.throughput_factor,
+                "fits_memory": each.fits_memory,
+            }
+            for each in sensitivity.alternatives
+        ],
+    }
