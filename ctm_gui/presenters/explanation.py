@@ -1,4 +1,4 @@
-"""Why one model takes its time on one target: the choice, and the operators that explain it."""
+"""Why one model takes its time on one target: the choice, its operators, what would change it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ctm_gui.presenters.prediction_run import Comparison, ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
-from predictor.core.wording import shown
+from predictor.core.wording import number, percent, shown
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.services.prediction.sensitivity import Alternative, Sensitivity, sensitivity_of
 
 NOTHING_YET = "Add a model and check a target to see where the time goes."
 WORKING = "Working out where the time goes…"
@@ -25,7 +26,8 @@ class ExplanationPresenter(ComparisonFollower):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
     ``choices_changed`` is emitted when models, targets or the choice change; ``table_changed`` when
-    ``table``, its ``device`` and ``message`` do. ``done`` gives a sentence about a finished action,
+    ``table``, its ``device`` and ``message`` do; ``sensitivity_changed`` when ``sensitivity`` does,
+    which comes a little after its table. ``done`` gives a sentence about a finished action,
     ``failed`` the CtmError of a failed one.
 
     Args:
@@ -35,6 +37,7 @@ class ExplanationPresenter(ComparisonFollower):
 
     choices_changed = Signal()
     table_changed = Signal()
+    sensitivity_changed = Signal()
     done = Signal(str)
     failed = Signal(object)
 
@@ -43,6 +46,7 @@ class ExplanationPresenter(ComparisonFollower):
         # Ids, not indices: these change with each comparison.
         self._chosen: tuple[int, str] | None = None
         self.table: OperatorTable | None = None
+        self.sensitivity: Sensitivity | None = None
         self.device: Device | None = None
         self.message = NOTHING_YET
         self.selected: IndexArray = np.zeros(0, dtype=np.intp)
@@ -127,10 +131,19 @@ class ExplanationPresenter(ComparisonFollower):
         self.message = WORKING
         # Read now: the comparison may be another one when the worker comes to it.
         device, signatures = target.device, self._comparison.signatures
+        own = self._comparison.own
+
+        def show(table: OperatorTable) -> None:
+            self._show(table, "", device)
+            self._submit(
+                lambda _: sensitivity_of(compared.model, target, signatures=signatures, own=own),
+                self._show_sensitivity,
+                # A target of which only measurements are known has nothing to vary.
+                lambda _: self._show_sensitivity(None),
+            )
+
         self._submit(
-            lambda _: explain(compared.model, target, signatures=signatures),
-            lambda table: self._show(table, "", device),
-            self._on_error,
+            lambda _: explain(compared.model, target, signatures=signatures), show, self._on_error
         )
 
     def _on_error(self, error: CtmError) -> None:
@@ -145,3 +158,28 @@ class ExplanationPresenter(ComparisonFollower):
         self.selected, self.current = np.zeros(0, dtype=np.intp), None
         self.message = message
         self.table_changed.emit()
+        self._show_sensitivity(None)
+
+    def _show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
+        self._task = None
+        self.sensitivity = sensitivity
+        self.sensitivity_changed.emit()
+
+
+def sensitivity_details(sensitivity: Sensitivity) -> str:
+    """Return the lines that hovering over the sentence on a prediction's sensitivity shows."""
+    facts = [
+        f"{each.label} ({number(each.value, 5)}{f' {each.unit}' if each.unit else ''}) +10 %: "
+        f"{percent(each.more - 1, 2, signed=True)}"
+        for each in sensitivity.facts
+    ]
+    return "\n".join([*facts, *map(_alternative, sensitivity.alternatives)])
+
+
+def _alternative(alternative: Alternative) -> str:
+    text = f"{alternative.change}: {percent(alternative.latency_factor - 1, 2, signed=True)}"
+    low, high = alternative.low80_factor, alternative.high80_factor
+    if low is not None and high is not None:
+        ends = (percent(end - 1, 2, signed=True) for end in (low, high))
+        text += f" (80 %: {' to '.join(ends)})"
+    return text + (", does not fit in memory" if alternative.fits_memory is False else "")

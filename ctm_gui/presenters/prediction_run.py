@@ -60,7 +60,8 @@ class Comparison:
     """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
     ``signatures`` are the user's measurements on the targets, by target key; ``engine_problem`` is
-    the reason why another engine stands in for the usual one, empty where none does.
+    the reason why another engine stands in for the usual one, empty where none does. ``own`` are
+    the user's measurements of the models, the oldest first.
     """
 
     models: tuple[ComparedModel, ...] = ()
@@ -70,6 +71,7 @@ class Comparison:
     seconds: float = 0.0
     signatures: KnownTargets = field(default_factory=dict)
     engine_problem: str = ""
+    own: Sequence[Measurement] = ()
 
     def pair_of(self, row: int) -> tuple[int, int]:
         """Return model and target index of a row."""
@@ -116,10 +118,11 @@ def compare(
         count = max(1, int(len(some) * _PART_S / (now - begun)))
         if done < len(models) and now - shown_at > _PART_S:
             so_far = tuple(models[:done]), targets, tuple(rows), predicted
-            part(Comparison(*so_far, signatures=measured, engine_problem=problem))
+            part(Comparison(*so_far, signatures=measured, engine_problem=problem, own=own))
             shown_at = time.perf_counter()
     seconds = time.perf_counter() - started
-    return Comparison(tuple(models), targets, tuple(rows), predicted, seconds, measured, problem)
+    every = tuple(models), targets, tuple(rows)
+    return Comparison(*every, predicted, seconds, measured, problem, own)
 
 
 def _rows(

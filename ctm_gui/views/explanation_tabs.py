@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QTabWidget, QWidget
 
-from ctm_gui.presenters.explanation import ExplanationPresenter
+from ctm_gui.presenters.explanation import ExplanationPresenter, sensitivity_details
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.views.attention_view import AttentionView
 from ctm_gui.views.operators_view import OperatorsView
@@ -50,6 +50,7 @@ class ExplanationTabs(QObject):
         attention.operator_activated.connect(self._on_activated)
         explanation.choices_changed.connect(self._show_choices)
         explanation.table_changed.connect(self._show_table)
+        explanation.sensitivity_changed.connect(self._show_sensitivity)
         tabs.currentChanged.connect(self.look)
 
     def look(self, *_: object) -> None:
@@ -71,6 +72,7 @@ class ExplanationTabs(QObject):
         if self._explanation.choice is not None:
             view.pair.set_choice(*self._explanation.choice)
         self._show_table()
+        self._show_sensitivity()
 
     def _show_table(self) -> None:
         view, table = self._shown, self._explanation.table
@@ -80,6 +82,14 @@ class ExplanationTabs(QObject):
             return
         self._filled[view] = now
         self._quietly(lambda: view.show_table(*now, self._explanation.device))
+
+    def _show_sensitivity(self) -> None:
+        view, sensitivity = self._shown, self._explanation.sensitivity
+        if view is not None:
+            texts = ("", "")
+            if sensitivity is not None:
+                texts = sensitivity.sentence, sensitivity_details(sensitivity)
+            view.pair.show_sentence(*texts)
 
     def _show_selection(self) -> None:
         """Carry the selection over from the other view."""

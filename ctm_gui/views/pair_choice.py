@@ -1,4 +1,4 @@
-"""The boxes that choose the model and the target that a tab is about."""
+"""The boxes that choose the model and the target that a tab is about, over what would change it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from ctm_gui.views.widgets import combo_box, fill, named
+from ctm_gui.views.widgets import combo_box, fill, label, named, vbox
 from predictor.core.wording import shown
 
 
 class PairChoice(QWidget):
-    """A box of models and a box of targets.
+    """A box of models and a box of targets, and a sentence on what would change the prediction.
 
     Signals:
         choice_changed: the user chose another model or target: their indices.
@@ -24,7 +24,9 @@ class PairChoice(QWidget):
         super().__init__(parent)
         self.model_box = combo_box("Model", letters=16)
         self.target_box = combo_box("Target", letters=16)
-        layout = fill(QHBoxLayout(self), margins=0)
+        self.sentence = label(name="What would change it", selectable=True)
+        layout = fill(QHBoxLayout(), margins=0)
+        vbox(layout, self.sentence, of=self, margins=0)
         for text, box in (("&Model", self.model_box), ("Ta&rget", self.target_box)):
             fill(layout, named(text, box), (box, 1))
             box.setEnabled(False)
@@ -47,6 +49,11 @@ class PairChoice(QWidget):
         """Choose a model and a target without telling that the user did."""
         self.model_box.setCurrentIndex(model_index)
         self.target_box.setCurrentIndex(target_index)
+
+    def show_sentence(self, text: str, details: str) -> None:
+        """Show what would change the prediction; all of it as the tip."""
+        self.sentence.setText(text)
+        self.sentence.setToolTip(details)
 
     def _emit_choice(self, *_: object) -> None:
         self.choice_changed.emit(self.model_box.currentIndex(), self.target_box.currentIndex())
