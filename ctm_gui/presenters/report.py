@@ -27,6 +27,7 @@ from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.services.history.history import History
 from predictor.services.prediction.predict import explain
+from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import EVERY_SECTION, build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.probing import known_signatures
@@ -227,6 +228,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
         explain=partial(explain, signatures=comparison.signatures),
+        sensitivity=partial(sensitivity_of, signatures=comparison.signatures, own=comparison.own),
         # Local time with its offset from UTC, which a naive time lacks.
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,

@@ -16,11 +16,12 @@ from predictor.cli.console import Console
 from predictor.cli.predicting import PredictionStore, choose_targets, read_models
 from predictor.cli.progress import progress_on
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.core.records import Precision, Prediction, Target
+from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.report import Report, SectionId
 from predictor.core.text import printable
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets, explain, predict
+from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.pdf import report_pdf
@@ -45,8 +46,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         return code
     with closing(PredictionStore(options.store)) as store:
         signatures = store.signatures(targets)
-        predictions = predict(models, targets, options.engine, store.measured(models), signatures)
-        request = _request(options, models, targets, predictions, store, signatures)
+        own = store.measured(models)
+        predictions = predict(models, targets, options.engine, own, signatures)
+        request = _request(options, models, targets, predictions, store, signatures, own)
         report = _write(options, request, _progress(console))
         path = Path(options.output).absolute()
 
@@ -69,6 +71,7 @@ def _request(
     predictions: Sequence[Prediction],
     store: PredictionStore,
     signatures: KnownTargets,
+    own: Sequence[Measurement],
 ) -> ReportRequest:
     precision = Precision(options.precision) if options.precision else None
     asked = Asked(options.runtime, precision, options.threads, options.batch)
@@ -79,6 +82,7 @@ def _request(
         targets=tuple(targets),
         predictions=tuple(predictions),
         explain=partial(explain, engine=options.engine, signatures=signatures),
+        sensitivity=partial(sensitivity_of, engine=options.engine, signatures=signatures, own=own),
         created=datetime.now(UTC).astimezone(),
         budget_ms=options.budget_ms,
         asked=asked,

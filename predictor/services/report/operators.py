@@ -40,10 +40,11 @@ _READ_BY_FACTS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explained:
-    """A pair with a number, and where its time goes."""
+    """A pair with a number, where its time goes, and what would change it; empty for nothing."""
 
     pair: Pair
     table: OperatorTable
+    changes: str
 
 
 def explained_pairs(
@@ -64,7 +65,10 @@ def explained_pairs(
     for place, pair in enumerate(pairs):
         cancel.check()
         report(Progress(place, len(pairs), f"Explaining {request.target_name(pair.target)}"))
-        explained.append(Explained(pair, request.explain(pair.model.model, pair.target)))
+        model, target = pair.model.model, pair.target
+        table = request.explain(model, target)
+        changes = request.sensitivity(model, target).sentence if request.sensitivity else ""
+        explained.append(Explained(pair, table, changes))
     return tuple(explained)
 
 
@@ -94,6 +98,8 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
     chosen = slowest(table, request.operators)
     yield pair_heading(explained.pair, request)
     yield Paragraph(_sentence(table, chosen) + _of_prediction(explained.pair))
+    if explained.changes:
+        yield Paragraph(f"What would change it: {explained.changes}.")
     if chosen:
         yield table_of(operator_fields(explained.table, chosen), chosen)
 

@@ -11,6 +11,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import configuration_text
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
 from predictor.services.signatures.adaptation import StoredSignature
 
@@ -80,6 +81,7 @@ class ReportRequest:
         commands: command lines that make this report again.
         title: the user's own, empty for one made of models and targets.
         operators: number of each pair's slowest operators that are listed.
+        sensitivity: returns that of one model's prediction on one target; None leaves it out.
     """
 
     models: tuple[ReportedModel, ...]
@@ -94,6 +96,7 @@ class ReportRequest:
     commands: tuple[str, ...] = ()
     title: str = ""
     operators: int = OPERATORS_LISTED
+    sensitivity: Callable[[Model, Target], Sensitivity] | None = None
 
     def target_name(self, target: Target) -> str:
         """Return the name of a target's device as it stands in a sentence.

@@ -25,6 +25,7 @@ from predictor.core.report import (
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.services.prediction.sensitivity import Sensitivity, sensitivity_of
 from predictor.services.report.build import build_report
 from predictor.services.report.request import Asked, ReportRequest, labelled
 from predictor.services.signatures.adaptation import ADAPTATIONS
@@ -370,3 +371,23 @@ def test_ten_thousand_operators_make_no_longer_a_report() -> None:
 
     assert len(table.rows) == 15
     assert SLOW.device.name
+
+
+def test_what_would_change_a_prediction_stands_under_its_sum() -> None:
+    asked: list[Target] = []
+
+    def sensitivity(model: Model, target: Target) -> Sensitivity:
+        asked.append(target)
+        return sensitivity_of(model, target, "roofline")
+
+    without = build_report(make_request(targets=(FAST,)))
+    report = build_report(make_request(targets=(FAST,), sensitivity=sensitivity))
+
+    sentence = sensitivity(make_request().models[0].model, FAST).sentence
+    texts = [block.text for block in of_kind(report, SectionId.OPERATORS, Paragraph)]
+    assert texts[1] == f"What would change it: {sentence}."
+    assert "+10 %: −" in sentence
+    assert asked == [FAST, FAST]
+    assert len(of_kind(without, SectionId.OPERATORS, Paragraph)) == 1
+    build_report(make_request(targets=(FAST,), sensitivity=sensitivity), [SectionId.SUMMARY])
+    assert len(asked) == 2
