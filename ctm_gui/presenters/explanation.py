@@ -13,10 +13,15 @@ from ctm_gui.presenters.prediction_run import Comparison, ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
-from predictor.core.wording import number, percent, shown
+from predictor.core.wording import number, shown
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import OperatorTable, explain
-from predictor.services.prediction.sensitivity import Alternative, Sensitivity, sensitivity_of
+from predictor.services.prediction.sensitivity import (
+    Alternative,
+    Sensitivity,
+    change_words,
+    sensitivity_of,
+)
 
 NOTHING_YET = "Add a model and check a target to see where the time goes."
 WORKING = "Working out where the time goes…"
@@ -170,16 +175,16 @@ def sensitivity_details(sensitivity: Sensitivity) -> str:
     """Return the lines that hovering over the sentence on a prediction's sensitivity shows."""
     facts = [
         f"{each.label} ({number(each.value, 5)}{f' {each.unit}' if each.unit else ''}) +10 %: "
-        f"{percent(each.more - 1, 2, signed=True)}"
+        f"{change_words(each.more)}"
         for each in sensitivity.facts
     ]
     return "\n".join([*facts, *map(_alternative, sensitivity.alternatives)])
 
 
 def _alternative(alternative: Alternative) -> str:
-    text = f"{alternative.change}: {percent(alternative.latency_factor - 1, 2, signed=True)}"
+    text = f"{alternative.change}: {change_words(alternative.latency_factor)}"
     low, high = alternative.low80_factor, alternative.high80_factor
     if low is not None and high is not None:
-        ends = (percent(end - 1, 2, signed=True) for end in (low, high))
+        ends = (change_words(end) for end in (low, high))
         text += f" (80 %: {' to '.join(ends)})"
     return text + (", does not fit in memory" if alternative.fits_memory is False else "")

@@ -181,7 +181,7 @@ class Device:
         if self.clusters:
             return sum(cluster.cores for cluster in self.clusters)
         count = self.metric("core_count")
-        return None if count is None else int(count)
+        return None if count is None else round(count)
 
     def threads_in_use(self, threads: int) -> int:
         """Return the number of threads that compute: at most one a core; 0 without threads."""

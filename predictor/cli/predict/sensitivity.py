@@ -8,10 +8,15 @@ from typing import Any, Final
 
 from predictor.cli.tables import render_table
 from predictor.core.records import Basis, Measurement, Prediction, Target
-from predictor.core.wording import NOTHING, memory_text, number, percent, signed
+from predictor.core.wording import NOTHING, memory_text, number, signed
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets
-from predictor.services.prediction.sensitivity import Alternative, Sensitivity, sensitivity_of
+from predictor.services.prediction.sensitivity import (
+    Alternative,
+    Sensitivity,
+    change_words,
+    sensitivity_of,
+)
 
 MOVES: Final = "Moves with"
 _FACTS: Final = ("Fact", "Value", "Elasticity", "+10 %")
@@ -54,16 +59,16 @@ def sensitivity_blocks(sensitivity: Sensitivity) -> list[str]:
     """Return a sentence, a table of facts and one of alternatives."""
     facts = [
         (fact.label, f"{number(fact.value, 5)} {fact.unit}", signed(fact.elasticity),
-         percent(fact.more - 1, 2, signed=True))
+         change_words(fact.more))
         for fact in sensitivity.facts
     ]  # fmt: skip
     alternatives = [
         (
             each.change,
             number(each.latency_ms),
-            percent(each.latency_factor - 1, 2, signed=True),
+            change_words(each.latency_factor),
             _interval(each),
-            percent(each.throughput_factor - 1, 2, signed=True),
+            change_words(each.throughput_factor),
             memory_text(each.fits_memory),
         )
         for each in sensitivity.alternatives
@@ -78,7 +83,7 @@ def _interval(alternative: Alternative) -> str:
     low, high = alternative.low80_factor, alternative.high80_factor
     if low is None or high is None:
         return NOTHING
-    return " to ".join(percent(end - 1, 2, signed=True) for end in (low, high))
+    return " to ".join(change_words(end) for end in (low, high))
 
 
 def strongest(sensitivity: Sensitivity, operator: int) -> str:

@@ -134,7 +134,7 @@ class Sensitivity:
         Of facts the strongest, of precisions the fastest, of numbers of threads a faster one, and
         the largest batch.
         """
-        parts = [f"{fact.label} +10 %: {_change(fact.more)}" for fact in self.facts[:1]]
+        parts = [f"{fact.label} +10 %: {change_words(fact.more)}" for fact in self.facts[:1]]
         precisions, threads, batches = (
             [each for each in self.alternatives if each.kind == kind]
             for kind in ("precision", "threads", "batch")
@@ -142,9 +142,11 @@ class Sensitivity:
         if precisions:
             best = min(precisions, key=_latency_factor)
             name = best.value.replace("_", " ").upper()
-            parts.append(f"{name}: {_change(best.latency_factor)}")
+            parts.append(f"{name}: {change_words(best.latency_factor)}")
         if threads and (best := min(threads, key=_latency_factor)).latency_factor < 1:
-            parts.append(f"{plural(int(best.value), 'thread')}: {_change(best.latency_factor)}")
+            parts.append(
+                f"{plural(int(best.value), 'thread')}: {change_words(best.latency_factor)}"
+            )
         if batches:
             parts.append(f"batch {batches[-1].value}: {_rate(batches[-1].throughput_factor)}")
         return "; ".join(parts)
@@ -304,10 +306,11 @@ def _latency_factor(alternative: Alternative) -> float:
     return alternative.latency_factor
 
 
-def _change(factor: float) -> str:
-    return percent(factor - 1, 2, signed=True)
+def change_words(factor: float) -> str:
+    """Write a factor as a change: ``−3.1 %``; what is under a hundredth of a percent is none."""
+    return percent(round(factor - 1, 4), 2, signed=True)
 
 
 def _rate(factor: float) -> str:
     more = "more" if factor >= 1 else "fewer"
-    return f"{percent(abs(factor - 1), 2)} {more} inferences a second"
+    return f"{percent(round(abs(factor - 1), 4), 2)} {more} inferences a second"

@@ -174,6 +174,8 @@ def test_threads_are_named_where_they_are_faster_and_losses_as_such() -> None:
     assert sentence(worse, faster, batch) == (
         "Cores +10 %: −4.5 %; 8 threads: −30 %; batch 4: 20 % fewer inferences a second"
     )
+    same = alternative("precision", 1 + 1e-9, precision=Precision.FP16)
+    assert sentence(same) == "Cores +10 %: −4.5 %; FP16: 0 %"
     assert sentence(worse, slower) == "Cores +10 %: −4.5 %; AMP FP16: +5 %"
     assert Sensitivity((), ()).sentence == ""
 
