@@ -64,6 +64,8 @@ class PlanRequest:
             can make use of that. A kit is planned once.
         within: with the adaptive selector: measure no more once the 80 % interval of a typical
             network is no wider than this share to either side.
+        sure: number of networks that fit into the time whatever happens; the others up to
+            ``probes`` are chosen and measured while there is time left. None for all.
     """
 
     target: Target
@@ -74,6 +76,12 @@ class PlanRequest:
     configuration: RunConfiguration = field(default_factory=RunConfiguration)
     live: bool = False
     within: float | None = None
+    sure: int | None = None
+
+    @property
+    def planned(self) -> int:
+        """Number of networks that the time is shared out to."""
+        return self.probes if self.sure is None else self.sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ class Choosing:
             InputError: there is no such selector, or it lacks its data.
         """
         request = self.request
-        count = request.probes
+        count = request.planned
         if request.selector == ADAPTIVE:
             return self._most_telling((), min(ROUND, count) if request.live else count)
         selector = SELECTORS.get(request.selector)
@@ -135,26 +143,32 @@ class Choosing:
         rows = selector.select(self._candidates(), count, seed=request.seed).indices
         return [(row, self._why(place)) for place, row in enumerate(rows)]
 
-    def more(self, latency_ms: Mapping[str, float]) -> list[Choice]:
+    def more(self, latency_ms: Mapping[str, float], most: int | None = None) -> list[Choice]:
         """Choose the networks that are measured next in a live session; none once it is enough.
 
         Args:
             latency_ms: of every network of the session so far in the order of choice; NaN for
                 those that have none.
+            most: number of networks that there is time for; None for as many as are planned.
         """
-        left = self.request.probes - len(latency_ms)
+        request, taken = self.request, len(latency_ms)
+        left = request.probes - taken
+        if most is not None:
+            left = min(left, max(most, request.planned - taken))
         if left <= 0:
             return []
         places = {network.name: row for row, network in enumerate(self.pool)}
         chosen = [places[name] for name in latency_ms if name in places]
-        if self.request.selector == ADAPTIVE:
+        left = min(left, len(self.pool) - len(chosen))
+        if request.selector == ADAPTIVE:
             return [] if self._is_enough() else self._most_telling(chosen, min(ROUND, left))
-        selector = SELECTORS[self.request.selector]
-        if not isinstance(selector, DBSel):
-            return []
+        if request.selector == INFORMATION and self.beliefs:
+            return self._most_telling(chosen, left)
         measured_ms = [latency_ms[self.pool[row].name] for row in chosen]
-        # Algorithm 1 over all k: the drawn networks stay its first, and the others are new.
-        together = selector.rest(self._candidates(), len(chosen) + left, chosen, measured_ms)
+        # Algorithm 1 over all k: the measured networks stay its first, and the others are new.
+        together = SELECTORS[request.selector].rest(
+            self._candidates(), len(chosen) + left, chosen, measured_ms, seed=request.seed
+        )
         rest = together.indices[len(chosen) :]
         return [(row, self._why(place)) for place, row in enumerate(rest, len(chosen))]
 

@@ -63,6 +63,8 @@ class ProbePlan:
         budget_s: longest time of the session.
         to_come: most networks that may still be chosen when these are measured.
         within: a live session ends when intervals are no wider than this share; None for never.
+        sure: number of networks that fit into ``budget_s`` whatever happens, where the others are
+            measured while there is time left; None for all.
     """
 
     id: str
@@ -77,6 +79,7 @@ class ProbePlan:
     budget_s: float = DEFAULT_BUDGET_S
     to_come: int = 0
     within: float | None = None
+    sure: int | None = None
 
 
 def make_plan(
@@ -112,7 +115,8 @@ def make_plan(
     sentinel = next(i for i, network in enumerate(pool) if network.name == SENTINEL)
     watch = PlannedProbe(pool[sentinel], "shows drift", _number(expected[sentinel]))
     seconds = [expected_seconds(probe.expected_ms, settings) for probe in probes]
-    of_watch = block_seconds(watch.expected_ms, settings)
+    expected_s = sum(seconds) / len(seconds) * request.probes
+    expected_s += _sentinel_blocks(request) * block_seconds(watch.expected_ms, settings)
     return ProbePlan(
         uuid.uuid4().hex,
         request.target,
@@ -122,10 +126,11 @@ def make_plan(
         settings,
         request.selector,
         request.seed,
-        sum(seconds) / len(seconds) * request.probes + _sentinel_blocks(request) * of_watch,
+        expected_s if request.sure is None else min(expected_s, request.budget_s),
         request.budget_s,
         request.probes - len(probes),
         request.within,
+        request.sure,
     )
 
 
@@ -149,6 +154,7 @@ def more_probes(
     known_ms: Floats | None,
     latency_ms: Mapping[str, float],
     beliefs: Beliefs | None = None,
+    most: int | None = None,
 ) -> list[PlannedProbe]:
     """Choose the next networks of a live session; none once it is enough.
 
@@ -158,12 +164,13 @@ def more_probes(
         known_ms: as :func:`make_plan` takes it.
         latency_ms: of every network of the session so far; NaN for those without.
         beliefs: on the target, given the measurements so far.
+        most: number of networks that there is time for; None for as many as are planned.
     """
     expected = estimated_ms(pool, [request.target])[:, 0]
     fitting = set(_affordable(expected, request, _settings_within(request)))
     # Measured networks stay, fitting or not: the selector looks up their rows.
     rows = [i for i, network in enumerate(pool) if i in fitting or network.name in latency_ms]
-    chosen = _choosing(request, pool, rows, known_ms, beliefs).more(latency_ms)
+    chosen = _choosing(request, pool, rows, known_ms, beliefs).more(latency_ms, most)
     return [PlannedProbe(pool[rows[i]], why, _number(expected[rows[i]])) for i, why in chosen]
 
 
@@ -187,8 +194,8 @@ def _sentinel_blocks(request: PlanRequest) -> int:
     """Number of blocks of the sentinel: three in each round."""
     rounds = 1
     if request.live and request.selector == ADAPTIVE:
-        rounds = math.ceil(request.probes / ROUND)
-    elif request.live and request.selector == DBSEL and request.probes >= LEAST_LIVE_BUDGET:
+        rounds = math.ceil(request.planned / ROUND)
+    elif request.live and request.selector == DBSEL and request.planned >= LEAST_LIVE_BUDGET:
         # The random probes, then the rest.
         rounds = 2
     return _SENTINEL_BLOCKS * rounds
@@ -201,16 +208,17 @@ def _settings_within(request: PlanRequest) -> Settings:
         InputError: the budget leaves less than the protocol's least time for a network.
     """
     settings = Settings()
-    blocks = request.probes * (BLOCKS + 1) + _sentinel_blocks(request)
+    probes = request.planned
+    blocks = probes * (BLOCKS + 1) + _sentinel_blocks(request)
     overhead_s = START_S + settings.warm_up_s
-    profiled_s = request.probes * settings.profile_s
+    profiled_s = probes * settings.profile_s
     # Solved for the cap: budget = profiled passes + blocks * (overhead + cap / BLOCKS).
     cap_s = ((request.budget_s - profiled_s) / blocks - overhead_s) * BLOCKS
     if cap_s < _LEAST_CAP_S:
         least_s = (_LEAST_CAP_S / BLOCKS + overhead_s) * blocks + profiled_s
         raise InputError(
             "time budget",
-            f"{request.budget_s:.0f} s are too short for {request.probes} networks, which may take "
+            f"{request.budget_s:.0f} s are too short for {probes} networks, which may take "
             f"{least_s:.0f} s",
             "give more time or fewer networks",
         )
@@ -220,16 +228,23 @@ def _settings_within(request: PlanRequest) -> Settings:
 def _affordable(expected: Floats, request: PlanRequest, settings: Settings) -> list[int]:
     """Return rows of networks whose probe fits its share of the budget; all without estimates."""
     # The sentinel's blocks count as probes of two blocks each.
-    share_s = request.budget_s / (request.probes + _sentinel_blocks(request) / BLOCKS)
+    share_s = request.budget_s / (request.planned + _sentinel_blocks(request) / BLOCKS)
     fitting = [i for i, ms in enumerate(expected) if expected_seconds(ms, settings) <= share_s]
-    if len(fitting) < request.probes:
+    if len(fitting) < request.planned:
         raise InputError(
             "time budget",
-            f"only {len(fitting)} networks are small enough for {request.probes} probes in "
+            f"only {len(fitting)} networks are small enough for {request.planned} probes in "
             f"{request.budget_s:.0f} s on {request.target.device.id}",
             "give more time or fewer networks",
         )
     return fitting
+
+
+def longest_seconds(settings: Settings, probes: int) -> float:
+    """Longest time of a round of networks, three blocks each and the sentinel's among them."""
+    blocks = probes * (BLOCKS + 1) + _SENTINEL_BLOCKS
+    each_s = START_S + settings.warm_up_s + settings.cap_s / BLOCKS
+    return blocks * each_s + probes * settings.profile_s
 
 
 def _number(value: float) -> float | None:

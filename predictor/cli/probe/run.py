@@ -130,6 +130,8 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
         # For the note on a run, which may choose in steps; the plan shown is that of a kit.
         live = plan_probes(replace(request, live=True))
         console.result(_plan_text(plan, interval, len(live.probes) if live.to_come else 0))
+        if not options.probes and request.probes < DEFAULT_PROBES:
+            console.note("`ctm probe run` measures more while there is time left.")
     return 0
 
 
@@ -335,10 +337,12 @@ class ProbeProgress:
         self._total = len(session.probes)
         self._begun = self._done = sum(p.measurement_id is not None for p in session.probes)
         self._start_s = time.monotonic()
-        to_come = session.plan.to_come
-        later = f", and up to {to_come} chosen by what they show" if to_come else ""
+        self._in_time, to_come = session.plan.in_time, session.plan.to_come
+        why = "more while there is time left" if self._in_time else "chosen by what they show"
+        later = f", and up to {to_come} {why}" if to_come else ""
         console.note(f"Session {session.id}: {self._total} networks{later}.")
-        self._total += to_come
+        # Those that there may be no time for are counted when they are chosen.
+        self._total += 0 if self._in_time else to_come
 
     def take(self, event: SessionEvent) -> None:
         """Write the line of an event."""
@@ -348,10 +352,9 @@ class ProbeProgress:
             if not event.sentinel:
                 self._tell(event.name, f"not measured: {event.reason} ({event.failure})")
         elif isinstance(event, ProbesChosen):
-            self._total += len(event.names) * event.again
-            why = (
-                "Inconclusive, and measured again" if event.again else "Chosen by what they showed"
-            )
+            self._total += len(event.names) * (event.again or self._in_time)
+            chosen = "There is time for more" if self._in_time else "Chosen by what they showed"
+            why = "Inconclusive, and measured again" if event.again else chosen
             self._console.note(f"{why}: {', '.join(map(printable, event.names))}.")
         elif isinstance(event, Drift) and event.drift > DRIFT_LIMIT:
             self._console.note(

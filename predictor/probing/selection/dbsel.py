@@ -96,27 +96,18 @@ class DBSel:
         return tuple(drawn.tolist())
 
     def rest(
-        self, pool: Pool, k: int, probes: Sequence[int], latency_ms: Sequence[float]
+        self, pool: Pool, k: int, first: Sequence[int], latency_ms: Sequence[float], seed: int = 0
     ) -> Selection:
-        """Choose the networks that follow on the random probes.
-
-        Args:
-            pool: to choose from.
-            k: number of networks measured altogether.
-            probes: the draw of :meth:`first`.
-            latency_ms: of each; NaN for those that could not be measured. Empty without a device.
-
-        Returns:
-            The probes and then the others; no latencies.
-        """
+        """Choose what follows, say on the random probes; see :class:`Selector`."""
+        del seed
         # The new device needs no scaling: cosine and Pearson do not depend on it.
         train_latency_ms = pool.needed_latency_ms("DBSel")
         scaled = train_latency_ms / train_latency_ms.mean(axis=0)
         latencies = np.asarray(latency_ms, np.float64)
         # Not strict: without a device latency_ms is empty.
-        rows = [row for row, ms in zip(probes, latencies, strict=False) if np.isfinite(ms)]
+        rows = [row for row, ms in zip(first, latencies, strict=False) if np.isfinite(ms)]
         weights = self._weights(scaled[rows], latencies[np.isfinite(latencies)])
-        chosen = self._signature(scaled, weights, probes, k)
+        chosen = self._signature(scaled, weights, first, k)
         return Selection(tuple(chosen), (), tuple(weights.tolist()))
 
     def _probe_count(self, k: int, *, live: bool) -> int:

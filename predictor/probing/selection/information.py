@@ -34,12 +34,13 @@ class DesignSelector:
 
     Attributes:
         name: of the design, for errors.
-        choose: takes features [N, F], the noise variance and k; returns k distinct rows.
+        choose: takes features [N, F], the noise variance, k and the rows that are chosen already;
+            returns k distinct rows, these first.
         noise_variance: of a measurement, in units of a weight's prior variance.
     """
 
     name: str
-    choose: Callable[[Floats, float, int], tuple[int, ...]]
+    choose: Callable[[Floats, float, int, Sequence[int]], tuple[int, ...]]
     noise_variance: float = 1.0
 
     def __post_init__(self) -> None:
@@ -54,9 +55,16 @@ class DesignSelector:
         """Choose and measure; see :class:`Selector`. Nothing is random: the seed has no effect."""
         del seed
         check_budget(pool, k)
-        features = standardised(pool.needed_features(self.name))
-        indices = self.choose(features, self.noise_variance, k)
+        indices = self.rest(pool, k, (), ()).indices
         return Selection(indices, measured(measure, indices) if measure else ())
+
+    def rest(
+        self, pool: Pool, k: int, first: Sequence[int], latency_ms: Sequence[float], seed: int = 0
+    ) -> Selection:
+        """Choose what follows; see :class:`Selector`."""
+        del latency_ms, seed
+        features = standardised(pool.needed_features(self.name))
+        return Selection(self.choose(features, self.noise_variance, k, first))
 
 
 def standardised(features: Floats) -> Floats:
@@ -71,17 +79,21 @@ def standardised(features: Floats) -> Floats:
     return np.column_stack([np.ones(len(features)), scaled])
 
 
-def largest_variances(features: Floats, noise_variance: float, k: int) -> tuple[int, ...]:
-    """Choose ``k`` rows, each the one of largest posterior variance; the first of equal ones.
+def largest_variances(
+    features: Floats, noise_variance: float, k: int, first: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """Choose rows up to ``k``, each the one of largest posterior variance; the first of equal ones.
 
     Args:
         features: float64 [N, F]; the prior covariance of rows i and j is their product.
         noise_variance: of a measurement, above 0.
-        k: rows to choose, at most N.
+        k: rows altogether, at most N.
+        first: rows that are chosen already.
     """
-    projected = features.copy()  # row i is S x_i with the posterior covariance S of the weights
-    chosen: list[int] = []
-    for _ in range(k):
+    # Row i is S x_i with the posterior covariance S of the weights.
+    projected = _conditioned(features, noise_variance, first)
+    chosen = list(first)
+    while len(chosen) < k:
         variance = (projected * features).sum(axis=1)
         best = _first_best(variance, chosen)
         direction = projected[best].copy()

@@ -102,6 +102,22 @@ class Selector(Protocol):
                 this selector, or a measured latency is not a positive number.
         """
 
+    def rest(
+        self, pool: Pool, k: int, first: Sequence[int], latency_ms: Sequence[float], seed: int = 0
+    ) -> Selection:
+        """Choose the networks that follow on the first ones.
+
+        Args:
+            pool: to choose from.
+            k: number of networks altogether, at most those of the pool.
+            first: networks that were chosen before.
+            latency_ms: of each; NaN for those that could not be measured. Empty without a device.
+            seed: of random draws.
+
+        Returns:
+            The first ones and then the others; no latencies.
+        """
+
 
 def check_budget(pool: Pool, k: int) -> None:
     """Refuse a budget that the pool cannot serve.

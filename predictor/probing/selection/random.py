@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,3 +22,12 @@ class RandomSelector:
         drawn = np.random.default_rng(seed).choice(len(pool), k, replace=False)
         indices = tuple(drawn.tolist())
         return Selection(indices, measured(measure, indices) if measure else ())
+
+    def rest(
+        self, pool: Pool, k: int, first: Sequence[int], latency_ms: Sequence[float], seed: int = 0
+    ) -> Selection:
+        """Choose what follows; see :class:`Selector`."""
+        del latency_ms
+        left = np.setdiff1d(np.arange(len(pool)), first)
+        drawn = np.random.default_rng(seed).choice(left, k - len(first), replace=False)
+        return Selection((*first, *drawn.tolist()))

@@ -11,7 +11,7 @@ from predictor.core.progress import CancelToken
 from predictor.core.records import Target
 from predictor.devices.schema import device_from_object
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.choice import ADAPTIVE, PlanRequest
+from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, PlanRequest
 from predictor.probing.measuring.interface import (
     Drift,
     NetworkDone,
@@ -22,9 +22,10 @@ from predictor.probing.measuring.interface import (
 )
 from predictor.probing.networks.known import load_known
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.planning import PlannedProbe, more_probes
+from predictor.probing.planning import PlannedProbe, longest_seconds, more_probes
 from predictor.probing.protocol import checked_network
 from predictor.probing.runner.medians import difference
+from predictor.probing.runner.settings import Settings
 from predictor.services.probing.build import build_plan
 from predictor.services.probing.events import ProbesChosen, SessionEvent
 from predictor.services.probing.expectation import beliefs_of
@@ -48,8 +49,9 @@ def measure(
 
     The result in an event is on the disk when the event is yielded. A session that was
     killed, paused or cancelled goes on with the network that it had begun. A live session chooses
-    further networks once the first are measured. Inconclusive networks are measured again as long
-    as there is time left in the budget. When nothing is waiting any more and nothing is to come,
+    further networks once the first are measured, and one of as many networks as fit into its time
+    does so while the next one fits. Inconclusive networks are measured again as long as there is
+    time left in the budget. When nothing is waiting any more and nothing is to come,
     the session ends and its measurements become the active signature.
 
     Args:
@@ -68,11 +70,11 @@ def measure(
     session = sessions.running(session_id)
     medians_ms: tuple[float, ...] = ()  # of the sentinel in the rounds before
     drift: Drift | None = None
-    repeats = Repeats(session.plan.budget_s)
+    pace = Pace(session.plan.budget_s)
     try:
         while True:
             for event in _measure_waiting(sessions, session, runner, cancel, source):
-                repeats.take(event)
+                pace.take(event)
                 if not isinstance(event, Drift):
                     yield event
                     continue
@@ -82,9 +84,9 @@ def measure(
                 sessions.note(session.id, drift=drift.drift)
                 yield drift
             medians_ms = drift.medians_ms if drift else ()
-            chosen = _choose_more(sessions, sessions.get(session.id), asked)
+            chosen = _choose_more(sessions, sessions.get(session.id), asked, pace)
             # New networks come first: they tell more than another try at an inconclusive one.
-            again = () if chosen else repeats.due()
+            again = () if chosen else pace.repeats()
             if again:
                 records.repeat(sessions.database, session.id, again)
             if not (chosen or again):
@@ -140,19 +142,19 @@ def _record(
 
 
 def _choose_more(
-    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph]
+    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph], pace: Pace
 ) -> tuple[str, ...]:
     """Add the next networks of a live session; return their names, none once it is enough."""
     if not session.plan.to_come:
         return ()
-    chosen = _next_probes(sessions, session, asked)
+    chosen = _next_probes(sessions, session, asked, pace)
     if chosen:
         sessions.extend(session, chosen)
     return tuple(probe.network.name for probe in chosen)
 
 
 def _next_probes(
-    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph]
+    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph], pace: Pace
 ) -> list[PlannedProbe]:
     plan, live = session.plan, session.plan.live
     assert live is not None, "there is something to come"  # noqa: S101
@@ -172,19 +174,23 @@ def _next_probes(
         live.budget_s,
         live=True,
         within=live.within,
+        sure=live.sure,
     )
     beliefs = None
-    if plan.selector == ADAPTIVE:
-        measured, _ = measurements_of(sessions.database, "", measurements.values())
+    if plan.selector in BY_OPERATORS:
+        measured = None
+        if plan.selector == ADAPTIVE:
+            measured, _ = measurements_of(sessions.database, "", measurements.values())
         beliefs = beliefs_of(request.target, asked, measured)
-    return more_probes(request, load_pool(), load_known().latency_ms, latency_ms, beliefs)
+    most = None if live.sure is None else pace.more(plan.protocol)
+    return more_probes(request, load_pool(), load_known().latency_ms, latency_ms, beliefs, most)
 
 
-class Repeats:
-    """Networks that one run of a session measures again, as they were inconclusive.
+class Pace:
+    """Time that a run of a session has taken, and the networks that there is time left for.
 
     Args:
-        budget_s: time for the run; 0 repeats nothing.
+        budget_s: time for the run; 0 leaves none.
         clock: in seconds.
     """
 
@@ -202,8 +208,23 @@ class Repeats:
             self._measured += 1
             self._inconclusive[event.name] = event.document.get("median_ms") is None
 
-    def due(self) -> tuple[str, ...]:
-        """Names of the networks to measure again; none where all is well or no time is left."""
+    def more(self, settings: Settings) -> int:
+        """Number of further networks, at the pace so far.
+
+        Where all of them need a third block, the run ends a network after its budget at the
+        latest.
+        """
+        spent_s = self._clock() - self._start_s
+        left_s, each_s = self._budget_s - spent_s, spent_s / max(1, self._measured)
+        if not 0 < each_s <= left_s:
+            return 0
+        sentinel_s = longest_seconds(settings, 0)
+        longest_s = longest_seconds(settings, 1) - sentinel_s  # of a network
+        sure = max(1.0, 1 + (left_s - sentinel_s) / longest_s)
+        return int(min(left_s / each_s, sure))
+
+    def repeats(self) -> tuple[str, ...]:
+        """Names of the networks to measure again, as they were inconclusive, if time is left."""
         names = [
             name
             for name, inconclusive in self._inconclusive.items()

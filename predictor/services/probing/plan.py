@@ -75,13 +75,19 @@ def plan_probes(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> Pr
 
 
 def probes_in_time(request: PlanRequest) -> PlanRequest:
-    """Return the request with fewer networks where its time does not allow all of them."""
-    return replace(request, probes=most_probes(request, load_pool()))
+    """Return the request with fewer networks where its time does not allow all of them.
+
+    A live session measures the others while there is time left.
+    """
+    sure = most_probes(request, load_pool())
+    if sure == request.probes:
+        return request
+    return replace(request, sure=sure) if request.live else replace(request, probes=sure)
 
 
 def planned_once(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
     """Return the plan of a kit: all networks chosen before anything is measured."""
-    return plan_probes(replace(request, live=False), asked)
+    return plan_probes(replace(request, live=False, probes=request.planned, sure=None), asked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -64,12 +64,15 @@ class LiveChoice:
         budget_s: time for the session.
         within: interval at which it ends, as a share; None for never.
         device: of the target, as in a device file.
+        sure: number of networks that fit into the time whatever happens, where the others are
+            measured while there is time left; None for all. Plans of earlier versions lack it.
     """
 
     probes: int
     budget_s: float
     within: float | None
     device: Mapping[str, Any]
+    sure: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ class SessionPlan:
         if plan.to_come:
             # The device as planned for: the user may edit or delete it before the session goes on.
             device = device_to_object(plan.target.device, {})
-            live = LiveChoice(len(plan.probes) + plan.to_come, plan.budget_s, plan.within, device)
+            count = len(plan.probes) + plan.to_come
+            live = LiveChoice(count, plan.budget_s, plan.within, device, plan.sure)
         return cls(
             plan.selector,
             plan.seed,
@@ -160,6 +164,11 @@ class SessionPlan:
     def to_come(self) -> int:
         """Number of networks that are still to be chosen, at most."""
         return 0 if self.live is None else max(0, self.live.probes - len(self.probes))
+
+    @property
+    def in_time(self) -> bool:
+        """Whether networks that are to come are measured only while there is time left."""
+        return self.live is not None and self.live.sure is not None
 
     def grown(self, chosen: Iterable[PlannedProbe]) -> SessionPlan:
         """Return the plan with further networks."""

@@ -11,9 +11,16 @@ from predictor.probing.measuring.interface import Drift, Failure
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.probing.events import ProbesChosen
 from predictor.services.probing.expectation import expected_interval
-from predictor.services.probing.measure import measure
+from predictor.services.probing.measure import Pace, measure
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.probing.plan import PlanRequest, plan_probes, probe_target
+from predictor.services.probing.plan import (
+    ADAPTIVE,
+    SELECTOR_NAMES,
+    PlanRequest,
+    plan_probes,
+    probe_target,
+    probes_in_time,
+)
 from predictor.services.probing.sessions import SessionState
 from tests.unit.services.probing.test_sessions import Script
 
@@ -93,3 +100,31 @@ def test_more_networks_are_expected_to_narrow_the_interval_further() -> None:
     assert many is not None
     assert few.now == pytest.approx(many.now, rel=0.2)
     assert many.after < few.after < few.now
+
+
+@pytest.mark.parametrize("selector", SELECTOR_NAMES)
+def test_a_short_session_measures_more_networks_while_there_is_time_left(
+    probing: Probing, monkeypatch: pytest.MonkeyPatch, selector: str
+) -> None:
+    monkeypatch.setattr(Pace, "more", lambda _, __: next(left))
+    request = probes_in_time(PlanRequest(PI, 12, selector, budget_s=60.0, live=True))
+    plan = plan_probes(request)
+    first = len(plan.probes)
+    left = iter([2, 2, 1, 0] if selector == ADAPTIVE else [3, 1, 0])
+    assert request.sure is not None
+    assert (first, first + plan.to_come) == (min(request.sure, first), 12)
+    assert plan.expected_s <= 60.0
+    session = probing.sessions.start(plan)
+
+    script = Script(*outcomes(12))
+    chosen = [
+        event.names
+        for event in measure(probing.sessions, session.id, script)
+        if isinstance(event, ProbesChosen)
+    ]
+
+    done = probing.sessions.get(session.id)
+    assert done.state is SessionState.FINISHED
+    names = [probe.name for probe in done.probes]
+    assert len(set(names)) == len(names) == request.sure + 4
+    assert [name for some in chosen for name in some] == names[first:]
