@@ -28,6 +28,18 @@ _OF_OTHERS: Final[Mapping[Precision, frozenset[str]]] = {
     Precision.AMP_BF16: frozenset({"int8_tops", "fp16_tflops"}),
 }
 
+# The rate that stands in for one that a device does not state is the first of these that it does:
+# an accelerator with INT8 alone runs floats at a rate that follows from it.
+_FOR_OTHERS: Final = ("fp32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
+_OWN: Final[Mapping[Precision, str]] = {
+    Precision.FP32: "fp32_tflops",
+    Precision.FP16: "fp16_tflops",
+    Precision.BF16: "bf16_tflops",
+    Precision.INT8: "int8_tops",
+    Precision.AMP_FP16: "fp16_tflops",
+    Precision.AMP_BF16: "bf16_tflops",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -66,7 +78,10 @@ def kind_of(name: str, target: Target) -> str:
     """Return what a fact is to a run of a network in float."""
     if name in _SIZES:
         return SIZE
-    configuration = target.configuration
+    device, configuration = target.device, target.configuration
+    stated = next((rate for rate in _FOR_OTHERS if device.metric(rate) is not None), "")
+    if name == stated and device.metric(_OWN[configuration.precision]) is None:
+        return RATE
     unused = NO_RESOURCES | _OF_OTHERS[configuration.precision]
     if configuration.precision is Precision.FP32:
         halves = runtime_of(configuration.runtime).may_halve

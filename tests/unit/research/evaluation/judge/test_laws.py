@@ -191,6 +191,22 @@ def test_rates_of_other_precisions_are_unused(
     assert {each.fact for each in variants(target) if each.kind == UNUSED} == unused
 
 
+def test_a_rate_that_stands_in_for_one_that_is_not_stated_is_used() -> None:
+    for stated, precision, used in (
+        (("int8_tops",), Precision.FP16, {"int8_tops"}),
+        (("int8_tops",), Precision.INT8, {"int8_tops"}),
+        (("bf16_tflops", "int8_tops"), Precision.FP16, {"bf16_tflops"}),
+        (("fp16_tflops", "int8_tops"), Precision.FP16, {"fp16_tflops"}),
+        (("fp32_tflops", "int8_tops"), Precision.FP16, {"fp32_tflops"}),
+    ):
+        metrics = dict.fromkeys(stated, 1.0)
+        accelerator = make_target(metrics, precision=precision, family=Family.NPU)
+
+        rates = {each.fact for each in variants(accelerator) if each.kind == RATE}
+
+        assert rates == used, (stated, precision)
+
+
 def test_equal_operators_have_equal_predecessors() -> None:
     graph = make_graph([OPERATOR] * 3 + [replace(OPERATOR, macs=7)] + [OPERATOR] * 2)
 
