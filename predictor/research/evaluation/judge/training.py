@@ -14,6 +14,7 @@ import numpy as np
 
 from predictor.calibration.efficiencies import LEVELS, groups_of
 from predictor.core.errors import InputError
+from predictor.core.files import replaced, sync
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.engine.checkpoint import ESTIMATE, read_card
@@ -85,19 +86,21 @@ def estimate_of_data(
 
     Raises:
         InputError: the data holds no source or one silicon alone, or the folder no checkpoint.
-        HostError: the cache of the corpus cannot be written.
-        OSError: a file of the checkpoint cannot be written.
+        HostError: the cache of the corpus, or a file of the checkpoint, cannot be written.
     """
     # Its own estimate is not read: it may be of an earlier form.
     engine = read_card(folder)
     corpus = open_corpus(data, progress=progress)
     judged = judged_of(corpus, devices)
     estimate = train_estimate(judged, seed=seed, progress=progress)
-    write_estimate(folder / ESTIMATE, estimate)
     counts = np.bincount(corpus.measurements.source, minlength=len(corpus.sources)).tolist()
     learned = dict(zip(corpus.sources, counts, strict=True))
     notes = {**engine.notes, ESTIMATE_DATA: learned}
-    write_card(folder, replace(engine, name=ENGINE_NAME, notes=notes))
+    # Both are on the disk before either is renamed: a kill until then leaves the old checkpoint.
+    with replaced(folder / ESTIMATE) as written:
+        write_estimate(written, estimate)
+        sync(written)
+        write_card(folder, replace(engine, name=ENGINE_NAME, notes=notes), written)
 
 
 def _asked(

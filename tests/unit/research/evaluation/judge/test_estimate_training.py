@@ -321,6 +321,22 @@ def test_train_writes_an_estimate_into_the_checkpoint(
     assert table.engine == ENGINE_NAME
 
 
+def test_a_kill_while_it_is_written_leaves_the_old_checkpoint(
+    data: Path, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise SystemExit(9)
+
+    before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+    for name in ("write_estimate", "write_card"):
+        with monkeypatch.context() as patched:
+            patched.setattr(training, name, killed)
+            with pytest.raises(SystemExit):
+                train(data, checkpoint)
+        assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
+    assert read_checkpoint(checkpoint).estimate is not None
+
+
 def test_the_same_data_and_seed_make_the_same_estimate(data: Path, checkpoint: Path) -> None:
     assert train(data, checkpoint) == 0
     first = (checkpoint / "engine.json").read_bytes()
