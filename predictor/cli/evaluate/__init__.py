@@ -9,6 +9,7 @@ _SUBJECTS = {
     "classes": ("evaluate.classes", "errors by runtime and kind of device, on silicon left out"),
     "nas": ("evaluate.nas", "latency predictors on neural architecture search spaces"),
     "physics": ("evaluate.physics", "parts of the physics, each left out or replaced in turn"),
+    "selectors": ("evaluate.selectors", "selectors of reference networks, on silicon left out"),
     "track": ("evaluate.track", "the record of the shipped estimate on hardware it had not seen"),
     "measurements": ("evaluate.measurements", "an engine against a table of your own"),
 }

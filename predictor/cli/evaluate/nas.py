@@ -8,7 +8,7 @@ from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import research_needed
 from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
 
-_SUITES = ("table1", "figure3", "figure4", "table3")
+_SUITES = ("table1", "figure3", "figure4", "table3", "selectors")
 
 
 def add_nas(parser: Parser) -> None:
@@ -27,7 +27,7 @@ def add_nas(parser: Parser) -> None:
         "--suite",
         default=_SUITES[0],
         choices=_SUITES,
-        help="table or figure of the paper (default: %(default)s)",
+        help="table or figure of the paper, or selectors of probes (default: %(default)s)",
     )
     for name, example in (("methods", "NAME"), ("partitions", "F@1")):
         parser.add_argument(

@@ -6,14 +6,17 @@ All scales of the regression are as likely before anything is measured: the samp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.percentiles import Z80
-from predictor.probing.selection.information import I_OPTIMAL
-from predictor.probing.selection.interface import Measure, Pool, Selection
+from predictor.probing.selection.dbsel import DBSel
+from predictor.probing.selection.information import D_OPTIMAL, I_OPTIMAL
+from predictor.probing.selection.interface import Measure, Pool, Selection, Selector
+from predictor.probing.selection.random import RandomSelector
 from predictor.research.nas.additive import additive_log_latency
 from predictor.research.nas.bayesian_regression import BayesianRegression, ScalePrior
 from predictor.research.nas.method import Predicted, Probes
@@ -32,21 +35,36 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class HandBayes:
-    """The method ``hand-bayes``."""
+    """The method ``hand-bayes``, and the same with probes of other selectors."""
 
     name: str = "hand-bayes"
+    selector: Selector = I_OPTIMAL
 
     def train(self, view: TrainView, seed: int) -> TrainedHandBayes:
         """Fit the additive models of the train devices."""
         del seed
-        return TrainedHandBayes(hand_features(view))
+        return TrainedHandBayes(hand_features(view), self.selector, view)
+
+
+BY_I_OPTIMAL: Final = partial(HandBayes, "hand-bayes-iopt", I_OPTIMAL)
+BY_D_OPTIMAL: Final = partial(HandBayes, "hand-bayes-dopt", D_OPTIMAL)
+BY_DBSEL: Final = partial(HandBayes, "hand-bayes-dbsel", DBSel())
+BY_CHANCE: Final = partial(HandBayes, "hand-bayes-random", RandomSelector())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedHandBayes:
-    """Knows float64 [A, F], standardised features of every architecture."""
+    """What was seen in training.
+
+    Attributes:
+        features: float64 [A, F], standardised, of every architecture.
+        selector: of probes.
+        view: the latencies that DBSel compares devices by.
+    """
 
     features: Vector
+    selector: Selector
+    view: TrainView
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedHandBayes:
         """Take over the samples: the posterior follows when it is asked for."""
@@ -56,8 +74,10 @@ class TrainedHandBayes:
     def choose(
         self, candidates: NDArray[np.int64], k: int, measure: Measure, seed: int
     ) -> Selection:
-        """Choose the probes that leave the least variance over the candidates."""
-        return I_OPTIMAL.select(Pool(features=self.features[candidates]), k, measure, seed)
+        """Choose by the selector."""
+        known_ms = self.view.latency_ms[np.searchsorted(self.view.rows, candidates)]
+        pool = Pool(known_ms, self.features[candidates])
+        return self.selector.select(pool, k, measure, seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -319,5 +319,11 @@ def _top(document: Document) -> int:
 
 
 _BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(
-    {"table1": _table1, "figure3": _figure3, "figure4": _figure4, "table3": _table3}
+    {
+        "table1": _table1,
+        "figure3": _figure3,
+        "figure4": _figure4,
+        "table3": _table3,
+        "selectors": _table1,
+    }
 )

@@ -16,6 +16,7 @@ _OURS: Final = "predictor.research.nas.methods"
 MAIN: Final = frozenset({"table1", "figure3", "figure4"})
 PARTS: Final = frozenset({"table1"})
 ABLATION: Final = frozenset({"table3"})
+SELECTORS: Final = frozenset({"selectors"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,12 @@ def _ablation(attribute: str, label: str) -> Entry:
     return Entry(f"{_OURS}.ablation:{attribute}", label, ABLATION, own_probes=True)
 
 
+def _by(attribute: str, selector: str) -> Entry:
+    return Entry(
+        f"{_BASELINES}.hand_bayes:{attribute}", f"hand features, {selector} probes", SELECTORS
+    )
+
+
 METHODS: Mapping[str, Entry] = MappingProxyType(
     {
         "constant": Entry(f"{_BASELINES}.constant:Constant", "constant"),
@@ -48,6 +55,11 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
         "nn-meter": Entry(f"{_BASELINES}.nn_meter:NnMeter", "nn-Meter"),
         "flat": Entry(f"{_BASELINES}.flat:Flat", "FLAT"),
         "hand-bayes": Entry(f"{_BASELINES}.hand_bayes:HandBayes", "hand features, Bayes"),
+        "hand-bayes-random": _by("BY_CHANCE", "random"),
+        "hand-bayes-dbsel": _by("BY_DBSEL", "DBSel"),
+        "hand-bayes-dopt": _by("BY_D_OPTIMAL", "D-optimal"),
+        # Last: what the others are compared with.
+        "hand-bayes-iopt": _by("BY_I_OPTIMAL", "I-optimal"),
         "closertome": Entry(f"{_OURS}.kernel_posterior:KernelPosterior", "CloserToMe"),
         "closertome-zero-shot": Entry(
             f"{_OURS}.graph_rows:ZERO_SHOT", "graph network, zero-shot", PARTS

@@ -15,7 +15,7 @@ HAND_FEATURES = "hand-bayes"
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """One table or figure of the paper.
+    """One table or figure of the paper, or a comparison of ours.
 
     Attributes:
         name: in the option --suite.
@@ -38,6 +38,12 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
             Suite("figure3", "Coverage on NAS-Bench-201", ("N@1", "N@2", "N@3", "N@4")),
             Suite("figure4", "Distribution of errors on three devices", ("F@1", "F@2")),
             Suite("table3", "Ablation", ("F@1",), own_probes=True),
+            Suite(
+                "selectors",
+                "Selectors of reference networks on search spaces",
+                ("F@1", "F@2", "F@3", "F@4", "N@1", "N@2", "N@3", "N@4"),
+                own_probes=True,
+            ),
         )
     }
 )

@@ -22,6 +22,7 @@ from predictor.cost.physics import Work, rates_of, term_times
 from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate, read_estimate, write_estimate
+from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.corpus.packing import GraphPacker
 from predictor.research.evaluation.judge import training
 from predictor.research.evaluation.judge.asked import Answers
@@ -53,23 +54,33 @@ def target(silicon: int, copy: int) -> Target:
     return Target(device, Configuration("pytorch"))
 
 
-def corpus_of(silicon: int, copies: int = 1, slow: Sequence[float] = ()) -> Judged:
+def corpus_of(
+    silicon: int,
+    copies: int = 1,
+    slow: Sequence[float] = (),
+    networks: Sequence[OperatorGraph] = GRAPHS,
+) -> Judged:
     """Return measurements that are twice the physics, times the slowness of each silicon."""
     targets = [target(number, copy) for number in range(silicon) for copy in range(copies)]
     rates = rates_of(targets)
-    ms = 2 * np.array([term_times(Work.of(graph), rates).sum(axis=(0, 2)) for graph in GRAPHS])
+    ms = 2 * np.array([term_times(Work.of(graph), rates).sum(axis=(0, 2)) for graph in networks])
     ms *= np.repeat(slow or [1.0] * silicon, copies)
     rows = [
         Row(each.device.chip, network, float(ms[network, place]), device=each.device.id)
         for place, each in enumerate(targets)
-        for network in range(len(GRAPHS))
+        for network in range(len(networks))
     ]
     made = judged([replace(row, runtime="pytorch", kind="nvidia") for row in rows])
     packer = GraphPacker()
-    for graph in GRAPHS:
+    for graph in networks:
         packer.add(graph)
     packed, costs = packer.packed()
-    graphs = SimpleNamespace(packed=packed, costs=costs, batch=np.ones(len(GRAPHS), np.int32))
+    graphs = SimpleNamespace(
+        packed=packed,
+        costs=costs,
+        batch=np.ones(len(networks), np.int32),
+        operator_graph=lambda index: networks[index],
+    )
     listed = SimpleNamespace(threads_stated=True, threads_likely=0)
     return replace(
         made,

@@ -171,7 +171,7 @@ def test_the_page_names_command_seed_commit_and_date(tmp_path: Path) -> None:
 
 
 def test_tables_have_as_many_columns_in_each_line(tmp_path: Path) -> None:
-    for suite in ("table1", "figure3", "figure4", "table3"):
+    for suite in ("table1", "figure3", "figure4", "table3", "selectors"):
         text = page(found_document(tmp_path, suite), {})
         for block in text.split("\n\n"):
             if block.startswith("|"):
@@ -240,6 +240,19 @@ def test_suites_have_the_methods_that_name_them() -> None:
         methods_of(SUITES["table1"], ["oracle"])
     with pytest.raises(InputError, match="one is named twice"):
         methods_of(SUITES["table1"], ["flat", "flat"])
+
+
+def test_selectors_are_compared_with_the_information_optimal_one(tmp_path: Path) -> None:
+    methods = methods_of(SUITES["selectors"], [])
+    assert methods == tuple(f"hand-bayes-{name}" for name in ("random", "dbsel", "dopt", "iopt"))
+    order = replace(ORDER, methods=methods, own_probes=True)
+
+    found = found_document(tmp_path, "selectors", order)
+
+    assert found["reference"] == "hand-bayes-iopt"
+    probes = {m: WorkFolder(tmp_path, PLAN).probes(splits()["N@9"], 0, m) for m in methods}
+    kept = [tuple(each.values()) for each in probes.values() if each is not None]
+    assert len(set(kept)) == 4  # each has its own
 
 
 def test_everyone_gets_our_probes_once_there_is_our_method(monkeypatch: pytest.MonkeyPatch) -> None:

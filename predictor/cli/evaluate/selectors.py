@@ -1,0 +1,82 @@
+"""``ctm evaluate selectors``: selectors of reference networks on published measurements."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import (
+    check_output,
+    environment_of,
+    origin_of,
+    research_needed,
+)
+from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
+from predictor.cli.progress import progress_on
+from predictor.core.files import write_text
+from predictor.services.devices.catalogue import load_catalogue
+
+_DRAWS = 5
+
+
+def add_selectors(parser: Parser) -> None:
+    """Add the options of the subject."""
+    parser.description = (
+        "Let each selector choose networks among those measured on silicon left out, and say how "
+        "far off the others are predicted from them."
+    )
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    parser.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
+    parser.add_argument("--seed", type=thread_count, default=0, metavar="N", help="default: 0")
+    parser.add_argument(
+        "--draws",
+        type=positive_int,
+        default=_DRAWS,
+        metavar="N",
+        help="of selectors that begin at random (default: %(default)s)",
+    )
+    json_option(parser)
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    """Write the figures and their page; always 0."""
+    with research_needed("the evaluation"):
+        from predictor.research.evaluation.judge.selectors import (  # noqa: PLC0415
+            compare_selectors,
+            selectors_page,
+        )
+
+    output = Path(options.output) if options.output else None
+    if output is not None:
+        check_output(output)
+    document = compare_selectors(
+        Path(options.data),
+        load_catalogue().by_id,
+        seed=options.seed,
+        draws=options.draws,
+        progress=progress_on(console),
+    )
+    environment = environment_of(
+        f"ctm evaluate selectors --data DIR --seed {options.seed} --draws {options.draws} "
+        "--output OUT.json"
+    )
+    figures = {**environment, **document}
+    text = selectors_page(figures, origin_of(environment))
+    if output is not None:
+        write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        write_text(output.with_suffix(".md"), text)
+    if options.json:
+        console.document(figures)
+    elif output is None:
+        console.result(text)
+    else:
+        console.note(f"Written: {output} and {output.with_suffix('.md')}")
+    return 0
