@@ -68,7 +68,7 @@ VISIT_CAP_S = 6.0
 VISIT_SHARE = 0.5  # of a probe's time
 BEST = "operators"
 MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.35
-SELECTORS = ("dbsel", "iopt", "adaptive")  # the first one is the product's usual
+SELECTORS = ("iopt", "dbsel", "adaptive")  # the first one is the product's usual
 Floats = NDArray[np.float64]
 
 

@@ -122,6 +122,7 @@ def test_from_a_device_to_its_signature_and_back(
     quick_plan: Callable[[int], ProbePlan],
 ) -> None:
     wizard.target_page.form.device_box.choose("rpi5")
+    wizard.plan_page.selector_box.setCurrentIndex(list(SELECTORS).index("dbsel"))
     click(qtbot, wizard.next_button)
     assert wizard.pages.currentIndex() == PLAN
     assert not wizard.next_button.isEnabled()

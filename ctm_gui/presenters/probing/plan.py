@@ -32,6 +32,7 @@ from predictor.services.probing.expectation import (
 )
 from predictor.services.probing.plan import (
     ADAPTIVE,
+    DEFAULT_SELECTOR,
     Coverage,
     PlanRequest,
     ProbePlan,
@@ -44,9 +45,9 @@ from predictor.services.probing.plan import (
 from predictor.services.probing.runners import board_runner
 
 SELECTORS = {
+    "iopt": "I-optimal: what tells most of the rest",
     "dbsel": "DBSel: where known devices differ",
     "dopt": "D-optimal: what is known least about",
-    "iopt": "I-optimal: what tells most of the rest",
     "random": "Random",
     ADAPTIVE: "Adaptive: what teaches most next",
 }
@@ -63,7 +64,7 @@ class PlanFields:
 
     probes: int = 12
     minutes: int = 5
-    selector: str = "dbsel"
+    selector: str = DEFAULT_SELECTOR
     within: int = 0
 
 

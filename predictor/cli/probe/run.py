@@ -38,6 +38,8 @@ from predictor.services.probing.open import Probing
 from predictor.services.probing.plan import (
     ADAPTIVE,
     DEFAULT_PROBES,
+    DEFAULT_SELECTOR,
+    SELECTOR_NAMES,
     PlanRequest,
     ProbePlan,
     RunConfiguration,
@@ -48,7 +50,6 @@ from predictor.services.probing.plan import (
 from predictor.services.probing.runners import LocalRunner, ProbeRunner, board_runner
 from predictor.services.probing.sessions import ProbeSession
 
-_SELECTORS = ("dbsel", "dopt", "iopt", "random", "adaptive")
 _CPU_PROVIDER = "CPUExecutionProvider"
 
 
@@ -80,10 +81,10 @@ def plan_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--selector",
-        choices=_SELECTORS,
-        default="dbsel",
-        help="what chooses the networks, default: dbsel; adaptive: what teaches most, some at a "
-        "time",
+        choices=SELECTOR_NAMES,
+        default=DEFAULT_SELECTOR,
+        help=f"what chooses the networks, default: {DEFAULT_SELECTOR}; adaptive: what teaches "
+        "most, some at a time",
     )
     parser.add_argument(
         "--within",

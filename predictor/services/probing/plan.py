@@ -16,6 +16,7 @@ from predictor.probing.choice import (
     BY_OPERATORS,
     DBSEL,
     DEFAULT_PROBES,
+    DEFAULT_SELECTOR,
     SELECTOR_NAMES,
     PlanRequest,
 )
@@ -29,6 +30,7 @@ from predictor.services.probing.expectation import beliefs_of
 __all__ = [
     "ADAPTIVE",
     "DEFAULT_PROBES",
+    "DEFAULT_SELECTOR",
     "SELECTOR_NAMES",
     "Coverage",
     "PlanRequest",

@@ -39,7 +39,7 @@ def outcomes(count: int) -> list[list[int]]:
 
 
 def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -> None:
-    plan = plan_probes(PlanRequest(PI, 6, live=True))
+    plan = plan_probes(PlanRequest(PI, 6, "dbsel", live=True))
     assert (len(plan.probes), plan.to_come) == (3, 3)
     session = probing.sessions.start(plan)
     assert session.plan.to_come == 3
@@ -60,7 +60,7 @@ def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -
 
 
 def test_a_session_that_was_stopped_before_the_choice_goes_on_with_it(probing: Probing) -> None:
-    session = probing.sessions.start(plan_probes(PlanRequest(PI, 6, live=True)))
+    session = probing.sessions.start(plan_probes(PlanRequest(PI, 6, "dbsel", live=True)))
     begun = measure(probing.sessions, session.id, Script(*outcomes(3)))
     while not isinstance(next(begun), Drift):
         pass
