@@ -46,6 +46,8 @@ _BLOCK: Final = 256
 _LAUNCH_CLOCKS: Final = 2000.0
 _LAUNCH_S: Final = 1e-6
 _LEAST_LAUNCH_S: Final = 1e-9
+# Starts of a run whose operators all cost nothing; chosen, and less than that of any real operator.
+_LEAST_LAUNCHES: Final = 0.1
 _TERA_MACS: Final = 1e12 / 2
 _METRIC: Final[Mapping[Precision, str]] = {
     Precision.FP32: "fp32",
@@ -93,7 +95,7 @@ class Work:
         reduction: [N], length of the sum of an element of a product, all launches together.
         activation_bytes: [N, WIDTHS], read and written, as in the file.
         weight_bytes: [N, WIDTHS], as in the file.
-        launches: [N], 0 of views and fused epilogues.
+        launches: [N], 0 of views and fused epilogues; the first of views alone has a little.
     """
 
     matrix_macs: Floats
@@ -107,7 +109,13 @@ class Work:
     def of(cls, graph: OperatorGraph) -> Work:
         """Return the work of the operators of a graph, cost O(N)."""
         columns = Columns.of(graph)
-        return cls.rated(columns, graph.gemm[:, 3] * columns.launches)
+        work = cls.rated(columns, graph.gemm[:, 3] * columns.launches)
+        if work.launches.any():
+            return work
+        # Views alone start nothing, but no run takes no time.
+        launches = work.launches.copy()
+        launches[:1] = _LEAST_LAUNCHES
+        return replace(work, launches=launches)
 
     def take(self, operators: NDArray[np.integer]) -> Work:
         """Return the work of some of the operators."""

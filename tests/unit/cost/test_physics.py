@@ -36,8 +36,16 @@ def test_each_term_is_its_work_over_its_rate() -> None:
 
 
 def test_views_and_fused_operators_cost_nothing() -> None:
-    graph = make_graph([Op(read=100, flags=VIEW), Op(read=100, flags=FUSED, fused_into=0)])
-    assert term_times(Work.of(graph), rates_of([make_target(GPU)]))[..., 2:].sum() == 0
+    graph = make_graph([Op(), Op(read=100, flags=VIEW), Op(read=100, flags=FUSED, fused_into=0)])
+    assert term_times(Work.of(graph), rates_of([make_target(GPU)]))[1:, :, 2:].sum() == 0
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_run_of_views_alone_takes_less_than_one_start_but_some_time(count: int) -> None:
+    views, one = make_graph([Op(flags=VIEW)] * count), make_graph([Op()])
+    rates = rates_of([make_target(GPU)])
+    of_views, of_one = (term_times(Work.of(graph), rates)[..., 3].sum() for graph in (views, one))
+    assert 0 < of_views < of_one
 
 
 def test_one_thread_runs_at_the_boost_clock_and_all_at_the_base_clock() -> None:
