@@ -100,9 +100,12 @@ class OwnSignatures:
     measured: Mapping[TargetId, TargetMeasurements] = field(default_factory=dict, compare=False)
 
     def of(self, targets: Sequence[Target]) -> dict[TargetId, TargetMeasurements]:
-        """Return the measurements of some targets; those without any are left out."""
-        ids = [target.id for target in targets]
-        return {each: self.measured[each] for each in ids if each in self.measured}
+        """Return the measurements of the devices of some targets, in whatever configuration.
+
+        Those of one configuration tell about the others of its device.
+        """
+        devices = {target.device.id for target in targets}
+        return {key: each for key, each in self.measured.items() if key.device_id in devices}
 
     def has_device(self, device_id: str) -> bool:
         """Return whether something was measured on a device in any configuration."""
