@@ -57,19 +57,24 @@ def posterior(
     prior: DeviationPrior,
     measured: TargetMeasurements,
     film: FilmBiases | None,
+    known: Deviation | None = None,
 ) -> Deviation:
     """Return the posterior of a target's deviation after its measurements.
 
     FiLM that was fine-tuned to them leaves less of them to explain than of other graphs, so the
-    covariance stays that of the network as it ships.
+    covariance stays that of the network as it ships. What is known from elsewhere is of the network
+    without it.
 
     Args:
         expect: returns the network's expectation for a graph on the target, with FiLM at index 0.
         prior: of deviations.
         measured: of the target.
         film: fine-tuned to the measurements.
+        known: of the target from published measurements, which the user's start from; None for
+            none.
     """
-    plain = _regression(expect, prior, measured, {})
+    start = None if known is None else _farther(known, _OTHER_DEVICE)
+    plain = _regression(expect, prior, measured, {}, start)
     if film is None:
         return plain
     tuned = _regression(expect, prior, measured, {0: film})
@@ -81,10 +86,11 @@ def _regression(
     prior: DeviationPrior,
     measured: TargetMeasurements,
     films: Mapping[int, FilmBiases],
+    known: Deviation | None = None,
 ) -> Deviation:
     expected = [expect(graph, films) for graph in measured.graphs]
     return prior.measured(
-        expected, np.log(measured.latency_ms), np.asarray(measured.noise, np.float64)
+        expected, np.log(measured.latency_ms), np.asarray(measured.noise, np.float64), known
     )
 
 
@@ -142,7 +148,8 @@ UNRATED: Final = (
 _MOST_DOUBLINGS: Final = 3.0  # of the threads
 _PER_DOUBLING: Final = 0.20  # standard deviation of ln(latency) that each adds
 _OTHER_PRECISION: Final = 0.60
-_OTHER_DEVICE: Final = 0.20  # of the same chip at the same rate
+# Of the same chip at the same rate, and of the user's own one where another of it was published.
+_OTHER_DEVICE: Final = 0.20
 
 
 @dataclass(frozen=True, slots=True, eq=False)

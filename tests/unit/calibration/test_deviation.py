@@ -166,3 +166,50 @@ def test_a_noisy_measurement_counts_for_less() -> None:
 def test_measurements_that_say_nothing_are_refused(log_latency: list[float]) -> None:
     with pytest.raises(InputError, match="measure latencies above 0"):
         PRIOR.measured(mixed(len(log_latency)), np.array(log_latency))
+
+
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 12))
+@settings(deadline=None)
+def test_without_anything_known_the_prior_is_the_start(seed: int, count: int) -> None:
+    expected = mixed(count, seed)
+    log_ms = np.random.default_rng(seed).normal(1.0, 0.3, count)
+
+    of_prior = PRIOR.measured(expected, log_ms)
+    of_known = PRIOR.measured(expected, log_ms, known=PRIOR.unmeasured(3))
+
+    np.testing.assert_array_equal(of_prior.mean, of_known.mean)
+    np.testing.assert_array_equal(of_prior.covariance, of_known.covariance)
+
+
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 5))
+@settings(deadline=None)
+def test_measurements_that_agree_with_what_is_known_change_nothing(seed: int, count: int) -> None:
+    published, own, asked = mixed(20, seed), mixed(count, seed + 1), mixed(5, seed + 2)
+    truth = np.array([0.4, -0.6, 0.2])
+    known = PRIOR.measured(published, measured(published, 0.3, truth))
+
+    def predicted(deviation: Deviation) -> np.ndarray:
+        return measured(asked, float(deviation.mean[0]), deviation.weights)
+
+    agreeing = np.log([each.latency_ms(known.weights) for each in own]) + known.mean[0]
+    after = PRIOR.measured(own, agreeing, known=known)
+    alone = PRIOR.measured(own, agreeing)
+
+    np.testing.assert_allclose(predicted(after), predicted(known), atol=1e-9)
+    rows = np.stack([each.response for each in asked])
+    # What is known may be off by a scale, so a single measurement can widen it a little.
+    assert (after.variance(rows) <= 1.4 * known.variance(rows)).all()
+    assert (after.variance(rows) < alone.variance(rows)).all()
+
+
+def test_slower_ones_than_known_move_every_graph_towards_them() -> None:
+    published, own, asked = mixed(20), mixed(6, 1), mixed(10, 2)
+    known = PRIOR.measured(published, measured(published, 0.3, np.array([0.4, -0.6, 0.2])))
+    before = np.log([each.latency_ms(known.weights) for each in asked]) + known.mean[0]
+    moved = []
+    for count in (1, 3, 6):
+        off = np.log([each.latency_ms(known.weights) for each in own[:count]]) + known.mean[0] + 0.3
+        after = PRIOR.measured(own[:count], off, known=known)
+        log_ms = np.log([each.latency_ms(after.weights) for each in asked]) + after.mean[0]
+        moved.append(float(np.median(log_ms - before)))
+    assert 0 < moved[0] < moved[1] < moved[2] < 0.31
