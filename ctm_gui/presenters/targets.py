@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
-from predictor.core.records import Configuration, Device
+from predictor.core.records import Configuration, Device, Target
 from predictor.services.devices.catalogue import Catalogue
+from predictor.services.prediction.predict import supports
 
 
 class TargetSelection(QObject):
@@ -97,10 +98,35 @@ class TargetSelection(QObject):
         """Return the configuration that a device is predicted with."""
         usual = device.configurations[0]
         chosen = self.configurations.get(device.id, usual)
-        return chosen if chosen in device.configurations else usual
+        # The device may have been edited since, or lack what an earlier session chose.
+        is_known = chosen in device.configurations or supports(device, chosen)
+        return chosen if is_known else usual
+
+    def choices(self, device: Device) -> tuple[Configuration, ...]:
+        """Return the configurations of a device, and the one that it is predicted with."""
+        chosen = self.configuration_of(device)
+        own = device.configurations
+        return own if chosen in own else (*own, chosen)
+
+    def show_probed(self, device_id: str, probed: Configuration) -> Configuration:
+        """Check a device, predicted as it was measured; return the configuration of that.
+
+        Args:
+            device_id: of the device.
+            probed: that was measured, threads as a count.
+        """
+        device = next((each for each in self.devices if each.id == device_id), None)
+        shown = replace(probed, batch=0)
+        if device is not None:
+            # "All cores" and their number are one target: what the device lists goes first.
+            same = (c for c in device.configurations if _are_same(device, c, probed))
+            shown = next(same, shown)
+            self.set_configuration(device, shown)
+        self.select([device_id], selected=True)
+        return shown
 
     def set_configuration(self, device: Device, configuration: Configuration) -> None:
-        """Predict a device with one of its configurations; its first one is the usual."""
+        """Predict a device with a configuration; its first one is the usual."""
         if configuration == device.configurations[0]:
             self.configurations.pop(device.id, None)
         else:
@@ -153,3 +179,7 @@ class TargetSelection(QObject):
         others = frozenset(key for key, _ in old.items() ^ badges.items())
         if others:
             self.badges_changed.emit(others)
+
+
+def _are_same(device: Device, one: Configuration, other: Configuration) -> bool:
+    return Target(device, one).id == Target(device, other).id

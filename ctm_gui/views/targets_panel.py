@@ -185,7 +185,7 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
     choices = menu.addMenu("Configuration")
     group = QActionGroup(choices)
     chosen = selection.configuration_of(device)
-    for number, configuration in enumerate(device.configurations):
+    for number, configuration in enumerate(selection.choices(device)):
         words = configuration_text(configuration)
         action = choices.addAction(f"{words} (usual)" if number == 0 else words)
         action.setCheckable(True)

@@ -120,11 +120,12 @@ class TargetForm(QWidget):
         super().__init__()
         self.way = Way.THIS
         self._entries: Sequence[DeviceEntry] = ()
+        self._addresses: dict[str, str] = {}
         self.source_box = combo_box("What is imported", _SOURCES.values())
         self.device_box = DeviceBox()
         self.runtime_box = combo_box("Runtime", [MEASURED])
         self.precision_box = combo_box("Precision", [Precision.FP32.value])
-        self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=1)
+        self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
         self.threads_box.setAccessibleName("Threads")
         self.batch_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
         self.batch_box.setAccessibleName("Batch")
@@ -181,6 +182,17 @@ class TargetForm(QWidget):
             ),
         )
 
+    def fill(self, device: Device, configuration: Configuration) -> None:
+        """Fill in a target for the way that is shown; an import is of another tool's file."""
+        if self.way is Way.IMPORT:
+            self.source_box.setCurrentText(_SOURCES[Source.TOOL])
+            self.runtime_box.setCurrentText(configuration.runtime)
+            self.precision_box.setCurrentText(configuration.precision.value)
+        self.device_box.choose(device.id)
+        self.threads_box.setValue(configuration.threads)
+        # Another board must not be measured in the name of this one.
+        self.address_edit.setText(self._addresses.get(device.id, ""))
+
     def show_devices(self, entries: Sequence[DeviceEntry]) -> None:
         """Offer devices."""
         self._entries = entries
@@ -196,6 +208,10 @@ class TargetForm(QWidget):
             self.device_box.setCurrentIndex(0)
         self.show_devices(self._entries)
         self._show_rows()
+
+    def _note_address(self, address: str) -> None:
+        if self.device_box.device is not None:
+            self._addresses[self.device_box.device.id] = address
 
     def _show_rows(self) -> None:
         way = self.way
@@ -224,7 +240,7 @@ class TargetForm(QWidget):
         precisions = [p.value for p in Precision] if importing else [Precision.FP32.value]
         _refill(self.precision_box, precisions)
         self.threads_box.setSpecialValueText("as the file says" if importing else "all cores")
-        self.threads_box.setValue(0 if importing else 1)
+        self.threads_box.setValue(0)
 
     def _arrange(self) -> QFormLayout:
         form = QFormLayout(self)
@@ -250,6 +266,7 @@ class TargetForm(QWidget):
     def _connect(self) -> None:
         for edit in (self.address_edit, self.python_edit):
             edit.textChanged.connect(lambda _: self.changed.emit())
+        self.address_edit.textChanged.connect(self._note_address)
         for field in (self.key_field, self.file_field):
             field.changed.connect(self.changed)
         self.typed_edit.textChanged.connect(self.changed)

@@ -6,8 +6,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Unfinished, Way
-from ctm_gui.presenters.probing.grids import sessions_grid
+from ctm_gui.presenters.probing.grids import sessions_grid, ticked_grid
 from ctm_gui.presenters.probing.presenter import ProbingPresenter, resumed_choice
+from ctm_gui.presenters.probing.ticked import Ticked, configuration_of
 from ctm_gui.views import widgets
 from ctm_gui.views.widgets import STRETCH, hbox
 from ctm_gui.wizard.parts import Table, box, column, label, show_words
@@ -29,6 +30,7 @@ _WAYS = {
     ),
 }
 _SESSIONS_HEIGHT_PX = 110
+_TICKED_HEIGHT_PX = 150
 
 
 class TargetPage(QWidget):
@@ -46,6 +48,8 @@ class TargetPage(QWidget):
         super().__init__()
         self._presenter = presenter
         self._sessions: tuple[Unfinished, ...] = ()
+        self._ticked: tuple[Ticked, ...] = ()
+        self._filling = False
         self.form = TargetForm()
         self.buttons = {way: QRadioButton(text) for way, (text, _) in _WAYS.items()}
         self.sessions = Table("Unfinished sessions")
@@ -57,12 +61,22 @@ class TargetPage(QWidget):
             "&End It", "Measure nothing more; what was measured becomes a signature", self._end
         )
         self._unfinished = self._build_sessions()
+        self.ticked = Table("Ticked targets")
+        self.ticked.setFixedHeight(_TICKED_HEIGHT_PX)
+        self._ticked_words = label(role="muted")
+        # Its own least height is that of the text in a narrow column, and the page would scroll.
+        self._ticked_words.setMinimumHeight(2 * self._ticked_words.fontMetrics().lineSpacing())
+        heading = label("Ticked targets: select the one to probe", "heading")
+        self._of_ticked = box(heading, self.ticked, self._ticked_words)
         self._problem = label()
+        self._problem.setMinimumHeight(self._problem.fontMetrics().lineSpacing())
         question = label("How is the device reached?", "heading")
         ways = self._build_ways()
-        column(self, self._unfinished, question, ways, self.form, self._problem, STRETCH)
+        fields = (question, ways, self.form, self._problem)
+        column(self, self._unfinished, self._of_ticked, *fields, STRETCH)
         self._connect()
         self._show_sessions()
+        self._show_ticked()
 
     @property
     def choice(self) -> TargetChoice:
@@ -77,6 +91,26 @@ class TargetPage(QWidget):
     def choose(self, way: Way) -> None:
         """Choose the way to the target."""
         self.buttons[way].setChecked(True)
+
+    @property
+    def waiting(self) -> list[int]:
+        """Rows of the ticked targets that can be probed from here and were not yet."""
+        return [row for row, entry in enumerate(self._ticked) if entry.waits]
+
+    @property
+    def is_of_ticked(self) -> bool:
+        """Whether a ticked target is selected."""
+        return self._current_ticked() is not None
+
+    def choose_waiting(self) -> None:
+        """Select the first ticked target that can be probed from here and was not yet."""
+        if self.waiting:
+            self.ticked.select_rows(self.waiting[:1], self.waiting[0])
+
+    def begin(self) -> None:
+        """Offer what the user ticked; this machine where the ticks are those of the first start."""
+        if not (self.is_of_ticked or self._presenter.is_first_selection):
+            self.choose_waiting()
 
     def _build_sessions(self) -> QWidget:
         self._session_words = label(role="muted")
@@ -105,6 +139,8 @@ class TargetPage(QWidget):
         self.form.changed.connect(self._on_form)
         self._presenter.library.changed.connect(self._show_devices)
         self._presenter.shelf.sessions_changed.connect(self._show_sessions)
+        self._presenter.ticked_changed.connect(self._show_ticked)
+        self.ticked.rows_selected.connect(lambda _rows, _current: self._on_ticked())
         self.sessions.rows_selected.connect(lambda _rows, _current: self._show_state())
         self.sessions.row_activated.connect(lambda _: self._go_on())
         self._show_devices()
@@ -121,6 +157,42 @@ class TargetPage(QWidget):
             self.sessions.select_rows([0], 0)
         self._show_state()
 
+    def _show_ticked(self) -> None:
+        """Show the ticked targets; the selected one stays, and so do the fields."""
+        current = self._current_ticked()
+        self._ticked = self._presenter.ticked
+        places = [
+            row
+            for row, entry in enumerate(self._ticked)
+            if current is not None and entry.target.device.id == current.target.device.id
+        ]
+        self.ticked.blockSignals(True)
+        self.ticked.show_grid(ticked_grid(self._ticked))
+        self.ticked.select_rows(places, places[0] if places else None)
+        self.ticked.blockSignals(False)
+        self._of_ticked.setVisible(bool(self._ticked))
+        self._show_ticked_words()
+        self.changed.emit()
+
+    def _current_ticked(self) -> Ticked | None:
+        rows = self.ticked.selected_rows()
+        return self._ticked[int(rows[0])] if rows.size else None
+
+    def _on_ticked(self) -> None:
+        """Fill in the selected target, reached as it can be."""
+        current = self._current_ticked()
+        if current is not None:
+            self._filling = True
+            self.choose(current.way)
+            self.form.fill(current.target.device, configuration_of(current))
+            self._filling = False
+        self._show_ticked_words()
+        self.changed.emit()
+
+    def _show_ticked_words(self) -> None:
+        current = self._current_ticked()
+        show_words(self._ticked_words, "" if current is None else current.words, "muted")
+
     def _current(self) -> Unfinished | None:
         rows = self.sessions.selected_rows()
         return self._sessions[int(rows[0])] if rows.size else None
@@ -133,6 +205,11 @@ class TargetPage(QWidget):
         self.end_button.setEnabled(current is not None)
 
     def _on_form(self) -> None:
+        current, device = self._current_ticked(), self.choice.device
+        is_other = current is not None and (device is None or device.id != current.target.device.id)
+        if is_other and not self._filling:
+            # The fields say what is probed, so no other target may seem to be.
+            self.ticked.clearSelection()
         problem = self.form.problem
         show_words(self._problem, problem, "muted")
         self._show_state()

@@ -125,6 +125,7 @@ class ProbingWizard(QDialog):
         self.presenter.shelf.refresh()
         if not self.presenter.run.active and self.pages.currentIndex() == MEASURE:
             self.show_page(TARGET)
+        self.target_page.begin()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop measuring; samples so far are stored, and the session can be resumed."""
@@ -160,6 +161,7 @@ class ProbingWizard(QDialog):
         self.is_built = True
         self.set_theme(self._theme)
         self._on_page()
+        self.target_page.begin()
         self.built.emit()
 
     def _add(
@@ -228,7 +230,7 @@ class ProbingWizard(QDialog):
             PLAN: ("Write &Kit…" if kit else "Start &Measuring", self._can_start()),
             NAMES: ("&Take Over", self.names_page.ready),
             MEASURE: ("Sho&w Result", run.phase is Phase.ENDED),
-            RESULT: ("&Probe Another", True),
+            RESULT: ("&Probe Next" if self._has_next else "&Probe Another", True),
         }[page]
         self.next_button.setText(text)
         self.next_button.setEnabled(ready and not self.presenter.imports.busy)
@@ -237,6 +239,11 @@ class ProbingWizard(QDialog):
         self.stored_button.setVisible(page == TARGET)
         self.stored_button.setEnabled(bool(self.presenter.shelf.signatures))
         self.close_button.setText("Stop and Close" if page == MEASURE and run.active else "Close")
+
+    @property
+    def _has_next(self) -> bool:
+        """Whether another ticked target waits, where a ticked one was probed."""
+        return self.target_page.is_of_ticked and bool(self.target_page.waiting)
 
     def _can_start(self) -> bool:
         return self.presenter.planner.planned is not None and not self.presenter.run.active
@@ -272,6 +279,8 @@ class ProbingWizard(QDialog):
             self.presenter.imports.take(self._choice, read.file, models, self.names_page.meant)
 
     def _begin_again(self) -> None:
+        if self._has_next:
+            self.target_page.choose_waiting()
         self.show_page(TARGET)
 
     def _show_result(self) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ctm_gui.presenters.grid import Column, Grid, number_column, text_column
-from ctm_gui.presenters.probing.choice import Unfinished
+from ctm_gui.presenters.probing.choice import Unfinished, Way
 from ctm_gui.presenters.probing.imports import ReadFile
 from ctm_gui.presenters.probing.progress import NetworkRow, milliseconds
 from ctm_gui.presenters.probing.results import ResultRow, ratio_text
+from ctm_gui.presenters.probing.ticked import Ticked
+from predictor.core.records import Target
 from predictor.core.units import LatencyUnit, format_count
 from predictor.core.wording import (
     NOTHING,
@@ -174,6 +176,31 @@ def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str])
                 "Done",
                 [f"{left.done} of {len(left.session.probes)}" for left in sessions],
             ),
+        ],
+    )
+
+
+def ticked_grid(entries: Sequence[Ticked]) -> Grid:
+    """Return a row for each ticked target."""
+
+    def runs(targets: Iterable[Target]) -> list[str]:
+        return [configuration_text(replace(t.configuration, threads=t.threads)) for t in targets]
+
+    return Grid(
+        len(entries),
+        [
+            text_column("device", "Device", [shown(e.target.device.name) for e in entries]),
+            text_column("ticked", "Ticked with", runs(e.target for e in entries)),
+            text_column(
+                "probed",
+                "Probed with",
+                [
+                    NOTHING if entry.way is Way.IMPORT else text
+                    for entry, text in zip(entries, runs(e.probed for e in entries), strict=True)
+                ],
+            ),
+            text_column("how", "How", [entry.reached for entry in entries]),
+            text_column("state", "Probed", [entry.state for entry in entries]),
         ],
     )
 

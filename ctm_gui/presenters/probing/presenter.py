@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.presenters.probing.choice import TargetChoice, Way
 from ctm_gui.presenters.probing.fine_tuning import FineTuning
-from ctm_gui.presenters.probing.imports import ProbeImport
+from ctm_gui.presenters.probing.imports import Imported, ProbeImport
 from ctm_gui.presenters.probing.plan import ProbePlanner
 from ctm_gui.presenters.probing.run import ProbeRun
 from ctm_gui.presenters.probing.shelf import Lookup, SignatureShelf
 from ctm_gui.presenters.probing.store import ProbingStore
+from ctm_gui.presenters.probing.ticked import Ticked, ticked_targets
 from ctm_gui.presenters.workspace import Workspace
-from predictor.core.records import Device
+from predictor.core.records import Configuration, Device
+from predictor.core.wording import configuration_text, shown
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
+from predictor.services.prediction.predict import resolve_targets
 from predictor.services.probing.kits import make_kit
 from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeSession
+from predictor.services.signatures.adaptation import StoredSignature
 
 
 class ProbingPresenter(QObject):
     """Planner, run, import and signatures, over one store.
+
+    ``ticked_changed`` is emitted when ``ticked`` may be another.
 
     Attributes:
         library: the devices that can be probed: the user's, then the shipped ones.
@@ -40,6 +48,8 @@ class ProbingPresenter(QObject):
         workspace: of the window: its devices, models and undo.
         parent: owner.
     """
+
+    ticked_changed = Signal()
 
     def __init__(
         self, store: Path | None, workspace: Workspace, parent: QObject | None = None
@@ -58,13 +68,38 @@ class ProbingPresenter(QObject):
         for failing in (self.shelf.failed, self.imports.failed):
             failing.connect(workspace.messages.error)
         self.shelf.done.connect(workspace.messages.info)
-        self.run.ended.connect(lambda _: workspace.messages.info("Probing has ended"))
+        self.run.ended.connect(self._tick_session)
+        self.imports.imported.connect(self._tick_imported)
+        for ticking in (
+            workspace.selection.changed,
+            workspace.selection.devices_changed,
+            workspace.what_if_changed,
+            workspace.own.changed,
+        ):
+            ticking.connect(self.ticked_changed)
         # What is measured, activated or deleted is predicted with at once.
         for changing in (self.run.ended, self.imports.imported, self.shelf.sessions_changed):
             changing.connect(workspace.own.read)
 
     def _device(self, device_id: str) -> Device | None:
         return next((e.device for e in self.library.entries if e.device.id == device_id), None)
+
+    @property
+    def ticked(self) -> tuple[Ticked, ...]:
+        """The ticked targets, as they are compared now."""
+        workspace = self._workspace
+        what_if = workspace.what_if
+        targets = resolve_targets(
+            workspace.selection.selected, precision=what_if.precision, threads=what_if.threads
+        )
+        return ticked_targets(targets, workspace.own.signatures)
+
+    @property
+    def is_first_selection(self) -> bool:
+        """Whether the ticks are those that the program begins with, not the user's."""
+        catalogue = self._workspace.selection.catalogue
+        first = {device.id for device in catalogue.cross_section}
+        return set(self._workspace.selection.selected_ids) == first
 
     def own_machine(self) -> Device | None:
         """Return this machine as the user's device; None while it is none."""
@@ -96,6 +131,49 @@ class ProbingPresenter(QObject):
         self.imports.close()
         self.tuning.close()
         self._store.close()
+
+    def _tick_session(self, session_id: str) -> None:
+        """Tick what a session measured, so that the comparison shows it."""
+
+        def tick(session: ProbeSession) -> None:
+            if any(probe.measurement_id for probe in session.probes):
+                self._tick(session.device_id, session.configuration)
+            else:
+                self._workspace.messages.info("Probing has ended without a measurement")
+
+        self._store.run(
+            lambda probing: probing.sessions.get(session_id),
+            on_result=tick,
+            on_error=self.shelf.failed.emit,
+        )
+
+    def _tick_imported(self, imported: Imported) -> None:
+        if imported.session_id:
+            self._tick_session(imported.session_id)
+            return
+
+        def tick(stored: Sequence[StoredSignature]) -> None:
+            for each in stored:
+                if each.signature.id == imported.signature_id:
+                    self._tick(each.signature.device_id, each.signature.configuration)
+
+        self._store.run(
+            lambda probing: probing.signatures.every(),
+            on_result=tick,
+            on_error=self.shelf.failed.emit,
+        )
+
+    def _tick(self, device_id: str, probed: Configuration) -> None:
+        as_shown = self._workspace.selection.show_probed(device_id, probed)
+        device = self._device(device_id)
+        words = configuration_text(replace(as_shown, threads=probed.threads))
+        name = shown(device.name if device is not None else device_id)
+        what_if = self._workspace.what_if
+        hidden = what_if.precision not in {None, probed.precision} or (
+            what_if.threads not in {None, probed.threads}
+        )
+        more = ". A what-if changes that: Reset shows it as probed" if hidden else ""
+        self._workspace.messages.info(f"Probing has ended: {name} is ticked with {words}{more}")
 
     def _keep_machine(self, plan: ProbePlan) -> None:
         """Make this machine a device of the user's, so that its signature belongs to a target."""

@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.errors import InputError
 from predictor.core.records import (
     Basis,
     Configuration,
@@ -21,6 +22,7 @@ from predictor.core.records import (
     Target,
     TargetId,
 )
+from predictor.cost.capability import check_supported
 from predictor.cost.engine import (
     AttentionMaps,
     BoundType,
@@ -114,6 +116,15 @@ def resolve_targets(
     return tuple(
         Target(device, _configuration(device, runtime, precision, threads)) for device in devices
     )
+
+
+def supports(device: Device, configuration: Configuration) -> bool:
+    """Return whether a device can run a configuration, one that it lists or another."""
+    try:
+        check_supported(device, configuration)
+    except InputError:
+        return False
+    return True
 
 
 def _configuration(
