@@ -1,0 +1,173 @@
+"""What a latency measured on one device tells of the same graph on other devices.
+
+ln(measured / predicted) on a target is a sum of deviations of the graph itself, of the device and
+of the silicon. Each is normal, and those of two targets are correlated, the more alike these are.
+So one measured latency moves the predictions of others by the Gaussian gain cov / var, and takes
+cov^2 / var from their variance. Several are conditioned on together.
+
+The variance of an interval is shared out from the nearest part to the farthest: where a device is
+known, its silicon has nothing left to tell.
+
+All numbers are moments over pairs of targets with the same graph that the estimate had not seen:
+``benchmarks/scaling.py``, docs/results/scaling.md.
+
+Reference:
+    Habitat, ATC 2021, which scales measured kernels from a card that one owns to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Target
+from predictor.devices.architectures import kind, silicon
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+class Alike(NamedTuple):
+    """Correlation of one part of two targets' errors, by what they have in common.
+
+    Each is added to those before it.
+
+    Attributes:
+        device: the same device.
+        silicon: the same silicon.
+        runtime: the same silicon and runtime.
+        precision: the same silicon, runtime and precision.
+    """
+
+    device: float
+    silicon: float
+    runtime: float
+    precision: float
+
+
+# Variances of ln(latency): of graphs about their target, and of devices about their silicon.
+GRAPH_VARIANCE: Final = 0.09
+DEVICE_VARIANCE: Final = 0.19
+OF_GRAPH: Final = Alike(0.0, 0.35, 0.10, 0.25)
+OF_DEVICE: Final = Alike(0.37, 0.0, 0.0, 0.0)
+OF_SILICON: Final = Alike(0.0, 0.35, 0.30, 0.20)
+# Correlation of a graph's part on devices of different silicon under one runtime and precision, by
+# kind of device and runtime. Other classes gained nothing, or have under four kinds of silicon to
+# tell by: there nothing is moved.
+OF_CLASS: Final[Mapping[tuple[str, str], float]] = {
+    ("arm", "pytorch-mobile"): 0.61,
+    ("npu", "qnn"): 0.68,
+    ("nvidia", "pytorch"): 0.23,
+    ("x86", "openvino"): 0.38,
+}
+# Medians of one machine lie so far apart from one hour to the next.
+REPEAT_VARIANCE: Final = 0.02**2
+
+
+def corrections(
+    targets: Sequence[Target], deviation: Floats, measured: Places, apart: Floats
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return how the predictions of one graph change once it was measured on some targets.
+
+    Args:
+        targets: N targets.
+        deviation: float64 [N], standard deviation of ln(latency); NaN where it is not known.
+        measured: int [M], places of the targets that were measured.
+        apart: float64 [M], ln(measured / predicted) there.
+
+    Returns:
+        What is added to ln(latency), float64 [N], factors of at most 1 on the standard deviations,
+        float64 [N], and whether a measurement tells of a target, bool [N, M]. Targets that are told
+        nothing have 0 and 1.
+    """
+    known = np.nan_to_num(deviation)
+    shared, tells = covariance(targets, known, measured)
+    tells &= (shared > 0) & (known > 0)[:, None]
+    among = shared[measured] + REPEAT_VARIANCE * np.eye(len(measured))
+    shift, narrowing = np.zeros(len(targets)), np.ones(len(targets))
+    # Targets that are told by the same measurements are corrected together.
+    patterns, pattern = np.unique(tells, axis=0, return_inverse=True)
+    for number, used in enumerate(patterns):
+        told = pattern.ravel() == number
+        both = shared[np.ix_(told, used)]
+        gain = np.linalg.solve(among[np.ix_(used, used)], both.T).T
+        shift[told] = gain @ apart[used]
+        part = (gain * both).sum(axis=1) / np.where(known[told] > 0, known[told] ** 2, 1.0)
+        narrowing[told] = np.sqrt(np.clip(1.0 - part, 0.0, 1.0))
+    return shift, narrowing, tells
+
+
+def covariance(
+    targets: Sequence[Target], deviation: Floats, measured: Places
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return what the errors of one graph share with those on some of the targets.
+
+    Args:
+        targets: N targets.
+        deviation: float64 [N], standard deviation of ln(latency).
+        measured: int [M], places of some of them.
+
+    Returns:
+        The covariance, float64 [N, M], and whether a target's error falls by what the other tells.
+    """
+    keys = [_keys(target) for target in targets]
+    same = {
+        name: np.array([[key[place] == keys[other][place] for other in measured] for key in keys])
+        for place, name in enumerate(_Keys._fields)
+    }
+    run = same["runtime"] & same["precision"]
+    of_class = np.array([OF_CLASS.get((key.kind, key.runtime), 0.0) for key in keys])
+    in_class = np.sqrt(of_class[:, None] * of_class[measured]) * (same["kind"] & run)
+    rest = np.sqrt((1.0 - of_class)[:, None] * (1.0 - of_class)[measured])
+    itself = np.arange(len(targets))[:, None] == measured
+    total: Floats = np.zeros(itself.shape)
+    for own, alike in zip(parts(deviation), (OF_GRAPH, OF_DEVICE, OF_SILICON), strict=True):
+        correlation = _correlation(alike, same)
+        if alike is OF_GRAPH:
+            correlation = in_class + rest * correlation
+        # No more is shared than the one of both that is better known has left.
+        smaller = np.minimum(own[:, None], own[measured])
+        total += smaller * np.where(itself, 1.0, correlation)
+    # Under another runtime or precision another device of the silicon told nothing.
+    return total, same["device"] | (same["silicon"] & run) | (in_class > 0)
+
+
+def parts(deviation: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the variances of graph, device and silicon that sum to those of ln(latency)."""
+    variance = deviation**2
+    graph = np.minimum(variance, GRAPH_VARIANCE)
+    device = np.minimum(variance - graph, DEVICE_VARIANCE)
+    return graph, device, variance - graph - device
+
+
+class _Keys(NamedTuple):
+    device: str
+    silicon: str
+    runtime: str
+    precision: str
+    kind: str
+
+
+def _keys(target: Target) -> _Keys:
+    configuration = target.configuration
+    return _Keys(
+        target.device.id,
+        silicon(target.device),
+        configuration.runtime,
+        str(configuration.precision),
+        kind(target.device),
+    )
+
+
+def _correlation(alike: Alike, same: Mapping[str, NDArray[np.bool_]]) -> Floats:
+    runtime = same["silicon"] & same["runtime"]
+    result: Floats = (
+        alike.device * same["device"]
+        + alike.silicon * same["silicon"]
+        + alike.runtime * runtime
+        + alike.precision * (runtime & same["precision"])
+    )
+    return result
