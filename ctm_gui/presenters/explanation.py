@@ -137,18 +137,24 @@ class ExplanationPresenter(ComparisonFollower):
         # Read now: the comparison may be another one when the worker comes to it.
         device, signatures = target.device, self._comparison.signatures
         own = self._comparison.own
+        place = choice[0] * len(self._comparison.targets) + choice[1]
+        scale = self._comparison.rows[place].prediction.scale
 
         def show(table: OperatorTable) -> None:
             self._show(table, "", device)
             self._submit(
-                lambda _: sensitivity_of(compared.model, target, signatures=signatures, own=own),
+                lambda _: sensitivity_of(
+                    compared.model, target, signatures=signatures, own=own
+                ).scaled(scale),
                 self._show_sensitivity,
                 # A target of which only measurements are known has nothing to vary.
                 lambda _: self._show_sensitivity(None),
             )
 
         self._submit(
-            lambda _: explain(compared.model, target, signatures=signatures), show, self._on_error
+            lambda _: explain(compared.model, target, signatures=signatures).scaled(scale),
+            show,
+            self._on_error,
         )
 
     def _on_error(self, error: CtmError) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
@@ -17,7 +17,7 @@ from predictor.core.records import Device, Measurement, Precision, Prediction, T
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.engines import usual_engine_problem
-from predictor.services.prediction.predict import KnownTargets, predict, resolve_targets
+from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict, resolve_targets
 from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
@@ -85,6 +85,7 @@ def compare(
     part: Callable[[Comparison], None] = lambda _: None,
     own: Sequence[Measurement] = (),
     signatures: OwnSignatures = NOTHING_MEASURED,
+    known: Mapping[str, Device] = NO_DEVICES,
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.
 
@@ -96,6 +97,7 @@ def compare(
             predicted; may raise CancelledError.
         own: the user's measurements of the models, the oldest first.
         signatures: the user's measurements on targets.
+        known: devices that ``own`` may be of beside ``devices``, by id.
 
     Raises:
         InputError: the configuration asked for makes no sense.
@@ -109,7 +111,7 @@ def compare(
     while done < len(models) and targets:
         begun = time.perf_counter()
         some = models[done : done + count]
-        rows += _rows(some, targets, own, measured)
+        rows += _rows(some, targets, own, measured, known)
         done += len(some)
         predicted += sum(not compared.problem for compared in some) * len(targets)
         problem = usual_engine_problem() if predicted else ""
@@ -130,10 +132,13 @@ def _rows(
     targets: Sequence[Target],
     own: Sequence[Measurement],
     signatures: KnownTargets,
+    known: Mapping[str, Device],
 ) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
     good = [compared.model for compared in models if not compared.problem]
-    predictions = iter(predict(good, targets, own=own, signatures=signatures) if good else ())
+    predictions = iter(
+        predict(good, targets, own=own, signatures=signatures, devices=known) if good else ()
+    )
     for compared in models:
         of_model = (
             [_unavailable(compared, target) for target in targets]

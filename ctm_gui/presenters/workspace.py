@@ -264,6 +264,7 @@ class Workspace(QObject):
             self.what_if,
             own=self.own.measurements,
             signatures=self.own.signatures,
+            known=dict(self.library.by_id()),
         )
         self._prediction = self.predictor.submit(
             lambda context: work(part=partial(_tell_part, context)),

@@ -174,7 +174,7 @@ class CentralViews(QObject):
         self.compare_tabs.budget_changed.connect(self._on_budget)
         self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))
         self.compare_view.row_activated.connect(self._on_row_activated)
-        self.compare_view.table.add_row_action("Record Measured Latency…", self._record_measured)
+        self.compare_view.table.add_row_action("I Measured This Model Here…", self._record_measured)
         workspace.comparison_changed.connect(self._on_comparison)
         machine = workspace.machine
         machine.changed.connect(lambda: self.compare_view.show_activity(machine.state))

@@ -14,7 +14,7 @@ from predictor.services.history.past_predictions import (
     STATISTICS,
     NewTruth,
     StoredPrediction,
-    latency_in_ms,
+    plausible_ms,
 )
 from predictor.services.history.truth import engine_ms
 
@@ -96,9 +96,7 @@ class TruthDialog(QDialog):
         prediction = self._stored.prediction
         good, words = False, " "
         try:
-            value_ms = latency_in_ms(
-                self.value_box.text(), unit, batch_of(prediction.configuration)
-            )
+            value_ms = plausible_ms(self.value_box.text(), unit, prediction)
         except InputError as error:
             if self.value_box.text().strip():
                 words = f"{error.reason}; {error.action}."

@@ -361,6 +361,8 @@ def _origin(
     is_measured = prediction.basis is Basis.MEASURED
     if prediction.evidence and not is_measured:
         yield {Place.DETAILS, Place.TEXT, Place.REPORT}, _shown(prediction.evidence)
+        if prediction.scaled_from:
+            yield {Place.COMPARE}, "scaled from what you measured of it elsewhere"
     if is_measured and prediction.predicted_ms is not None:
         batch = batch_of(prediction.configuration)
         predicted = latency_text(prediction.predicted_ms, context.unit, batch)

@@ -253,6 +253,21 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class ScaledFrom:
+    """A latency that the user measured of a model, which corrects its predictions elsewhere.
+
+    Attributes:
+        device_id: id of the device that was measured.
+        configuration: as run, threads resolved to a count.
+        latency_ms: measured.
+    """
+
+    device_id: str
+    configuration: Configuration
+    latency_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The predicted latency of one model on one target.
 
@@ -281,6 +296,9 @@ class Prediction:
             common: the dot product of two models' is the correlation of their errors of
             ln(latency). Empty where it is not known; not stored, so that a prediction equals its
             record.
+        scale: ``latency_ms`` over the engine's own, where it was corrected by measurements of the
+            model elsewhere; not stored either.
+        scaled_from: these measurements.
     """
 
     model: str
@@ -306,6 +324,8 @@ class Prediction:
     by_operators: bool = False
     evidence: str = ""
     shared_error: bytes = field(default=b"", compare=False)
+    scale: float = field(default=1.0, compare=False)
+    scaled_from: tuple[ScaledFrom, ...] = field(default=(), compare=False)
 
     @property
     def adaptation(self) -> str | None:

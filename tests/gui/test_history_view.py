@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QLineEdit
+from PySide6.QtWidgets import QAbstractItemView, QDialogButtonBox, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.actions import HISTORY_TAB
@@ -350,18 +350,26 @@ def test_compare_offers_to_record_what_was_measured(
     settle(workspace)
     table.select_rows([0], 0)
     menu = table.copy_menu()
-    (action,) = [a for a in menu.actions() if a.text() == "Record Measured Latency…"]
+    (action,) = [a for a in menu.actions() if a.text() == "I Measured This Model Here…"]
     with qtbot.waitSignal(workspace.history.record_found, timeout=WAIT_MS):
         action.trigger()
     dialog = window.central.history_view.truth_dialog
-    dialog.value_box.setText("12.5")
+    predicted_ms = workspace.comparison.rows[0].prediction.latency_ms
+    assert predicted_ms is not None
+    save = dialog.buttons.button(QDialogButtonBox.StandardButton.Save)
+    dialog.value_box.setText(str(predicted_ms * 1001))
+    assert "more than 1000 times off the prediction" in dialog.problem.text()
+    assert not save.isEnabled()
+    dialog.value_box.setText(str(predicted_ms * 2))
+    assert save.isEnabled()
     dialog.accept()
     menu.close()
     qtbot.waitUntil(lambda: not workspace.history.busy, timeout=WAIT_MS)
     window.show_tab(HISTORY_TAB)
     qtbot.waitUntil(lambda: len(workspace.history.data.pairs) == 1, timeout=WAIT_MS)
     (pair,) = workspace.history.data.pairs
-    assert (pair.predicted.prediction.model, pair.measured_ms) == ("new.onnx", 12.5)
+    assert pair.predicted.prediction.model == "new.onnx"
+    assert pair.measured_ms == pytest.approx(predicted_ms * 2)
 
 
 def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:

@@ -17,6 +17,7 @@ from predictor.core.units import LatencyUnit
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.importers.records import Statistic
 from predictor.services.history.truth import Pair, pairs
+from predictor.services.prediction.scaling import check_plausible
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as records
@@ -34,6 +35,7 @@ __all__ = [
     "StoredMeasurement",
     "StoredPrediction",
     "latency_in_ms",
+    "plausible_ms",
 ]
 
 PROTOCOL = "typed-by-hand/1"
@@ -205,9 +207,20 @@ def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:
     return latency_ms
 
 
+def plausible_ms(value: str, unit: LatencyUnit, prediction: Prediction) -> float:
+    """Return a typed latency of a predicted run in ms.
+
+    Raises:
+        InputError: it is no latency, or cannot be that of this run.
+    """
+    value_ms = latency_in_ms(value, unit, prediction.configuration.batch)
+    check_plausible(f"the latency {shortened(value.strip(), 30)}", value_ms, prediction)
+    return value_ms
+
+
 def _measurement(stored: StoredPrediction, truth: NewTruth, identity: str) -> Measurement:
     prediction = stored.prediction
-    batch = prediction.configuration.batch
+    value_ms = plausible_ms(truth.value, truth.unit, prediction)
     provenance = {
         "source": "typed by hand",
         "entered": f"{truth.value.strip()} {truth.unit}",
@@ -221,7 +234,7 @@ def _measurement(stored: StoredPrediction, truth: NewTruth, identity: str) -> Me
         device_id=prediction.device_id,
         configuration=prediction.configuration,
         samples_ns=(),
-        value_ms=latency_in_ms(truth.value, truth.unit, batch),
+        value_ms=value_ms,
         statistic=str(truth.statistic),
         protocol=PROTOCOL,
         provenance=Provenance(provenance),

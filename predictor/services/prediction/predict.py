@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import groupby, pairwise
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured
+from predictor.services.prediction.scaling import measured_targets, scaled
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
 _NO_NUMBER = "the engine gives no number for this model; take another target or engine"
@@ -50,6 +52,7 @@ _FLAG_WORDS: tuple[tuple[OperatorFlag, str], ...] = (
     (OperatorFlag.DATA_DEPENDENT, "output size depends on values, the largest is counted"),
 )
 
+NO_DEVICES: Mapping[str, Device] = MappingProxyType({})
 KnownTargets = Mapping[TargetId, TargetMeasurements]
 """Measurements of targets."""
 
@@ -100,6 +103,13 @@ class OperatorTable(OperatorFacts):
     launch_ms: NDArray[np.float64]
     bound_type: tuple[str, ...]
     attention: AttentionMaps | None = None
+
+    def scaled(self, factor: float) -> OperatorTable:
+        """Return the table of a prediction that is so much longer, its shares the same."""
+        if factor == 1.0:
+            return self
+        times = ("latency_ms", "compute_ms", "memory_ms", "launch_ms")
+        return replace(self, **{name: getattr(self, name) * factor for name in times})
 
 
 def resolve_targets(
@@ -152,6 +162,7 @@ def predict(
     engine: str = "",
     own: Iterable[Measurement] = (),
     signatures: KnownTargets | None = None,
+    devices: Mapping[str, Device] = NO_DEVICES,
 ) -> tuple[Prediction, ...]:
     """Predict every model on every target; measured latencies stand before predicted ones.
 
@@ -159,8 +170,10 @@ def predict(
         models: the models.
         targets: the targets.
         engine: its name, empty for the usual one.
-        own: the user's measurements, the oldest first; see :mod:`.measured`.
+        own: the user's measurements, the oldest first; see :mod:`.measured`. Those of a model on
+            one target correct its predictions on others, see :mod:`.scaling`.
         signatures: measurements of targets, by target.
+        devices: that ``own`` may be of beside those of the targets, by id.
 
     Returns:
         One prediction a pair, all targets of the first model first. A pair without a number has
@@ -170,14 +183,23 @@ def predict(
         InputError: there is no engine of that name.
     """
     measured = {} if signatures is None else signatures
+    kept = tuple(own)
     seen = {graph.fingerprint for each in measured.values() for graph in each.graphs}
+    seen |= {each.fingerprint for each in kept}
     predicted: list[Prediction] = []
     # A graph that was measured is predicted apart, from all measurements but its own.
     for is_seen, run in groupby(models, lambda model: model.graph.fingerprint in seen):
         for some in [[model] for model in run] if is_seen else [list(run)]:
-            others = without(measured, some[0].graph.fingerprint) if is_seen else measured
-            predicted += predicted_by(open_engine(engine), some, targets, others)
-    return with_measured(predicted, own)
+            fingerprint = some[0].graph.fingerprint
+            others = without(measured, fingerprint) if is_seen else measured
+            of_graph = [each for each in kept if each.fingerprint == fingerprint and is_seen]
+            every = [*targets, *measured_targets(of_graph, targets, devices)]
+            row = list(predicted_by(open_engine(engine), some, every, others))
+            if of_graph:
+                newest = {TargetId.of(each): each for each in of_graph}
+                row = list(scaled(row, every, newest))[: len(targets)]
+            predicted += row
+    return with_measured(predicted, kept)
 
 
 def without(signatures: KnownTargets, fingerprint: str) -> KnownTargets:

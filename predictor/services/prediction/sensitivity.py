@@ -151,6 +151,15 @@ class Sensitivity:
             parts.append(f"batch {batches[-1].value}: {_rate(batches[-1].throughput_factor)}")
         return "; ".join(parts)
 
+    def scaled(self, factor: float) -> Sensitivity:
+        """Return that of a prediction that is so much longer: ratios stay, latencies do not."""
+        if factor == 1.0:
+            return self
+        alternatives = (
+            replace(each, latency_ms=each.latency_ms * factor) for each in self.alternatives
+        )
+        return replace(self, alternatives=tuple(alternatives))
+
     def of_operator(self, place: int) -> dict[str, float]:
         """Return the elasticities of one operator's time by fact; empty where it takes none."""
         of_facts = ((fact.fact, float(fact.operators[place])) for fact in self.facts)

@@ -34,6 +34,11 @@ _ESTIMATED = (
     "wide as they had to be on hardware that was left out; the remark says how far off it was "
     "there."
 )
+_SCALED = (
+    "Where a number is scaled, the user measured this model on another target. The error of the "
+    "prediction there corrects the one here, by as much as errors on such two targets were "
+    "correlated on hardware that was left out, and narrows its intervals likewise."
+)
 _BY_OPERATORS = (
     "Where the part on probing says so, a profile told how long each operator of the signature's "
     "networks took on the target. A Gaussian process over operators, by their type, sizes and "
@@ -84,11 +89,14 @@ def methods_section(request: ReportRequest) -> Section:
     bases = {prediction.basis for prediction in request.predictions}
     engines = " ".join(prediction.engine for prediction in request.predictions)
     ways = {prediction.adaptation for prediction in request.predictions}
-    blocks = tuple(_blocks(bases, engines, ways))
+    is_scaled = any(prediction.scaled_from for prediction in request.predictions)
+    blocks = tuple(_blocks(bases, engines, ways, is_scaled=is_scaled))
     return Section(SectionId.METHODS, "Methods and limits", blocks)
 
 
-def _blocks(bases: set[Basis | None], engines: str, ways: set[str | None]) -> Iterator[Block]:
+def _blocks(
+    bases: set[Basis | None], engines: str, ways: set[str | None], *, is_scaled: bool
+) -> Iterator[Block]:
     if Basis.MEASURED in bases:
         yield Heading("Measured latencies")
         yield Paragraph(_MEASURED)
@@ -97,6 +105,8 @@ def _blocks(bases: set[Basis | None], engines: str, ways: set[str | None]) -> It
         yield Paragraph(_LEARNED)
         if Basis.ZERO_SHOT in bases:
             yield Paragraph(_ESTIMATED)
+        if is_scaled:
+            yield Paragraph(_SCALED)
         if "operators" in ways:
             yield Paragraph(_BY_OPERATORS)
         if "film" in ways:

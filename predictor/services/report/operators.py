@@ -66,7 +66,7 @@ def explained_pairs(
         cancel.check()
         report(Progress(place, len(pairs), f"Explaining {request.target_name(pair.target)}"))
         model, target = pair.model.model, pair.target
-        table = request.explain(model, target)
+        table = request.explain(model, target).scaled(pair.prediction.scale)
         changes = request.sensitivity(model, target).sentence if request.sensitivity else ""
         explained.append(Explained(pair, table, changes))
     return tuple(explained)

@@ -42,7 +42,7 @@ def command_line(
     budget_ms: float | None = None,
     dimensions: Sequence[tuple[str, int]] = (),
     shapes: Sequence[tuple[str, Sequence[int]]] = (),
-    engine: str = "",
+    further: Sequence[tuple[str, str]] = (),
     output: str = "report.pdf",
 ) -> str:
     """Return a ``ctm report`` line for a POSIX shell.
@@ -54,7 +54,7 @@ def command_line(
         budget_ms: the budget.
         dimensions: open dimensions that were set.
         shapes: inputs whose shape was set.
-        engine: its name, empty for the usual one.
+        further: other options with their values.
         output: the file to write.
     """
     options = [("--device", device) for device in devices]
@@ -66,9 +66,9 @@ def command_line(
         "--precision": asked.precision,
         "--threads": asked.threads,
         "--budget-ms": None if budget_ms is None else f"{budget_ms:g}",
-        "--engine": engine or None,
     }
     options += [(name, str(value)) for name, value in single.items() if value is not None]
+    options += further
     words_of_line = ["ctm", "report", *models, *(word for pair in options for word in pair)]
     return shlex.join([*map(shown, words_of_line), "-o", output])
 

@@ -128,7 +128,7 @@ def test_a_measured_graph_outlives_its_predictions(
 
 def test_a_measured_latency_answers_its_prediction(past: PastPredictions) -> None:
     slow, fast = past.read(10).predictions
-    truth = NewTruth(" 12.5 ", LatencyUnit.US, Statistic.MEAN, " on my desk ")
+    truth = NewTruth(" 12500 ", LatencyUnit.US, Statistic.MEAN, " on my desk ")
     identity = past.add_truth(slow, truth)
 
     content = past.read(10)
@@ -137,12 +137,12 @@ def test_a_measured_latency_answers_its_prediction(past: PastPredictions) -> Non
 
     measurement = stored.measurement
     assert (measurement.id, stored.prediction_id) == (identity, slow.id)
-    assert measurement.value_ms == pytest.approx(0.0125)
+    assert measurement.value_ms == pytest.approx(12.5)
     assert (measurement.statistic, measurement.samples_ns) == ("mean", ())
     assert measurement.configuration == slow.prediction.configuration
     provenance = measurement.provenance.content
     assert provenance["source"] == "typed by hand"
-    assert (provenance["entered"], provenance["note"]) == ("12.5 µs", "on my desk")
+    assert (provenance["entered"], provenance["note"]) == ("12500 µs", "on my desk")
     assert pair.predicted == slow
     assert fast.id not in {p.predicted.id for p in content.pairs}
 
@@ -188,6 +188,9 @@ def test_latencies_are_stored_in_ms(
 def test_a_wrong_latency_is_not_stored(past: PastPredictions) -> None:
     with pytest.raises(InputError, match="it is no number"):
         past.add_truth(past.read(1).predictions[0], NewTruth("fast"))
+    for value in ("1.9", "12001"):
+        with pytest.raises(InputError, match="look at its unit"):
+            past.add_truth(past.read(1).predictions[0], NewTruth(value))
     assert past.read(1).measurements == ()
 
 
