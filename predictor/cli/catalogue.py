@@ -28,10 +28,20 @@ def open_catalogue(options: argparse.Namespace, console: Console) -> Catalogue:
             when it is named and none of its hardware are kept.
         console: told that they are measured.
     """
+    if not options.measure:
+        return quiet_catalogue(options)
     kept = MachineRates(options.store)
-    measure = partial(_measured, kept, console) if options.measure else lambda _: None
+    measure = partial(_measured, kept, console)
     return load_catalogue(
         user_devices_of(options.store), lambda own: this_machine(own, kept, measure)
+    )
+
+
+def quiet_catalogue(options: argparse.Namespace) -> Catalogue:
+    """Return the devices; of this machine nothing is measured, what is kept has to do."""
+    kept = MachineRates(options.store)
+    return load_catalogue(
+        user_devices_of(options.store), lambda own: this_machine(own, kept, lambda _: None)
     )
 
 

@@ -152,6 +152,19 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     )
 
 
+def measured_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--measured``."""
+    parser.add_argument(
+        "--measured",
+        action="append",
+        default=[],
+        metavar="DEVICE[/RUNTIME/PRECISION/tTHREADS]=MS",
+        help="latency in ms of one run of the model that you measured there, for this command: it "
+        "stands for the prediction there and corrects those of other targets that it tells of; may "
+        "be repeated",
+    )
+
+
 def _path(text: str) -> Path | None:
     """Return a path, None for an empty text: a script's variable that is not set."""
     return Path(text) if text else None

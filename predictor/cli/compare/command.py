@@ -13,6 +13,7 @@ import numpy as np
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
+from predictor.cli.measured import measured_of
 from predictor.cli.model_text import NAME_COLUMNS, headline
 from predictor.cli.predict.text import fastest_text
 from predictor.cli.predicting import (
@@ -63,7 +64,8 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 "name two or more",
             )
         signatures = store.signatures(targets)
-        predictions = predict(models, targets, options.engine, store.measured(models), signatures)
+        own, devices = measured_of(options, store, models, (), signatures)
+        predictions = predict(models, targets, options.engine, own, signatures, devices)
         labels = [each.label for each in labelled(models)]
         baseline = _baseline(options.baseline, models, labels)
         variants = compare_variants(labels, targets, predictions, baseline)

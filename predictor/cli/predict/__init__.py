@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from predictor.cli.console import Console
-from predictor.cli.parser import EPILOG, Parser, json_option, prediction_options
+from predictor.cli.parser import EPILOG, Parser, json_option, measured_option, prediction_options
 from predictor.cli.reading import reading_found
 
 
@@ -39,6 +39,7 @@ def _add_options(parser: Parser) -> None:
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
     prediction_options(parser, "exit 1 when a latency is over it")
+    measured_option(parser)
     json_option(parser)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
+from predictor.cli.measured import given_latencies, measured_of
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.predict.sensitivity import add_sensitivity, sensitivities
 from predictor.cli.predict.text import fastest_text, model_text
@@ -48,17 +49,19 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     keep the others from their numbers, nor does a store that fails; both are said on stderr and
     decide the exit code.
     """
-    targets = choose_targets(options, open_catalogue(options, console))
+    catalogue = open_catalogue(options, console)
+    targets = choose_targets(options, catalogue)
+    given = given_latencies(options, catalogue, len(readings))
     _check_node_data(options, len(readings), targets)
     failed: list[InputError] = []
     models: list[Model] = []
     predictions: list[Prediction] = []
     moved: list[Sensitivity | None] = []
     with closing(PredictionStore(options.store)) as store:
-        signatures = store.signatures(targets)
+        signatures = store.signatures([*targets, *(each.target for each in given)])
         for model in models_as_read(readings, console, failed):
-            own = store.measured([model])
-            row = predict([model], targets, options.engine, own, signatures)
+            own, devices = measured_of(options, store, [model], given, signatures)
+            row = predict([model], targets, options.engine, own, signatures, devices)
             of_row = sensitivities(options, model, targets, row, signatures, own)
             if not options.json:
                 text = model_text(options, model, targets, row, signatures, of_row)
@@ -75,7 +78,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             _print_document(console, models, document | store.not_stored)
         _print_rest(options, console, models, targets, predictions)
         stored = store.exit_code(console, "the predictions were not stored")
-        _write_node_data(options, console, models, targets, signatures)
+        _write_node_data(options, console, models, targets, signatures, predictions[0].scale)
         _check_sensitivity(options, predictions)
         return stored or code or _budget_code(predictions, options.budget_ms)
 
@@ -125,9 +128,10 @@ def _write_node_data(
     models: Sequence[Model],
     targets: Sequence[Target],
     signatures: KnownTargets,
+    scale: float,
 ) -> None:
     if options.node_data is not None:
-        table = explain(models[0], targets[0], options.engine, signatures)
+        table = explain(models[0], targets[0], options.engine, signatures).scaled(scale)
         files = write_node_data(table, Path(options.node_data))
         console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
 
@@ -208,14 +212,23 @@ def operator_entries(
     """Return where the time goes, an entry an operator; empty where there is no number."""
     if prediction.latency_ms is None:
         return []
-    return _operators(explain(model, target, engine, signatures))
+    return _operators(explain(model, target, engine, signatures).scaled(prediction.scale))
 
 
 def _entry(prediction: Prediction) -> dict[str, object]:
-    return {
+    entry: dict[str, object] = {
         field.key: _WRITTEN.get(field.kind, _as_it_is)(field.of(prediction))
         for field in PREDICTION_DOCUMENT
     }
+    sources = [
+        {
+            "device": each.device_id,
+            "configuration": asdict(each.configuration),
+            "latency_ms": each.latency_ms,
+        }
+        for each in prediction.scaled_from
+    ]
+    return {**entry, "scaled": {"factor": prediction.scale, "from": sources} if sources else None}
 
 
 def _as_it_is(value: object) -> object:

@@ -43,7 +43,7 @@ def sensitivities(
         own: the user's measurements of the model.
     """
     return [
-        sensitivity_of(model, target, options.engine, signatures, own)
+        sensitivity_of(model, target, options.engine, signatures, own).scaled(prediction.scale)
         if options.sensitivity and _is_predicted(prediction)
         else None
         for target, prediction in zip(targets, predictions, strict=True)

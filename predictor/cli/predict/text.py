@@ -51,7 +51,7 @@ def model_text(
         sensitivity = of_target.get(target.id)
         parts = [] if sensitivity is None else sensitivity_blocks(sensitivity)
         if options.operators:
-            table = explain(model, target, options.engine, signatures)
+            table = explain(model, target, options.engine, signatures).scaled(prediction.scale)
             parts.append(_operator_table(table, target.device, sensitivity))
         if parts:
             name = shortened(target.device.name, NAME_COLUMNS)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.parser import Parser, positive_int, prediction_options
+from predictor.cli.parser import Parser, measured_option, positive_int, prediction_options
 from predictor.cli.reading import reading_found
 from predictor.core.report import SectionId
 from predictor.services.report.files import check_report_path
@@ -23,6 +23,7 @@ def add_report(parser: Parser) -> None:
     parser.epilog = "exit codes: 0 done, 2 the input is wrong, 3 the host failed, 130 cancelled"
     parser.set_defaults(run=_run)
     prediction_options(parser, "the latency that you allow: the report says who meets it")
+    measured_option(parser)
     parser.add_argument(
         "-o",
         "--output",

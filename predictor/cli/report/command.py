@@ -13,6 +13,7 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
+from predictor.cli.measured import given_latencies, measured_of
 from predictor.cli.predicting import PredictionStore, choose_targets, read_models
 from predictor.cli.progress import progress_on
 from predictor.core.progress import Progress, ProgressCallback, no_progress
@@ -40,14 +41,16 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     A model that cannot be read is named and left out; a store that fails costs the record of the
     report and not the report. Both decide the exit code.
     """
-    targets = choose_targets(options, open_catalogue(options, console))
+    catalogue = open_catalogue(options, console)
+    targets = choose_targets(options, catalogue)
+    given = given_latencies(options, catalogue, len(readings))
     models, code = read_models(readings, console)
     if not models:
         return code
     with closing(PredictionStore(options.store)) as store:
-        signatures = store.signatures(targets)
-        own = store.measured(models)
-        predictions = predict(models, targets, options.engine, own, signatures)
+        signatures = store.signatures([*targets, *(each.target for each in given)])
+        own, devices = measured_of(options, store, models, given, signatures)
+        predictions = predict(models, targets, options.engine, own, signatures, devices)
         request = _request(options, models, targets, predictions, store, signatures, own)
         report = _write(options, request, _progress(console))
         path = Path(options.output).absolute()
@@ -97,6 +100,8 @@ def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Aske
     """Return the command that makes the report again, with every device named by its id."""
     files = [text for text in options.device if text.casefold().endswith(".json")]
     ids = [target.device.id for target in targets]
+    further = [("--engine", options.engine)] if options.engine else []
+    further += [("--measured", text) for text in options.measured]
     return command_line(
         options.models,
         ids if not files else [*options.device, *(["--all"] if options.all else [])],
@@ -104,7 +109,7 @@ def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Aske
         budget_ms=options.budget_ms,
         dimensions=options.dim,
         shapes=options.shape,
-        engine=options.engine,
+        further=further,
         output=options.output,
     )
 

@@ -1,0 +1,170 @@
+"""Latencies that the user measured of a model: ``--measured``, and those of the store."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from predictor.cli.catalogue import quiet_catalogue
+from predictor.cli.predicting import PredictionStore
+from predictor.core.documents import Provenance
+from predictor.core.errors import CtmError, InputError
+from predictor.core.records import Configuration, Device, Measurement, Precision, Target
+from predictor.core.runtimes import RUNTIMES
+from predictor.core.units import LatencyUnit
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.history.past_predictions import latency_in_ms
+from predictor.services.models.inspection import Model
+from predictor.services.prediction.predict import (
+    KnownTargets,
+    model_batch,
+    predict,
+    resolve_targets,
+)
+from predictor.services.prediction.scaling import check_plausible
+
+_OPTION: Final = "--measured"
+_THREADS: Final = re.compile(r"t(\d{1,4})")
+
+
+class Given(NamedTuple):
+    """A latency of ``--measured`` and the target that it is of."""
+
+    text: str
+    target: Target
+    latency_ms: float
+
+
+class Measured(NamedTuple):
+    """The user's measurements of models, the oldest first, and the devices that they are of."""
+
+    own: list[Measurement]
+    devices: Mapping[str, Device]
+
+
+def given_latencies(
+    options: argparse.Namespace, catalogue: Catalogue, models: int
+) -> tuple[Given, ...]:
+    """Return the latencies of ``--measured``.
+
+    Args:
+        options: measured, runtime, precision and threads.
+        catalogue: of devices.
+        models: number of models that are asked about.
+
+    Raises:
+        InputError: one is of no device, no latency, given twice, or it is not clear of which model.
+    """
+    if options.measured and models != 1:
+        raise InputError(
+            _OPTION,
+            f"a latency is of one model, and {models} were asked for",
+            "give one MODEL.onnx",
+        )
+    given: list[Given] = []
+    for text in options.measured:
+        name, separator, value = text.rpartition("=")
+        if not separator or not name:
+            raise InputError(
+                f"{_OPTION} {text}",
+                "it is not of the form DEVICE[/RUNTIME/PRECISION/tTHREADS]=MS",
+                "write rtx3060=5.1, or rtx3060/tensorrt/fp16=5.1",
+            )
+        target = _target(name, options, catalogue)
+        if any(each.target.id == target.id for each in given):
+            raise InputError(f"{_OPTION} {text}", "it is given twice", "leave one out")
+        given.append(Given(text, target, latency_in_ms(value, LatencyUnit.MS)))
+    return tuple(given)
+
+
+def _target(name: str, options: argparse.Namespace, catalogue: Catalogue) -> Target:
+    """Return the target that DEVICE/RUNTIME/PRECISION/tTHREADS names, each part but DEVICE free."""
+    runtime, threads = options.runtime, options.threads
+    precision = Precision(options.precision) if options.precision else None
+    head, _, last = name.rpartition("/")
+    if head and (counted := _THREADS.fullmatch(last)):
+        threads, name = int(counted[1]), head
+    head, _, last = name.rpartition("/")
+    if head and last in list(Precision):
+        precision, name = Precision(last), head
+    head, _, last = name.rpartition("/")
+    if head and last in RUNTIMES:
+        runtime, name = last, head
+    (target,) = resolve_targets([catalogue.find(name)], runtime, precision, threads)
+    return target
+
+
+def measured_of(
+    options: argparse.Namespace,
+    store: PredictionStore,
+    models: Sequence[Model],
+    given: Sequence[Given],
+    signatures: KnownTargets,
+) -> Measured:
+    """Return the user's measurements of models, those of ``--measured`` last.
+
+    Args:
+        options: engine and store.
+        store: of the user.
+        models: one model where latencies are given.
+        given: latencies of ``--measured``.
+        signatures: the user's measurements on the targets.
+
+    Raises:
+        InputError: a given latency cannot be that of the model.
+    """
+    own = store.measured(models)
+    # The catalogue is read only for a model that was measured: nearly none was.
+    devices = _devices(options, {each.device_id for each in own}) if own else {}
+    if given:
+        _check(models[0], given, options.engine, signatures)
+        own = [*own, *(_measurement(models[0], each) for each in given)]
+    return Measured(own, devices | {each.target.device.id: each.target.device for each in given})
+
+
+def _devices(options: argparse.Namespace, ids: Iterable[str]) -> dict[str, Device]:
+    """Return devices by id; those that are there no more are left out."""
+    devices, catalogue = {}, quiet_catalogue(options)
+    for identity in sorted(ids):
+        try:
+            devices[identity] = catalogue.find(identity)
+        except CtmError:
+            continue
+    return devices
+
+
+def _check(model: Model, given: Sequence[Given], engine: str, signatures: KnownTargets) -> None:
+    targets = [each.target for each in given]
+    for each, prediction in zip(
+        given, predict([model], targets, engine, signatures=signatures), strict=True
+    ):
+        if prediction.latency_ms is None:
+            raise InputError(
+                f"{_OPTION} {each.text}",
+                f"there is no prediction to hold it against ({prediction.problem})",
+                "name the runtime and the precision that it was measured with",
+            )
+        check_plausible(f"{_OPTION} {each.text}", each.latency_ms, prediction)
+
+
+def _measurement(model: Model, given: Given) -> Measurement:
+    identity = given.target.id
+    return Measurement(
+        id=uuid.uuid4().hex,
+        fingerprint=model.graph.fingerprint,
+        device_id=identity.device_id,
+        configuration=_with_batch(identity.configuration, model_batch(model)),
+        samples_ns=(),
+        value_ms=given.latency_ms,
+        statistic="value",
+        protocol=_OPTION,
+        provenance=Provenance({}),
+    )
+
+
+def _with_batch(configuration: Configuration, batch: int) -> Configuration:
+    return replace(configuration, batch=batch)
