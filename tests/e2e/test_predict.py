@@ -45,6 +45,7 @@ KEYS = {
     "flagged_operators",
     "notes",
     "evidence",
+    "scaled",
 }
 
 
