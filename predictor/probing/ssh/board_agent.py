@@ -161,6 +161,9 @@ class Agent:
         threading.Thread(target=follower.follow, daemon=True).start()
         return {"generation": last}
 
+    def do_look(self, _command: dict[str, Any]) -> None:
+        """Answer that the connection stands, while the runner has nothing to tell."""
+
     def do_tell(self, command: dict[str, Any]) -> None:
         """Tell the runner something."""
         with commands_path(self._folder).open("ab") as file:

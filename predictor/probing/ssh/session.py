@@ -176,10 +176,19 @@ class BoardSession:
         """Return the agent's next message of the runner.
 
         Raises:
+            HostError: neither runner nor agent has said anything for too long.
             ReplyError: it tells something else.
             LostError: the connection is gone.
         """
-        message = await self._messages.get()
+        while True:
+            try:
+                async with asyncio.timeout(self._target.silence_s / 2):
+                    message = await self._messages.get()
+            except TimeoutError:
+                # A runner that loads a large network is silent for a minute: the agent is not.
+                await self.request("look")
+            else:
+                break
         if message is None:
             raise self._failure
         return message

@@ -25,7 +25,8 @@ class SshTarget:
         python: program that runs Python 3 there.
         folder: that files are copied into; a folder of each plan's own is made in it.
         timeout_s: connecting and logging in may take so long.
-        silence_s: a request may stay unanswered so long.
+        silence_s: a request may stay unanswered so long; after half of it without a line of the
+            runner the agent is asked whether it is there.
         own_settings: whether the user's SSH configuration and agent are used.
     """
 

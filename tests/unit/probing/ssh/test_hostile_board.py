@@ -26,6 +26,7 @@ Process = asyncssh.SSHServerProcess[bytes]
 Mode = Callable[[Process], Awaitable[None]]
 
 SOON_S = 5.0
+LOOKS = 4
 HELLO = {"agent": {"missing": [], "program": "python3"}}
 DEEP = 100_000 * b"["
 
@@ -138,6 +139,8 @@ MODES: dict[str, tuple[Mode, str]] = {
     "refused null": (answers(error=None), WRONG),
     "refused without words": (answers(error="file"), WRONG),
     "start null": (answers(to="start", ok=None), WRONG),
+    "silent once started": (runs(), SILENT),
+    "silent after a line": (runs(told("x")), SILENT),
     "generation text": (answers(to="start", ok={"generation": "x"}), WRONG),
     "line null": (runs(told(None)), WRONG),
     "line half a character": (runs(told("\ud800")), WRONG),
@@ -246,7 +249,32 @@ def test_each_wrong_answer_is_one_sentence_that_names_the_board(
     assert time.monotonic() - begin_s < SOON_S
 
 
-@pytest.mark.parametrize("name", ["says nothing", "open never", "floods lines"])
+async def answers_everything(process: Process) -> None:
+    """A board whose runner has nothing to tell for longer than a request may wait."""
+    process.stdout.write(line(HELLO))
+    await process.stdin.readexactly(int(await process.stdin.readline()))
+    looks = 0
+    while request := await process.stdin.readline():
+        asked = json.loads(request)
+        looks += asked["do"] == "look"
+        value: object = {"generation": 1} if asked["do"] == "start" else []
+        process.stdout.write(line({"id": asked["id"], "ok": value}))
+        if looks == LOOKS:
+            process.stdout.write(line({"exit": 7, "words": "enough"}))
+
+
+def test_a_silent_runner_of_a_board_that_answers_is_waited_for(hostile: Board) -> None:
+    hostile.mode = answers_everything
+    begin_s = time.monotonic()
+    with pytest.raises(HostError, match="its runner ended with exit code 7: enough"):
+        list(hostile.runner(silence_s=0.5).run(plan()))
+    assert time.monotonic() - begin_s > LOOKS * 0.25 > 0.5, "longer than a request may wait"
+
+
+SILENT_MODES = ["says nothing", "open never", "floods lines", "silent once started"]
+
+
+@pytest.mark.parametrize("name", SILENT_MODES)
 def test_a_silent_board_is_left_when_the_run_is_cancelled(name: str, hostile: Board) -> None:
     hostile.mode, _ = MODES[name]
     cancel = CancelToken()
