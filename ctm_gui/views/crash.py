@@ -15,6 +15,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
 
 from ctm_gui.views.widgets import label, vbox
+from predictor.core.files import is_file, is_there
 
 _MAX_LOG_BYTES = 1_000_000
 
@@ -130,6 +131,10 @@ def _report(error: BaseException) -> str:
 
 
 def _append(path: Path, text: str) -> None:
+    # A pipe would keep the window waiting for its reader.
+    if is_there(path) and not is_file(path):
+        sys.stderr.write(f"ctm-gui: the report could not be written: {path} is no file\n")
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A defect that repeats must not fill the disk.

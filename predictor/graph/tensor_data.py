@@ -14,6 +14,7 @@ import onnx
 from onnx import TensorProto
 
 from predictor.core.errors import InputError
+from predictor.core.files import opened
 from predictor.core.text import shortened
 from predictor.graph.operators import DTYPE_BITS, DTYPE_OF_ONNX
 from predictor.graph.wire_format import LARGE_BYTES, StoredData, length_field
@@ -80,11 +81,11 @@ class ExternalData:
         """
         path, offset = self.checked_span(tensor, data_bytes)
         try:
-            with path.open("rb", buffering=0) as file:
+            with opened(path) as (file, _):
                 file.seek(offset)
                 data = file.read(data_bytes)
-        except OSError as error:
-            raise self._unreadable(path.name, error) from error
+        except InputError as error:
+            raise self._unreadable(path.name, error.reason) from error
         if len(data) != data_bytes:
             raise self._error(f"external data '{shortened(path.name, 120)}' ends too early")
         return data
@@ -106,7 +107,8 @@ class ExternalData:
             except FileNotFoundError:
                 continue
             except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
-                raise self._unreadable(location, error) from error
+                reason = getattr(error, "strerror", None) or str(error)
+                raise self._unreadable(location, reason) from error
             if not any(path.is_relative_to(allowed) for allowed in self._allowed):
                 raise self._leaving(location)
             # A pipe would block for ever, a device might never end.
@@ -133,8 +135,7 @@ class ExternalData:
             f"its external data '{shortened(location, 120)}' lies outside the folder of the model"
         )
 
-    def _unreadable(self, location: str, error: Exception) -> InputError:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    def _unreadable(self, location: str, reason: str) -> InputError:
         return InputError(
             self._subject,
             f"its external data '{shortened(location, 120)}' cannot be read: {reason}",

@@ -272,6 +272,16 @@ def test_defects_in_threads_and_repeated_ones_share_one_dialog(
     qtbot.waitUntil(lambda: dialog.report.count("IndexError: pop from empty list") == 3)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
+def test_a_log_that_is_a_pipe_keeps_nobody_waiting(
+    window: MainWindow, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log_path().parent.mkdir(parents=True)
+    os.mkfifo(log_path())
+    CrashHandler(window).report(ValueError("of ours"))
+    assert "could not be written" in capsys.readouterr().err
+
+
 def test_about_lists_the_versions(qtbot: QtBot, window: MainWindow) -> None:
     window.assistance.show_about()
     box = next(child for child in window.children() if child.inherits("QMessageBox"))

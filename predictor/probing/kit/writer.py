@@ -7,7 +7,6 @@ import json
 import zipfile
 from pathlib import Path
 
-from predictor.core.errors import HostError
 from predictor.core.files import replaced
 from predictor.probing.measuring.documents import PLAN_FILE, RESULTS_FILE, carried_files
 from predictor.probing.measuring.interface import MeasuringPlan
@@ -49,16 +48,12 @@ def write_kit(plan: MeasuringPlan, path: Path, expected_s: float) -> str:
         SHA-256 (hex) of the plan in the kit; its results will carry it.
 
     Raises:
-        HostError: a network cannot be read, or the archive cannot be written.
+        InputError: a network cannot be read.
+        HostError: the archive cannot be written.
     """
-    try:
-        files = dict(carried_files(plan))
-        files[README_FILE] = _readme(plan, expected_s)
-        files[MANIFEST_FILE] = _manifest(plan, files)
-    except OSError as error:
-        raise HostError(
-            str(error.filename), f"it cannot be read ({error.strerror})", "plan the session again"
-        ) from error
+    files = dict(carried_files(plan))
+    files[README_FILE] = _readme(plan, expected_s)
+    files[MANIFEST_FILE] = _manifest(plan, files)
     with replaced(path, "the kit") as partial, zipfile.ZipFile(partial, "w") as archive:
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)

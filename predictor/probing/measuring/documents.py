@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from predictor.core.files import read_bytes
 from predictor.probing.measuring.interface import (
     BlockStarted,
     Drift,
@@ -25,6 +26,7 @@ from predictor.probing.runner.settings import PLAN_SCHEMA
 
 PLAN_FILE = "plan.json"
 RESULTS_FILE = "results.json"
+_LARGEST_NETWORK = 2**30  # bytes; ours have a hundred million at most
 
 
 def plan_bytes(plan: MeasuringPlan, *, in_place: bool = False) -> bytes:
@@ -53,12 +55,12 @@ def carried_files(plan: MeasuringPlan) -> Iterator[tuple[str, bytes]]:
     """Yield all that a machine needs to measure the plan: names relative to one folder, contents.
 
     Raises:
-        OSError: a network's file cannot be read.
+        InputError: a network's file cannot be read.
     """
     yield PLAN_FILE, plan_bytes(plan)
     yield RUNNER_FILE, runner_bytes()
     for network in _files(plan).values():
-        yield carried_name(network), network.path.read_bytes()
+        yield carried_name(network), read_bytes(network.path, _LARGEST_NETWORK, "plan again")
 
 
 def carried_name(network: NetworkFile) -> str:

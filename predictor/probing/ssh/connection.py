@@ -10,12 +10,14 @@ from typing import Any
 import asyncssh
 
 from predictor.core.errors import CtmError, InputError
+from predictor.core.files import read_bytes
 from predictor.probing.ssh.host_keys import DEFAULT_PORT, HostKey, KnownHosts
 from predictor.probing.ssh.target import SshTarget
 
 # A dead link is noticed after three of these.
 _KEEP_ALIVE_S = 5
 _KEEP_ALIVES = 3
+_LARGEST_KEY = 2**20
 
 Ask = Callable[[HostKey], Awaitable[bool]]
 
@@ -113,7 +115,11 @@ async def _login(
     if target.port is not None:
         options["port"] = target.port
     if target.keys:
-        options["client_keys"] = [str(path.expanduser()) for path in target.keys]
+        keys = [path.expanduser() for path in target.keys]
+        for key in keys:
+            # asyncssh reads what it is given to the end, and a pipe has none.
+            read_bytes(key, _LARGEST_KEY, "name a private key that you can read")
+        options["client_keys"] = list(map(str, keys))
         options["passphrase"] = target.passphrase
     if not target.own_settings:
         # Left out, they would mean the user's ~/.ssh/config and agent.

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncssh
 
 from predictor.core.errors import HostError, InputError
-from predictor.core.files import read_text
+from predictor.core.files import read_text, write_text
 
 DEFAULT_PORT = 22
 USERS_OWN = Path("~/.ssh/known_hosts")
@@ -84,22 +84,29 @@ class KnownHosts:
             HostError: our file cannot be written.
         """
         name = host if port == DEFAULT_PORT else f"[{host}]:{port}"
+        line = f"{name} {key.export_public_key('openssh').decode().strip()}\n"
         try:
             self._own.parent.mkdir(parents=True, exist_ok=True)
-            with self._own.open("ab") as file:
-                file.write(name.encode() + b" " + key.export_public_key("openssh").strip() + b"\n")
         except OSError as error:
             reason = f"it cannot be written ({error.strerror})"
             raise HostError(str(self._own), reason, "make the folder writable") from error
+        write_text(self._own, _text(self._own) + line, "the accepted key")
 
 
 def _read(path: Path) -> asyncssh.SSHKnownHosts:
     try:
-        return asyncssh.import_known_hosts(read_text(path))
-    except InputError as error:
-        if not isinstance(error.__cause__, FileNotFoundError):
-            raise
-        return asyncssh.import_known_hosts("")
+        return asyncssh.import_known_hosts(_text(path))
     except ValueError as error:
         reason = f"it is no file of known hosts ({error})"
         raise InputError(str(path), reason, "correct or remove the line") from error
+
+
+def _text(path: Path) -> str:
+    """Return the lines of a file of known hosts; none where there is no file."""
+    try:
+        text = read_text(path)
+    except InputError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+        return ""
+    return text if text.endswith("\n") or not text else f"{text}\n"

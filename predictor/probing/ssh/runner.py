@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.probing.measuring.documents import carried_files
 from predictor.probing.measuring.interface import Command, MeasuringPlan, ProbeEvent
@@ -52,11 +51,7 @@ class SshRunner:
 
     def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
         """Measure; see :class:`ProbeRunner`."""
-        try:
-            files = list(self.files(plan))
-        except OSError as error:
-            reason = f"it cannot be read ({error.strerror})"
-            raise InputError(str(error.filename), reason, "plan again") from error
+        files = list(self.files(plan))
         work = self._work = _Work(self)
         try:
             yield from work.events(plan, files, cancel or CancelToken())

@@ -87,6 +87,27 @@ def test_a_new_host_is_shown_and_remembered_when_accepted(
     assert (tmp_path / "own" / "known_hosts").read_text() == server.known_line()
 
 
+def test_an_accepted_key_comes_after_those_of_other_hosts(tmp_path: Path) -> None:
+    path, key = tmp_path / "known", asyncssh.generate_private_key("ssh-ed25519")
+    other = f"other {key.export_public_key('openssh').decode().strip()}"
+    path.write_text(other, encoding="utf-8")  # somebody's editor has left out the line feed
+
+    KnownHosts(path, others=()).remember("board", 22, key)
+
+    assert path.read_text().splitlines() == [other, other.replace("other ", "board ")]
+
+
+def test_a_file_of_known_hosts_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    known, key = (
+        KnownHosts(tmp_path / "pipe", others=()),
+        asyncssh.generate_private_key("ssh-ed25519"),
+    )
+    for use in (lambda: known.match("a", "", 22), lambda: known.remember("a", 22, key)):
+        with pytest.raises(InputError, match="it is a pipe"):
+            use()
+
+
 def test_the_fingerprint_is_what_ssh_keygen_shows(server: Server) -> None:
     program = shutil.which("ssh-keygen")
     assert program is not None
@@ -187,9 +208,14 @@ def test_a_wrong_key(target: SshTarget, known: KnownHosts, tmp_path: Path) -> No
 
 def test_keys_that_cannot_be_read(target: SshTarget, known: KnownHosts, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no key", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe")
 
-    for path, said in ((tmp_path / "none", "cannot be read"), (tmp_path / "text", "private key")):
-        assert said in said_by_a_run(replace(target, keys=(path,)), known)
+    for name, said in (
+        ("none", "there is no such file"),
+        ("text", "a private key cannot be read"),
+        ("pipe", "it is a pipe"),
+    ):
+        assert said in said_by_a_run(replace(target, keys=(tmp_path / name,)), known)
 
 
 def test_a_key_with_a_passphrase(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -368,8 +369,12 @@ def test_a_folder_that_cannot_be_made(target: SshTarget, known: KnownHosts, tmp_
         list(SshRunner(blocked, known, files=Script()).run(plan()))
 
 
-def test_a_network_file_that_is_gone(target: SshTarget, known: KnownHosts, tmp_path: Path) -> None:
-    lost = NetworkFile("x", tmp_path / "gone.onnx", "0" * 64, "f" * 64)
+def test_a_network_file_that_is_gone_or_none(
+    target: SshTarget, known: KnownHosts, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe.onnx")
+    for name, said in (("gone.onnx", "there is no such file"), ("pipe.onnx", "it is a pipe")):
+        lost = NetworkFile("x", tmp_path / name, "0" * 64, "f" * 64)
 
-    with pytest.raises(InputError, match="cannot be read"):
-        list(SshRunner(target, known).run(MeasuringPlan(PLAN_ID, (lost,))))
+        with pytest.raises(InputError, match=said):
+            list(SshRunner(target, known).run(MeasuringPlan(PLAN_ID, (lost,))))
