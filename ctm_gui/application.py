@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from ctm_gui import settings as table
 from ctm_gui.event_loop import GarbageTimer, InterruptWatch
 from ctm_gui.later import FirstFrame, Later
+from ctm_gui.presenters.messages import LogMessages
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
@@ -23,6 +24,7 @@ from ctm_gui.views.crash import CrashHandler
 from ctm_gui.views.main_window import MainWindow
 from ctm_gui.views.session import remembered_unit, restore_models
 from ctm_gui.views.turns import in_turns
+from predictor.core import left_over
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import load_catalogue
@@ -61,6 +63,7 @@ class Application:
             partial(open_history, store),
             MachineRates(store),
         )
+        self._left_over = LogMessages(left_over.LOG, self.workspace.messages)
         self.window = MainWindow(self.workspace, self.settings)
         self._store = store
         self._first_frame: FirstFrame | None = None
@@ -100,6 +103,7 @@ class Application:
         if self.report is not None:
             self.report.stop()
         self.workspace.close()
+        self._left_over.close()
         # After the workspace, whose reader's thread waits for this child.
         self._ingestion.close()
 
@@ -169,6 +173,7 @@ class Application:
     def _start_work(self, models: Sequence[str]) -> None:
         self.workspace.start()
         self._later.start()
+        left_over.remove_noted()
         try:
             self.settings.check_writable()
         except HostError as error:

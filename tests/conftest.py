@@ -66,6 +66,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     store = tmp_path / "own-store" / "store.db"
     monkeypatch.setenv("CTM_STORE", str(store))
     monkeypatch.setenv("CTM_SETTINGS", str(tmp_path / "own-settings.ini"))
+    monkeypatch.setenv("XDG_STATE_HOME", f"{tmp_path}-state")  # beside what tests look into
     return store
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -72,3 +74,34 @@ class MessageLog(QObject):
         self._messages.append(message)
         del self._messages[:-MAX_MESSAGES]
         self.added.emit(message)
+
+
+class LogMessages(QObject):
+    """Passes the warnings of a log on to the user as they are said, on whichever thread.
+
+    Args:
+        log: whose warnings are for the user.
+        messages: gets them.
+    """
+
+    _said = Signal(str)
+
+    def __init__(self, log: logging.Logger, messages: MessageLog) -> None:
+        super().__init__(messages)
+        self._log = log
+        self._said.connect(messages.info)
+        self._handler = _Handler(self._said.emit)
+        log.addHandler(self._handler)
+
+    def close(self) -> None:
+        """Pass no more on."""
+        self._log.removeHandler(self._handler)
+
+
+class _Handler(logging.Handler):
+    def __init__(self, say: Callable[[str], object]) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(record.getMessage())

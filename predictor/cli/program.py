@@ -11,6 +11,7 @@ from predictor import __version__
 from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, add_commands, everywhere
 from predictor.core.errors import CancelledError, CtmError, HostError
+from predictor.core.left_over import remove_noted
 from predictor.core.libraries import settle_libraries
 
 # Module and line of the help, in the order of the help.
@@ -51,6 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = parse(given)
         console.quiet = options.quiet
+        remove_noted()
         return int(options.run(options, console))
     except CtmError as error:
         console.error(f"ctm: {error}")

@@ -6,9 +6,7 @@ file is written beside its place and takes it when the disk has it whole.
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 import stat
 import struct
 import zipfile
@@ -19,9 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from predictor.core.errors import HostError, InputError
-from predictor.core.text import printable
-
-_log = logging.getLogger(__name__)
+from predictor.core.left_over import noted, partial_path, remove_beside
 
 MAX_TEXT_BYTES: Final = 64 * 2**20
 # Windows has no O_NONBLOCK, the others no O_BINARY.
@@ -33,9 +29,6 @@ _READING: Final = (
 )
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PRIVATE: Final = 0o600
-# Of 255 that file systems allow a name; number and ending need the rest.
-_NAME_BYTES: Final = 200
-_LEFT_OVER: Final = re.compile(r"\.(\d{1,10})\.(?:partial|restoring)(?:\.\d{1,10}\.partial)?")
 
 BROKEN_ARCHIVE: Final = (
     zipfile.BadZipFile,
@@ -147,26 +140,26 @@ def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator
         status = target.stat() if is_there(target) else None
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise _unwritten(path, what, f"this is {_kind(status.st_mode)}, not a file")
-        remove_left_over(target)
-        # In the same folder: a rename is atomic only within one file system.
-        partial = target.with_name(f"{_short(target.name)}.{os.getpid()}.partial")
-        partial.unlink(missing_ok=True)
-        os.close(os.open(partial, _NEW, _PRIVATE if private else 0o666))
+        remove_beside(target)
     except (OSError, ValueError) as error:
         raise _unwritten(path, what, getattr(error, "strerror", None) or str(error)) from error
-    try:
-        if status is not None and not private:
-            partial.chmod(stat.S_IMODE(status.st_mode))
-        yield partial
-        sync(partial)
-        partial.replace(target)
-        # The new name is an entry of the folder: without this a power cut may undo it.
-        sync(target.parent)
-    except OSError as error:
-        raise _unwritten(path, what, error.strerror or str(error)) from error
-    finally:
-        with suppress(OSError):
+    partial = partial_path(target)
+    with noted(partial):
+        try:
             partial.unlink(missing_ok=True)
+            os.close(os.open(partial, _NEW, _PRIVATE if private else 0o666))
+            if status is not None and not private:
+                partial.chmod(stat.S_IMODE(status.st_mode))
+            yield partial
+            sync(partial)
+            partial.replace(target)
+            # The new name is an entry of the folder: without this a power cut may undo it.
+            sync(target.parent)
+        except OSError as error:
+            raise _unwritten(path, what, error.strerror or str(error)) from error
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
 
 
 def write_bytes(path: Name, content: bytes, what: str = "it") -> None:
@@ -182,23 +175,6 @@ def write_bytes(path: Name, content: bytes, what: str = "it") -> None:
 def write_text(path: Name, text: str, what: str = "it") -> None:
     """Write a text in UTF-8; see ``write_bytes``."""
     write_bytes(path, text.encode(), what)
-
-
-def remove_left_over(target: Path) -> None:
-    """Remove partial files that killed programs left of ``target``, with a warning for each."""
-    stem = _short(target.name)
-    try:
-        names = [name for name in os.listdir(target.parent) if name.startswith(f"{stem}.")]  # noqa: PTH208 - names only
-    except OSError:
-        return
-    for name in names:
-        match = _LEFT_OVER.fullmatch(name, len(stem))
-        path = target.with_name(name)
-        with suppress(OSError):
-            if match is not None and _is_left(path, int(match[1])):
-                path.unlink()
-                shown = printable(str(path))
-                _log.warning("%s was left by a program that was killed, and is removed.", shown)
 
 
 def sync(path: Path) -> None:
@@ -252,20 +228,3 @@ def _unwritten(path: Name, what: str, reason: str) -> HostError:
         f"{what} could not be written ({reason})",
         "free some space, or choose a folder that you may write to",
     )
-
-
-def _short(name: str) -> str:
-    data = os.fsencode(name)
-    return name if len(data) <= _NAME_BYTES else data[:_NAME_BYTES].decode(errors="ignore")
-
-
-def _is_left(path: Path, process: int) -> bool:
-    """Whether the process that wrote a file has ended; its number may be another's by now."""
-    import psutil  # noqa: PLC0415 - 10 ms that only what a kill left has to wait for
-
-    try:
-        started: float = psutil.Process(process).create_time()
-    except psutil.NoSuchProcess:
-        return True
-    # Clocks of files are coarse.
-    return path.stat().st_mtime < started - 1

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import platformdirs
 
 from predictor.core.errors import HostError
-from predictor.core.files import is_file, is_there, remove_left_over
+from predictor.core.files import is_file, is_there
+from predictor.core.left_over import remove_beside
 from predictor.store import migrations
 from predictor.store.copies import SIDE_FILES, write_copy
 from predictor.store.failures import REFUSALS, explained, has_code
@@ -162,7 +163,7 @@ def _open_for_writing(location: Path, busy_timeout_ms: int) -> Database:
     _prepare_folder(location)
     refuse_foreign_file(location)
     # Left by a copy whose process was killed: beside the real file, not beside a link.
-    remove_left_over(Path(os.path.realpath(location)))
+    remove_beside(Path(os.path.realpath(location)))
     connection = _connect(location, busy_timeout_ms)
     try:
         _keep_private(location)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from predictor import __version__
+from tests.unit.core.test_left_over import killed_writer
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
@@ -308,6 +309,22 @@ def test_messages_that_have_nowhere_to_go_do_not_reach_the_document(
     done = in_shell(tail, "inspect", path, "--json")
 
     assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="SIGKILL, folders by XDG")
+def test_the_next_command_removes_what_a_killed_one_left_and_tells_once(
+    ctm: Run, tmp_path: Path, mobilenet: Path
+) -> None:
+    left = killed_writer(tmp_path / "report.pdf")
+
+    done, again = (ctm("inspect", mobilenet, "--json") for _ in range(2))
+
+    assert done.stderr.splitlines() == [
+        f"{left} was left by a program that was killed, and is removed."
+    ]
+    assert again.stderr == ""
+    assert done.stdout == again.stdout
+    assert not left.exists()
 
 
 def test_help_and_version_are_on_stdout(ctm: Run) -> None:

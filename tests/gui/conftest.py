@@ -57,7 +57,6 @@ def process_as_before() -> Iterator[None]:
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTM_STORE", str(tmp_path / "store" / "store.db"))
     monkeypatch.setenv("CTM_SETTINGS", str(tmp_path / "window.ini"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.fixture(scope="session")

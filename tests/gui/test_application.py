@@ -32,6 +32,7 @@ from ctm_gui.views.main_window import MainWindow
 from predictor.core.errors import InputError
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import Catalogue
+from tests.unit.core.test_left_over import killed_writer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -161,6 +162,30 @@ def test_garbage_is_collected_on_the_windows_thread_only(
     assert gc.get_freeze_count() > 10_000
     assert not deleted_on  # 100 000 objects on another thread made the collector due, not run
     qtbot.waitUntil(lambda: deleted_on == [threading.get_ident()])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="SIGKILL, folders by XDG")
+def test_what_a_killed_window_left_is_removed_and_told_in_a_message(
+    qtbot: QtBot,
+    application: Application,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "saved").mkdir()
+    report = killed_writer(tmp_path / "saved" / "report.pdf")
+    store = killed_writer(tmp_path / "store.db")
+    application.start()
+    messages = application.workspace.messages
+
+    qtbot.waitUntil(lambda: len(messages.messages) == 2)
+
+    assert {message.text for message in messages.messages} == {
+        f"{path} was left by a program that was killed, and is removed." for path in (report, store)
+    }
+    assert messages.error_count == 0
+    assert not report.exists()
+    assert not store.exists()
+    assert capsys.readouterr().err == ""
 
 
 def test_files_on_the_command_line_are_opened(

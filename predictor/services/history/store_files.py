@@ -12,6 +12,7 @@ from pathlib import Path
 
 from predictor.core.errors import CtmError, HostError, InputError
 from predictor.core.files import is_file, is_folder, is_there
+from predictor.core.left_over import noted, partial_path
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.store import maintenance
 from predictor.store import models as model_records
@@ -112,14 +113,14 @@ def restore(source: Path, path: Path | None = None) -> Restored:
     if _same(source, location):
         raise InputError(str(source), "it is the store itself", "name a backup of it")
     _prepare(location)
-    # In the same folder, so that it can take the place of a missing or broken store by a rename.
-    staged = location.with_name(f"{location.name}.{os.getpid()}.restoring")
-    try:
-        _stage(source, staged)
-        kept = _keep(location)
-        put_back(staged, location)
-    finally:
-        staged.unlink(missing_ok=True)
+    staged = partial_path(location, "restoring")
+    with noted(staged):
+        try:
+            _stage(source, staged)
+            kept = _keep(location)
+            put_back(staged, location)
+        finally:
+            staged.unlink(missing_ok=True)
     return Restored(location, kept)
 
 

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import logging
 import os
-import signal
 import stat
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +16,6 @@ from predictor.core.files import (
     opened,
     read_bytes,
     read_text,
-    remove_left_over,
     replaced,
     write_bytes,
 )
@@ -139,35 +135,6 @@ def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("ä" * 127)
     write_bytes(path, b"x")
     assert path.read_bytes() == b"x"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_what_a_killed_writer_left_is_removed_and_told_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "file"
-    program = (
-        "import os, sys; from pathlib import Path; from predictor.core.files import replaced\n"
-        "with replaced(Path(sys.argv[1])): os.kill(os.getpid(), 9)"
-    )
-    killed = subprocess.run([sys.executable, "-c", program, path], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    (left,) = tmp_path.iterdir()
-    (tmp_path / f"file.{os.getpid()}.partial").touch()  # this process is at it
-    for other in ("file.1x.partial", "file.partial", "other.999999999.partial"):
-        (tmp_path / other).touch()
-    (tmp_path / "file.999999999.restoring.999999999.partial").touch()
-
-    with caplog.at_level(logging.WARNING):
-        remove_left_over(path)
-        told = list(caplog.messages)
-        remove_left_over(path)
-
-    mine = f"file.{os.getpid()}.partial"
-    assert names(tmp_path) == {mine, "file.1x.partial", "file.partial", "other.999999999.partial"}
-    assert len(told) == 2
-    assert any(str(left) in message for message in told)
-    assert caplog.messages == told
 
 
 def names(folder: Path) -> set[str]:

@@ -1,0 +1,135 @@
+"""What killed programs leave is found at the next start, and nothing else is removed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from predictor.core.files import replaced, write_bytes
+from predictor.core.left_over import noted, remove_beside, remove_noted
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SIGKILL, folders by XDG")
+
+NOBODY = 999_999_999
+WRITER = """
+import os, sys
+from pathlib import Path
+from predictor.core.files import replaced
+with replaced(Path(sys.argv[1])) as partial:
+    partial.write_bytes(b"half")
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture
+def notes() -> Path:
+    return Path(os.environ["XDG_STATE_HOME"], "closertome", "unfinished")
+
+
+def killed_writer(path: Path) -> Path:
+    """Return the partial file of a writer of ``path`` that was killed."""
+    before = set(path.parent.iterdir())
+    ended = subprocess.run([sys.executable, "-c", WRITER, path], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = set(path.parent.iterdir()) - before
+    return left
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_the_next_start_removes_what_a_killed_writer_left_anywhere(
+    tmp_path: Path, notes: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "reports").mkdir()
+    left = killed_writer(tmp_path / "reports" / ("ä.124." + 90 * "ä"))
+    assert len(names(notes)) == 1
+
+    remove_noted()
+    remove_noted()
+
+    assert names(tmp_path / "reports") == names(notes) == set()
+    assert caplog.messages == [f"{left} was left by a program that was killed, and is removed."]
+
+
+def test_nothing_but_left_partial_files_is_removed(
+    tmp_path: Path, notes: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    notes.mkdir(parents=True)
+    mine = os.getpid()
+    kept = ["mine.txt", f"a.{mine}.partial", f"b.{NOBODY}.partial.txt", f"c.{NOBODY - 1}.partial"]
+    for number, name in enumerate((*kept, "gone")):
+        if name != "gone":
+            (tmp_path / name).touch()
+        (notes / f"{NOBODY}.{number}").write_bytes(os.fsencode(tmp_path / name))
+    (tmp_path / f"folder.{NOBODY}.partial").mkdir()
+    (notes / f"{NOBODY}.8").write_bytes(os.fsencode(tmp_path / f"folder.{NOBODY}.partial"))
+    (notes / f"{NOBODY}.9").write_bytes(b"\0")
+    (notes / f"{mine}.0").write_bytes(os.fsencode(tmp_path / kept[0]))
+    (notes / "else").touch()
+
+    remove_noted()
+
+    assert names(notes) == {f"{mine}.0", "else"}
+    assert names(tmp_path) >= {*kept, f"folder.{NOBODY}.partial"}
+    assert caplog.messages == []
+
+
+def test_a_writer_notes_its_partial_file_as_long_as_it_writes(tmp_path: Path, notes: Path) -> None:
+    with replaced(tmp_path / "file") as partial:
+        (note,) = notes.iterdir()
+        assert note.read_bytes() == os.fsencode(partial)
+        remove_noted()
+        assert partial.exists(), "its process is alive"
+    assert names(notes) == set()
+
+
+def test_a_folder_of_notes_that_cannot_be_made_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    remove_noted()
+    write_bytes(tmp_path / "other", b"x")
+    assert (tmp_path / "other").read_bytes() == b"x"
+
+
+def test_a_number_that_another_process_got_keeps_nothing(tmp_path: Path, notes: Path) -> None:
+    partial = tmp_path / f"file.{os.getpid()}.partial"
+    with noted(partial):
+        partial.touch()
+        (note,) = notes.iterdir()
+        before_this_process = time.time() - 10**6
+        for path in (partial, note):
+            os.utime(path, (before_this_process, before_this_process))
+        remove_noted()
+    assert not partial.exists()
+
+
+def test_what_a_killed_writer_left_is_removed_when_its_file_is_written(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "file"
+    left = killed_writer(path)
+    mine = f"file.{os.getpid()}.partial"
+    others = {mine, "file.1x.partial", "file.partial", f"other.{NOBODY}.partial"}
+    for name in (*others, f"file.{NOBODY}.restoring.{NOBODY}.partial"):
+        (tmp_path / name).touch()
+
+    with caplog.at_level(logging.WARNING):
+        remove_beside(path)
+        told = list(caplog.messages)
+        remove_beside(path)
+
+    assert others <= names(tmp_path)
+    assert len(told) == 2
+    assert any(str(left) in message for message in told)
+    assert caplog.messages == told
