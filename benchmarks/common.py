@@ -43,8 +43,8 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """The figure over its limit: at most 1 is good."""
-        return None if self.limit is None else self.value / self.limit
+        """The figure over its limit: at most 1 is good. None without a limit, or one of 0."""
+        return self.value / self.limit if self.limit else None
 
     @property
     def holds(self) -> bool:
@@ -198,13 +198,13 @@ def _origin(where: Mapping[str, str]) -> str:
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
-    if figure.limit is None or figure.ratio is None:
+    if figure.limit is None:
         return (figure.what, _number(figure.value, figure.unit), "", "", "", figure.limit_source)
     return (
         figure.what,
         _number(figure.value, figure.unit),
         _number(figure.limit, figure.unit),
-        significant(figure.ratio),
+        "" if figure.ratio is None else significant(figure.ratio),
         "ok" if figure.holds else "EXCEEDED",
         figure.limit_source,
     )

@@ -46,7 +46,7 @@ class Heartbeat(QObject):
     def start(self) -> None:
         """Begin to measure."""
         self._longest = (0.0, 0.0)
-        self._last = _times()
+        self._last = thread_times()
         self._timer.start()
 
     def read(self) -> tuple[float, float]:
@@ -59,27 +59,27 @@ class Heartbeat(QObject):
         self._timer.stop()
 
     def _beat(self) -> None:
-        now = _times()
+        now = thread_times()
         gap, computed = ((b - a) * 1e3 for a, b in zip(self._last, now, strict=True))
         self._longest = (max(self._longest[0], gap), max(self._longest[1], computed))
         self._last = now
 
 
-def _times() -> tuple[float, float]:
+def thread_times() -> tuple[float, float]:
     """Return the time less what this thread waited for a processor, and what it computed, in s."""
     waited_ns = int(_SCHEDULED.read_bytes().split()[1]) if _SCHEDULED.exists() else 0
     return time.perf_counter() - waited_ns / 1e9, time.thread_time()
 
 
-def write_chain(path: Path, operators: int = OPERATORS) -> None:
+def write_chain(path: Path, operators: int = OPERATORS, width: int = 64) -> None:
     """Write a chain of matrix products."""
-    weight = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    weight = numpy_helper.from_array(np.ones((width, width), np.float32), "w")
     nodes = [
         helper.make_node("MatMul", [f"t{i}", "w"], [f"t{i + 1}"], name=f"block{i // 7}/product{i}")
         for i in range(operators)
     ]
     ends = [
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64])]
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, width])]
         for name in ("t0", f"t{operators}")
     ]
     graph = helper.make_graph(nodes, "chain", *ends, [weight])
@@ -122,11 +122,11 @@ def _round(folder: Path, number: int) -> tuple[float, dict[str, tuple[float, flo
     heart.start()
     # The reader's process is there once it has read anything.
     window.open_paths([str(_small(folder))])
-    _wait(lambda: app.workspace.settled and bool(app.workspace.comparison.rows))
+    wait_until(lambda: app.workspace.settled and bool(app.workspace.comparison.rows))
     heart.start()
     began = time.perf_counter()
     window.open_paths([str(folder / "chain.onnx")])
-    _wait(lambda: window.central.operators_view.table.model().rowCount() == OPERATORS)
+    wait_until(lambda: window.central.operators_view.table.model().rowCount() == OPERATORS)
     opened_ms = (time.perf_counter() - began) * 1e3
     gaps = {
         "open": heart.read(),
@@ -143,7 +143,7 @@ def _sorted(window: MainWindow, heart: Heartbeat) -> tuple[float, float]:
     heart.start()
     for key in ("name", "latency", "share"):
         window.central.operators_view.table.sort_by(key)
-        _turns(20)
+        turns(20)
     return heart.read()
 
 
@@ -152,7 +152,7 @@ def _scrolled(window: MainWindow, heart: Heartbeat) -> tuple[float, float]:
     heart.start()
     for step in range(_SCROLLS):
         bar.setValue(bar.maximum() * step // _SCROLLS)
-        _turns(10)
+        turns(10)
     return heart.read()
 
 
@@ -162,13 +162,15 @@ def _small(folder: Path) -> Path:
     return path
 
 
-def _turns(milliseconds: int) -> None:
+def turns(milliseconds: int) -> None:
+    """Run the window's events for some time."""
     deadline = QDeadlineTimer(milliseconds)
     while not deadline.hasExpired():
         _next_event()
 
 
-def _wait(done: Callable[[], bool]) -> None:
+def wait_until(done: Callable[[], bool]) -> None:
+    """Run the window's events until something is so."""
     deadline = QDeadlineTimer(_WAIT_MS)
     while not done():
         if deadline.hasExpired():

@@ -26,6 +26,7 @@ from ctm_gui.views.session import remembered_unit, restore_models
 from ctm_gui.views.turns import in_turns
 from predictor.core import left_over
 from predictor.core.errors import HostError
+from predictor.core.memory import keep_heap_small
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.this_machine import MachineRates
@@ -51,6 +52,7 @@ class Application:
     def __init__(self, store: Path | None = None, settings_file: Path | None = None) -> None:
         running = QApplication.instance()
         self.qt = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
+        keep_heap_small()
         self._set_up_qt()
         self.settings = Settings(settings_file or settings_path())
         # An empty list alone does not tell a first start from a user who unticked every device.

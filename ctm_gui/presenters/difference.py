@@ -121,9 +121,15 @@ class DifferencePresenter(ComparisonFollower):
 
     def _begin(self) -> None:
         if len(self.models) < 2:
+            self._matched = None
             self._show(None, NOTHING_YET)
             return
         self._work_out(partial(_find, self._comparison, self.choice, self._matched))
+
+    def _let_go(self) -> None:
+        self._matched = None
+        if self.difference is not None:
+            self._show(None, "")
 
     def _on_result(self, difference: ModelDifference) -> None:
         self._matched = difference.first, difference.second, difference.difference

@@ -157,6 +157,10 @@ class ExplanationPresenter(ComparisonFollower):
             self._on_error,
         )
 
+    def _let_go(self) -> None:
+        if self.table is not None:
+            self._show(None, WORKING)
+
     def _on_error(self, error: CtmError) -> None:
         self._show(None, str(error))
 

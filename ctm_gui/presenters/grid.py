@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -207,6 +207,12 @@ class Grid:
         key = None if other.sort_column is None else other.columns[other.sort_column].key
         if key in keys:
             self.sort(keys.index(key), descending=other.descending)
+
+    def without_rows(self) -> Grid:
+        """Return a grid of these columns in this order that holds nothing of the rows."""
+        bare = Grid(0, [replace(c, text=str, sort_keys=None, copied=None) for c in self.columns])
+        bare.sort_column, bare.descending = self.sort_column, self.descending
+        return bare
 
     def show_only(self, visible: npt.NDArray[np.bool_]) -> None:
         """Show the rows where ``visible`` (bool [N]) is true, in the present order."""

@@ -73,6 +73,11 @@ class Comparison:
     engine_problem: str = ""
     own: Sequence[Measurement] = ()
 
+    @property
+    def operators(self) -> int:
+        """Number of operators of all models."""
+        return sum(len(compared.model.graph.names) for compared in self.models)
+
     def pair_of(self, row: int) -> tuple[int, int]:
         """Return model and target index of a row."""
         return divmod(row, len(self.targets))
@@ -214,9 +219,15 @@ class ComparisonFollower(QObject):
         self._stale = not self._active
         if self._active:
             self._begin()
+        else:
+            self._let_go()
 
     def _begin(self) -> None:
         """Show the result where it needs no work, else submit the work."""
+        raise NotImplementedError
+
+    def _let_go(self) -> None:
+        """Forget what a hidden view would show: it may be of models that are closed."""
         raise NotImplementedError
 
     def _submit(

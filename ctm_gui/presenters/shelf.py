@@ -21,6 +21,9 @@ from predictor.core.records import DynamicDimension
 from predictor.core.text import plural, printable
 from predictor.services.models.ingestion import IngestionWorker, Model
 
+# Models that were removed, for undo; older ones are read again. Some 10 MB.
+_KEPT_OPERATORS = 5_000
+
 
 class ModelState(StrEnum):
     """Steps of a model from its file to its predictions."""
@@ -111,6 +114,7 @@ class ModelShelf(QObject):
         self._worker = worker
         self._undo_stack = undo_stack
         self.entries: list[ModelEntry] = []
+        self._removed: list[ModelEntry] = []
         self._ids = itertools.count(1)
         self._batch: int | None = None
 
@@ -165,7 +169,7 @@ class ModelShelf(QObject):
         self._insert([(first + i, entry) for i, entry in enumerate(new)])
 
     def remove(self, rows: Iterable[int]) -> None:
-        """Remove rows; undo brings them back as they were."""
+        """Remove rows; undo brings them back, large and long removed ones by reading them again."""
         taken = [(row, self.entries[row]) for row in sorted(set(rows))]
         if taken:
             what = taken[0][1].name if len(taken) == 1 else plural(len(taken), "model")
@@ -216,6 +220,7 @@ class ModelShelf(QObject):
             self.inserting.emit(first, last)
             self.entries[first:first] = run
             self.inserted.emit(first, last)
+        self._removed = [entry for entry in self._removed if entry not in self.entries]
         for _, entry in rows:
             if entry.model is None and entry.error is None:
                 self._read(entry)
@@ -227,9 +232,23 @@ class ModelShelf(QObject):
             for entry in self.entries[first : last + 1]:
                 self._stop(entry)
             self.removing.emit(first, last)
+            self._removed += self.entries[first : last + 1]
             del self.entries[first : last + 1]
             self.removed.emit(first, last)
+        self._forget()
         self.content_changed.emit()
+
+    def _forget(self) -> None:
+        """Let go of the oldest models that were removed, as far as there are too many operators."""
+        room = _KEPT_OPERATORS
+        for place in reversed(range(len(self._removed))):
+            entry = self._removed[place]
+            room -= len(entry.model.graph.names) if entry.model is not None else 0
+            if room < 0:
+                for forgotten in self._removed[: place + 1]:
+                    forgotten.model = None
+                del self._removed[: place + 1]
+                return
 
     @staticmethod
     def _stop(entry: ModelEntry) -> None:

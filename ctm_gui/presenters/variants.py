@@ -231,6 +231,10 @@ class VariantsPresenter(ComparisonFollower):
         work = partial(variant_matrix, self._comparison, self.baseline)
         self._submit(lambda _: work(), self._show, self._on_error)
 
+    def _let_go(self) -> None:
+        if self.matrix is not None:
+            self._show(None)
+
     def _on_error(self, error: CtmError) -> None:
         self._show(None)
         self.failed.emit(error)

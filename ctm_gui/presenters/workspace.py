@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,7 @@ from ctm_gui.presenters.targets import TargetSelection
 from ctm_gui.presenters.this_machine import ThisMachine
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
+from predictor.core.memory import release_memory
 from predictor.core.records import Precision
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRates
@@ -35,6 +37,11 @@ PREDICT_DELAY_MS = 15
 PREDICT_WHILE_READING_MS = 200
 # Typing a batch of 128 passes through 1 and 12.
 BATCH_DELAY_MS = 250
+# Models of so many operators take tens of megabytes, which the C library would keep.
+LARGE_OPERATORS = 5_000
+RELEASE_DELAY_MS = 1000
+# Each holds what it takes to go back: memory must not grow with the length of a session.
+UNDO_STEPS = 100
 
 
 class Workspace(QObject):
@@ -77,6 +84,7 @@ class Workspace(QObject):
         self._finder = SerialWorker("finder", self)
         self.messages = MessageLog(self)
         self.undo_stack = QUndoStack(self)
+        self.undo_stack.setUndoLimit(UNDO_STEPS)
         self.shelf = ModelShelf(ingestion, self._reader, self.undo_stack, self)
         self.selection = TargetSelection(catalogue, selected, self)
         self.recorder = Recorder(open_store, self)
@@ -92,6 +100,7 @@ class Workspace(QObject):
         self._prediction: Task | None = None
         self._predict_timer = self._timer(PREDICT_DELAY_MS, self._predict)
         self._batch_timer = self._timer(BATCH_DELAY_MS, self._apply_batch)
+        self._release_timer = self._timer(RELEASE_DELAY_MS, self._release_memory)
         self._connect()
 
     @property
@@ -119,6 +128,7 @@ class Workspace(QObject):
         """Stop all work and close the store; the ingestion is its maker's to close."""
         self._predict_timer.stop()
         self._batch_timer.stop()
+        self._release_timer.stop()
         for worker in (self._finder, self._reader, self.predictor):
             worker.close()
         self.machine.close()
@@ -218,6 +228,13 @@ class Workspace(QObject):
             self.selection.select([device_id], selected=True)
         self.opened.emit([path])
 
+    def _release_memory(self) -> None:
+        """Give back the memory of large models that were closed."""
+        gc.collect()  # columns and their grids refer to each other
+        self.predictor.submit(
+            lambda _: release_memory(), on_result=lambda _: None, on_error=self.messages.error
+        )
+
     def _apply_batch(self) -> None:
         self.shelf.set_batch(self.what_if.batch)
 
@@ -298,6 +315,8 @@ class Workspace(QObject):
 
     def _show(self, comparison: Comparison) -> None:
         self._prediction = None
+        if self.comparison.operators - comparison.operators > LARGE_OPERATORS:
+            self._release_timer.start()
         self.comparison = comparison
         self.selection.set_badges(_badges(comparison))
         self.comparison_changed.emit()

@@ -67,6 +67,12 @@ class AttentionMap(QWidget):
         """Show the rows of ``layout``."""
         self._show(layout)
 
+    def show_nothing(self) -> None:
+        """Let go of the rows."""
+        self._state.layout = self._state.cell = None
+        for image in self.images:
+            image.clear()
+
     def select_rows(self, rows: Iterable[int], current: int | None) -> None:
         """Mark rows as selected; the cursor goes to the current one and comes into view."""
         state = self._state

@@ -158,6 +158,8 @@ class AttentionView(QWidget):
 
     def _show_nothing(self, reason: str) -> None:
         self._summary = None
+        self.map.show_nothing()
+        self.table.show_nothing()
         self._stack.show_message(reason)
         self._set_enabled(enabled=False)
 

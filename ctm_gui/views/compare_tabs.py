@@ -204,17 +204,21 @@ class CompareTabs(QWidget):
             self.chart.show_predictions(self._comparison.rows)
 
     def _show_matrix(self) -> None:
-        page = self.page
-        if isinstance(page, MatrixView | ParetoView):
-            page.show_matrix(self._variants.matrix)
+        shown, matrix = self.page, self._variants.matrix
+        for page in map(self.pages.widget, range(self.pages.count())):
+            # A matrix that is gone is let go of by the hidden pages too.
+            if isinstance(page, MatrixView | ParetoView) and (page is shown or matrix is None):
+                page.show_matrix(matrix)
 
     def _show_choices(self) -> None:
         if isinstance(self.page, DifferenceView):
             self.difference.show_choices(self._difference)
 
     def _show_difference(self) -> None:
-        if isinstance(self.page, DifferenceView):
-            self.difference.show_difference(self._difference.difference, self._difference.message)
+        shown, difference = self.page, self._difference.difference
+        for page in map(self.pages.widget, range(self.pages.count())):
+            if isinstance(page, DifferenceView) and (page is shown or difference is None):
+                page.show_difference(difference, self._difference.message)
 
     def _on_page(self, index: int) -> None:
         self._show_page()

@@ -78,6 +78,8 @@ class DifferenceView(QWidget):
             self._show_targets(difference)
             return
         if difference is None:
+            self.targets.show_nothing()
+            self.table.show_nothing()
             self._stack.show_message(message)
         else:
             self._stack.show_content()

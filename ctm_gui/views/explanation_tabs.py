@@ -75,13 +75,14 @@ class ExplanationTabs(QObject):
         self._show_sensitivity()
 
     def _show_table(self) -> None:
-        view, table = self._shown, self._explanation.table
+        shown, table = self._shown, self._explanation.table
         # A table of before stays until the next one has come.
         now = (table, self._explanation.message if table is None else "")
-        if view is None or self._filled.get(view) == now:
-            return
-        self._filled[view] = now
-        self._quietly(lambda: view.show_table(*now, self._explanation.device))
+        for view in (self._operators, self._attention):
+            # A table that is gone is let go of by the hidden view too.
+            if (view is shown or table is None) and self._filled.get(view) != now:
+                self._filled[view] = now
+                self._quietly(partial(view.show_table, *now, self._explanation.device))
 
     def _show_sensitivity(self) -> None:
         view, sensitivity = self._shown, self._explanation.sensitivity

@@ -118,6 +118,8 @@ class MatrixView(QWidget):
     def _refresh(self) -> None:
         matrix = self._matrix
         if matrix is None or not len(matrix.comparison.rows):
+            self.table.show_nothing()
+            self.fastest.show_nothing()
             return
         self.table.show_grid(VariantsGrid(matrix, self._unit, self._budget_ms))
         self._set_row_height(matrix)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
 
 from ctm_gui.models.grid_model import GridModel
+from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.operators import (
     SHARE,
     OperatorFilter,
@@ -60,7 +61,7 @@ class OperatorsView(QWidget):
         self._type: int | None = None
         self._model = GridModel(parent=self)
         self.table = GridView(self._model, "Operators", {SHARE: LEAST_SHARE_PX})
-        self.table.mask_of = lambda _: self._mask()
+        self.table.mask_of = self._mask
         self._make_controls()
         self._shares = ShareDelegate(self)
         self.strip = TypeStrip()
@@ -81,6 +82,7 @@ class OperatorsView(QWidget):
         self._device = device
         if table is None or not table.names:
             self._summary = None
+            self.table.show_nothing()
             self._stack.show_message(shown(message) if message else _NOTHING_YET)
             self._set_filter_enabled(enabled=False)
             return
@@ -181,9 +183,9 @@ class OperatorsView(QWidget):
         self.strip.show_times(self._summary.type_times, self._unit)
         self._show_type()
 
-    def _mask(self) -> npt.NDArray[np.bool_]:
+    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
         if self._summary is None:
-            return np.ones(self._model.grid.count, dtype=np.bool_)
+            return np.ones(grid.count, dtype=np.bool_)
         types = None if self._type is None else self._summary.type_times[self._type].types
         chosen = OperatorFilter(self.search_box.text(), types, self.hide_box.isChecked())
         return self._summary.mask(chosen)

@@ -176,6 +176,11 @@ class GridView(QTableView):
             grid.show_only(self.mask_of(grid))
         self.keeping_selection(lambda: self.grid_model.replace(grid))
 
+    def show_nothing(self) -> None:
+        """Let go of the rows; columns and order stay for the next grid."""
+        if self.grid_model.grid.count:
+            self.show_grid(self.grid_model.grid.without_rows())
+
     def filter(self, *_: object) -> None:
         """Show the rows of the mask as it is now."""
         mask_of, grid = self.mask_of, self.grid_model.grid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -12,13 +13,16 @@ T = TypeVar("T")
 class IdentityCache(Generic[T]):
     """Results by the identity of objects: to compare their content would take too long.
 
+    A result goes with the first of its objects that nobody else holds; objects that cannot be
+    referred to weakly, such as tuples, are held as long as the result is.
+
     Args:
         size: results that are kept; the oldest go first.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._entries: dict[Hashable, tuple[tuple[object, ...], T]] = {}
+        self._entries: dict[Hashable, tuple[list[object], T]] = {}
         self._lock = threading.Lock()
 
     def get(self, objects: tuple[object, ...], make: Callable[[], T], key: Hashable = None) -> T:
@@ -32,10 +36,18 @@ class IdentityCache(Generic[T]):
         identity = (*map(id, objects), key)
         entry = self._entries.get(identity)
         if entry is None:
-            # The objects are kept too: no other gets one of their ids as long as the entry lives.
-            entry = objects, make()
+            entry = [self._watched(each, identity) for each in objects], make()
             with self._lock:
                 while len(self._entries) >= self._size:
-                    del self._entries[next(iter(self._entries))]
+                    self._entries.pop(next(iter(self._entries)), None)
                 self._entries[identity] = entry
         return entry[1]
+
+    def _watched(self, each: object, identity: Hashable) -> object:
+        """Return a reference that ends the entry with its object, so that no other gets its id."""
+        entries = self._entries
+        try:
+            # No lock: the collector may call this anywhere, also where the lock is held.
+            return weakref.ref(each, lambda _: entries.pop(identity, None))
+        except TypeError:
+            return each

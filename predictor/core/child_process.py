@@ -157,6 +157,8 @@ class ChildProcess:
                 else:
                     self.ready = True
                     self.answers.put(answer)
+                # A large model's answer would stay in memory until the next one.
+                del line, answer
         self.answers.put(None)
 
     def _log_noise(self, pipe: IO[bytes]) -> None:

@@ -15,11 +15,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 from predictor.core.errors import CtmError, InputError
+from predictor.core.memory import release_memory
 
+_LARGE_S = 0.3  # a model that takes so long leaves more memory than a worker needs
 _GRACE_S = 5  # the parent's own time limit comes first
 
 
@@ -56,8 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     answers.send(0, "progress", {"message": "ready"})
     for line in sys.stdin.buffer:
         set_alarm(seconds + _GRACE_S)
+        started = time.monotonic()
         _answer(answers, json.loads(line), memory_bytes)
         set_alarm(0)
+        if time.monotonic() - started > _LARGE_S:
+            release_memory()
     return 0
 
 

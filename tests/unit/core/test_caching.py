@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
+from functools import partial
 
 from predictor.core.caching import IdentityCache
 
@@ -50,3 +53,30 @@ def test_the_oldest_result_goes_first() -> None:
     assert cache.get((objects[1],), make) == 2
     assert cache.get((objects[0],), make) == 4
     assert len(made) == 4
+
+
+class Graph:
+    """Something that can be referred to weakly, as graphs can."""
+
+    def itself(self) -> Graph:
+        return self
+
+
+def test_a_result_goes_with_its_object() -> None:
+    cache: IdentityCache[Graph] = IdentityCache(4)
+    graph, other, result = Graph(), Graph(), Graph()
+    kept = weakref.ref(result)
+    cache.get((graph, other, "text"), partial(Graph.itself, result))
+    del result
+    gc.collect()
+    assert kept() is not None
+
+    del other
+
+    assert kept() is None
+
+
+def test_an_object_in_the_place_of_one_that_is_gone_is_another() -> None:
+    cache: IdentityCache[int] = IdentityCache(100)
+    _, make = counted()
+    assert [cache.get((Graph(),), make) for _ in range(9)] == list(range(1, 10))
