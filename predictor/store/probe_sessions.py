@@ -189,7 +189,9 @@ def finish(
     """End a session, with the signature that came of it where there is one."""
     with database.transaction() as db:
         ended = {"state": str(state), "finished_ns": time.time_ns()}
-        db.table("probe_sessions").update(session_id, ended)
+        # A session does not end before it was planned, also where the clock was put back.
+        not_before = {"finished_ns": "max(created_ns, ?)"}
+        db.table("probe_sessions").update(session_id, ended, conversions=not_before)
         if signature is not None:
             signatures.insert(db, signature, facts, session_id)
 

@@ -8,6 +8,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,25 @@ def test_a_session_becomes_the_active_signature_of_its_target(probing: Probing) 
     assert provenance["host"]["processor"] == "A76"
     assert (provenance["provider"], provenance["threads"]) == ("CPUExecutionProvider", 1)
     assert provenance["source"] == "local"
+
+
+def test_a_clock_that_goes_back_changes_neither_order_nor_end(
+    probing: Probing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = count(2 * 10**18, -3600 * 10**9)
+    monkeypatch.setattr("time.time_ns", lambda: next(times))
+    monkeypatch.setattr("time.time", lambda: next(times) / 1e9)
+    first, second = (probing.sessions.start(small_plan()) for _ in range(2))
+    for session in (first, second):
+        run(probing, session, (1000, 1000), (2000, 2000), (3000, 3000))
+
+    done = probing.sessions.every()
+    assert [session.id for session in done] == [first.id, second.id]
+    assert all(session.finished_ns >= session.created_ns for session in done)  # type: ignore[operator]
+    assert [s.session_id for s in probing.signatures.every()] == [first.id, second.id]
+    for stored in probing.signatures.every():
+        measured = probing.signatures.measurements(stored.signature.id)
+        assert [measurement.value_ms for measurement in measured] == [0.001, 0.002, 0.003]
 
 
 def test_each_measurement_is_on_the_disk_when_its_event_is_told(
