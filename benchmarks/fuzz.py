@@ -17,6 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
@@ -45,6 +46,8 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {
     "onnx": Kind(onnx_mutator.mutate, onnx_mutator.feed),
     "imports": Kind(documents.mutate_import, documents.feed_import),
+    "devices": Kind(documents.mutate_device, documents.feed_device),
+    "projects": Kind(documents.mutate_project, documents.feed_project),
     "results": Kind(documents.mutate_results, documents.feed_results),
 }
 
@@ -144,8 +147,9 @@ def _lines(child: subprocess.Popen[str], end: float) -> Iterator[dict[str, objec
     lines: Queue[str | None] = Queue()
 
     def read() -> None:
-        for line in child.stdout or ():
-            lines.put(line)
+        with suppress(ValueError):  # the pipe is closed where the time is over
+            for line in child.stdout or ():
+                lines.put(line)
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import random
@@ -11,24 +12,31 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from predictor.core.errors import InputError
+from predictor.core.resources import resources_dir
 from predictor.probing.importers.registry import import_bytes
 from predictor.probing.kit.results import read_results
 from predictor.probing.runner.medians import summary
 from predictor.probing.runner.results import digest
 from predictor.probing.runner.settings import PROTOCOL, RESULTS_SCHEMA, Settings
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.user_devices import import_device
+from predictor.services.history.history import open_history
+from predictor.services.project.file import read_project
 from tests.unit.probing.importers.test_registry import SAMPLES
+from tests.unit.services.project.test_projects import fill
 
 _VALUES: Final[tuple[Any, ...]] = (
     None, True, -1, 0, 2**63, 10**400, -1e308, 1e-320, float("nan"), float("inf"),
     "", "\ud800", "\x1b[2J\u202e", "1e999", "a" * 20_000, [], {}, [[]], {"": None}, [0] * 1000,
 )  # fmt: skip
 _CELLS = ("", "-1", "0", "1e999", "nan", "9" * 5000, '"', "\0", "\x1b[2J", "a" * 20_000, ",,", "=")
+_MANIFEST = "manifest.json"
 _NAMES = ("../results.json", "/results.json", "a\\results.json", "results.json", "\u202e", "C:x")
 
 
@@ -147,6 +155,84 @@ def feed_results(data: bytes) -> bool:
         path = Path(folder, "results")
         path.write_bytes(data)
         return _is_read(partial(read_results, path))
+
+
+def mutate_device(rng: random.Random) -> bytes:
+    """Return a damaged device file."""
+    data = mutate_json(rng.choice(_devices()), rng).encode()
+    return mutate_bytes(data, rng) if rng.random() < 0.2 else data
+
+
+def feed_device(data: bytes) -> bool:
+    """Import a device: True where it is taken, False where it is refused in one sentence."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "device.json")
+        path.write_bytes(data)
+        return _is_read(partial(import_device, path, ()))
+
+
+def mutate_project(rng: random.Random) -> bytes:
+    """Return a damaged project, whose manifest mostly vouches for what is damaged."""
+    parts = dict(_project())
+    if rng.random() < 0.1:
+        return mutate_zip(parts, rng)
+    for _ in range(rng.randint(1, 2)):
+        name = rng.choice(list(parts))
+        text = parts[name].decode("utf-8", "surrogatepass")
+        lines = [text] if name == _MANIFEST else text.split("\n")[:-1]
+        place = rng.randrange(len(lines)) if lines else 0
+        lines[place : place + 1] = [mutate_json(line, rng) for line in lines[place : place + 1]]
+        if name != _MANIFEST and lines and rng.random() < 0.2:
+            lines.append(rng.choice(lines))
+        parts[name] = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+    if rng.random() < 0.9:
+        parts[_MANIFEST] = _vouching(parts)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        for name, content in parts.items():
+            made.writestr(name, content)
+    return file.getvalue()
+
+
+def feed_project(data: bytes) -> bool:
+    """Take over a project: True where all is in a store, False where it is refused."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "team.ctmproject")
+        path.write_bytes(data)
+        return _is_read(partial(_take_over, path, Path(folder, "store.db")))
+
+
+def _take_over(path: Path, store: Path) -> None:
+    project = read_project(path)
+    with open_history(store) as history:
+        history.projects.apply(project, Catalogue(()), lambda _: None)
+
+
+@cache
+def _devices() -> list[str]:
+    folder = resources_dir() / "devices"
+    return [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json"))[::60]]
+
+
+@cache
+def _project() -> dict[str, bytes]:
+    with TemporaryDirectory() as folder, open_history(Path(folder, "store.db")) as history:
+        fill(history)
+        history.projects.export(Path(folder, "team.ctmproject"))
+        with zipfile.ZipFile(Path(folder, "team.ctmproject")) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _vouching(parts: dict[str, bytes]) -> bytes:
+    """Return the manifest with counts and sums of the parts, as far as it is one still."""
+    manifest = json.loads(parts[_MANIFEST])
+    stated = manifest.get("parts") if isinstance(manifest, dict) else None
+    for name, facts in stated.items() if isinstance(stated, dict) else ():
+        data = parts.get(f"{name}.jsonl", b"")
+        if isinstance(facts, dict):
+            digest_of_data = hashlib.sha256(data).hexdigest()
+            facts.update(bytes=len(data), lines=data.count(b"\n"), sha256=digest_of_data)
+    return json.dumps(manifest).encode()
 
 
 def _is_read(read: Callable[[], object]) -> bool:

@@ -26,6 +26,14 @@ def test_mutants_of_results_are_read_or_refused() -> None:
     assert outcomes == {False, True}
 
 
+@pytest.mark.parametrize("kind", ["device", "project"])
+def test_mutants_of_devices_and_projects_are_taken_over_or_refused(kind: str) -> None:
+    mutate, feed = (getattr(documents, f"{step}_{kind}") for step in ("mutate", "feed"))
+    rng = random.Random(0)  # noqa: S311 - no secret
+    outcomes = {feed(mutate(rng)) for _ in range(200)}
+    assert outcomes == {False, True}
+
+
 @pytest.mark.parametrize(
     "unit",
     [
