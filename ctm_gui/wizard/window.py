@@ -82,7 +82,9 @@ class ProbingWizard(QDialog):
         self.next_button = button("&Next", act=self.next)
         self.next_button.setDefault(True)
         self.close_button = button("Close", act=self.close)
+        # Until the pages are there.
         self.next_button.setEnabled(False)
+        self.stored_button.setEnabled(False)
         self.pages = QStackedWidget()
         self._arrange()
         in_turns(self._build(), self)

@@ -114,6 +114,18 @@ def on_store(store: Path, ask: Callable[[Probing], object]) -> object:
         return ask(probing)
 
 
+def test_no_button_leads_to_a_page_that_is_not_made_yet(
+    qtbot: QtBot, presenter: ProbingPresenter
+) -> None:
+    wizard = ProbingWizard(presenter)
+    qtbot.addWidget(wizard)
+    assert not wizard.is_built
+    for button in (wizard.stored_button, wizard.next_button, wizard.back_button):
+        button.click()
+    assert wizard.pages.count() == 0
+    qtbot.waitUntil(lambda: wizard.is_built)
+
+
 def test_from_a_device_to_its_signature_and_back(
     wizard: ProbingWizard,
     presenter: ProbingPresenter,

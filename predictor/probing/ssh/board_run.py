@@ -37,7 +37,8 @@ _log = logging.getLogger(__name__)
 
 _FIRST_DELAY_S = 0.2
 _LONGEST_DELAY_S = 10.0
-_CLEAN_UP_S = 10.0
+# After half of a silence and a whole one: a board that is gone costs half a minute at most.
+_CLEAN_UP_S = 5.0
 # A cancelled run ends within a second: its clean-up has less time than others.
 _CANCEL_S = 0.6
 _MAX_RESTARTS = 3

@@ -38,7 +38,7 @@ class SshTarget:
     python: str = "python3"
     folder: str = DEFAULT_FOLDER
     timeout_s: float = 15.0
-    silence_s: float = 20.0
+    silence_s: float = 15.0
     own_settings: bool = True
 
     @classmethod

@@ -16,7 +16,7 @@ import pytest
 
 from predictor.core.errors import CancelledError, CtmError, HostError, InputError
 from predictor.core.progress import CancelToken
-from predictor.probing.ssh import session
+from predictor.probing.ssh import board_run, session
 from predictor.probing.ssh.host_keys import KnownHosts
 from predictor.probing.ssh.runner import SshRunner
 from predictor.probing.ssh.target import SshTarget
@@ -269,6 +269,12 @@ def test_a_silent_runner_of_a_board_that_answers_is_waited_for(hostile: Board) -
     with pytest.raises(HostError, match="its runner ended with exit code 7: enough"):
         list(hostile.runner(silence_s=0.5).run(plan()))
     assert time.monotonic() - begin_s > LOOKS * 0.25 > 0.5, "longer than a request may wait"
+
+
+def test_a_dead_board_ends_a_run_of_the_users_within_half_a_minute() -> None:
+    target = SshTarget("board")
+    longest_s = 1.5 * target.silence_s + board_run._CLEAN_UP_S
+    assert max(longest_s, target.timeout_s) <= 30.0
 
 
 SILENT_MODES = ["says nothing", "open never", "floods lines", "silent once started"]
