@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal
@@ -17,8 +18,10 @@ from predictor.services.signatures.own import OwnSignatures
 
 T = TypeVar("T")
 
-# What makes a prediction another one than one that is stored already.
-Key = tuple[object, ...]
+# Keys that are kept. A prediction that was shown before so many others may be stored a second time.
+MOST_SEEN = 200_000
+# Of what makes a prediction another one than one that is stored already.
+Key = int
 
 
 class Recorder(QObject):
@@ -43,7 +46,7 @@ class Recorder(QObject):
         self._worker = SerialWorker("store", self)
         self._history: History | None = None
         self._broken = False
-        self._seen: set[Key] = set()
+        self._seen: dict[Key, None] = {}
 
     def open(self) -> None:
         """Open the store in the background."""
@@ -58,7 +61,9 @@ class Recorder(QObject):
             return
         keys = frozenset(map(_key, new))
         # Noted before it is stored: the next comparison may come while the transaction waits.
-        self._seen |= keys
+        self._seen |= dict.fromkeys(keys)
+        for key in list(islice(self._seen, max(len(self._seen) - MOST_SEEN, 0))):
+            del self._seen[key]
         fingerprints = {prediction.fingerprint for prediction in new}
         about = [model for model in models if model.graph.fingerprint in fingerprints]
         self._worker.submit(
@@ -121,12 +126,14 @@ class Recorder(QObject):
 
     def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
         # The next comparison tries them again.
-        self._seen -= keys
+        for key in keys:
+            self._seen.pop(key, None)
         self.failed.emit(error)
 
 
 def _key(prediction: Prediction) -> Key:
-    return (
+    """Return the hash of a prediction's parts: of 200 000 they would take a hundred megabytes."""
+    parts = (
         prediction.model,
         prediction.fingerprint,
         prediction.device_id,
@@ -136,6 +143,7 @@ def _key(prediction: Prediction) -> Key:
         # A device of the user's may have been changed under its id.
         prediction.latency_ms,
     )
+    return hash(parts)
 
 
 class StoreRunner(Protocol):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.presenters import store_client
 from ctm_gui.presenters.store_client import Recorder
 from predictor.services.history.history import open_history
 from tests.unit.services.history.past import predictions_of, small_model
@@ -44,3 +45,17 @@ def test_a_refused_prediction_is_said_once_and_the_others_are_stored(
     with open_history(tmp_path / "store.sqlite") as history:
         stored = [s.prediction for s in history.past.read(10).predictions]
     assert stored == [replace(good, latency_ms=7.0), good]
+
+
+def test_what_was_shown_long_ago_is_forgotten(
+    qtbot: QtBot, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_client, "MOST_SEEN", 3)
+    model = small_model()
+    (good, _), times = predictions_of(model), [1.0, 2.0, 3.0, 4.0, 3.0, 4.0, 1.0]
+    for latency_ms in times:
+        recorder.record([model], [replace(good, latency_ms=latency_ms)])
+    recorder.close()
+    with open_history(tmp_path / "store.sqlite") as history:
+        stored = [s.prediction.latency_ms for s in history.past.read(10).predictions]
+    assert stored[::-1] == [1.0, 2.0, 3.0, 4.0, 1.0]
