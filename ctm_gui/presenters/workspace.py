@@ -229,7 +229,7 @@ class Workspace(QObject):
         self.opened.emit([path])
 
     def _release_memory(self) -> None:
-        """Give back the memory of large models that were closed."""
+        """Give back the memory of models that were closed: of large ones, or of all."""
         gc.collect()  # columns and their grids refer to each other
         self.predictor.submit(
             lambda _: release_memory(), on_result=lambda _: None, on_error=self.messages.error
@@ -315,7 +315,8 @@ class Workspace(QObject):
 
     def _show(self, comparison: Comparison) -> None:
         self._prediction = None
-        if self.comparison.operators - comparison.operators > LARGE_OPERATORS:
+        closed = self.comparison.operators - comparison.operators
+        if closed > LARGE_OPERATORS or (closed and not comparison.models):
             self._release_timer.start()
         self.comparison = comparison
         self.selection.set_badges(_badges(comparison))
