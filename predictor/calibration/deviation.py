@@ -184,11 +184,7 @@ class DeviationPrior:
         return Deviation(np.zeros(1 + responses), np.diag(variances), self.noise)
 
     def measured(
-        self,
-        expected: Sequence[Expectation],
-        log_latency: Vector,
-        noise: Vector | None = None,
-        known: Deviation | None = None,
+        self, expected: Sequence[Expectation], log_latency: Vector, noise: Vector | None = None
     ) -> Deviation:
         """Return the posterior after k measurements.
 
@@ -196,7 +192,6 @@ class DeviationPrior:
             expected: of the k graphs on the target.
             log_latency: float64 [k], ln of the measured latencies in ms.
             noise: float64 [k], standard deviation of each as far as its samples tell; 0 where None.
-            known: the deviation before them, say from published measurements; None for the prior.
 
         Raises:
             InputError: there is no measurement, or one is not finite.
@@ -211,60 +206,57 @@ class DeviationPrior:
                 "measure latencies above 0",
             )
         rows = np.stack([each.response for each in expected])
-        before = known or self.unmeasured(rows.shape[1] - 1)
-        base = _log_ms(expected, before.weights) + before.mean[0]
-        regression = _regression(before, rows, log_latency - base, own_noise)
+        base = np.log([each.expected_ms for each in expected])
+        regression = self._regression(rows, log_latency - base, own_noise)
+        shift = self._shift(expected, log_latency, own_noise, regression)
+        return replace(regression, mean=np.concatenate([[shift], regression.weights]))
+
+    def _shift(
+        self,
+        expected: Sequence[Expectation],
+        log_latency: Vector,
+        own_noise: Vector,
+        regression: Deviation,
+    ) -> float:
+        """Return the mean of b once the tilts are bounded."""
         # The regression is linear, the bounded latency is not, so its level is fitted anew.
-        off = log_latency - _log_ms(expected, regression.weights) - before.mean[0]
+        off = log_latency - np.log([each.latency_ms(regression.weights) for each in expected])
         precision = 1 / (regression.noise**2 + own_noise**2)
-        shift = precision @ off / (precision.sum() + 1 / before.covariance[0, 0])
-        mean = np.concatenate([[before.mean[0] + shift], regression.weights])
-        return replace(regression, mean=mean)
+        return float(precision @ off / (precision.sum() + 1 / self.shift**2))
 
+    def _regression(self, rows: Vector, off: Vector, own_noise: Vector) -> Deviation:
+        """Return the regression of ``off`` [k] on ``rows`` [k, 1 + F], averaged over the scales."""
+        parts = [
+            self._part(rows, off, own_noise, scale, noise)
+            for scale, noise in product(_SCALES, _NOISES)
+        ]
+        evidence = np.array([part[0] for part in parts])
+        # Pairs of scales are averaged by their evidence: a few probes cannot settle on one.
+        chances = np.exp(evidence - evidence.max())
+        chances /= chances.sum()
+        means = np.stack([part[1] for part in parts])
+        mean = chances @ means
+        apart = means - mean
+        # Law of total variance: spread between the pairs, then that within each.
+        covariance = np.einsum("p,pf,pg->fg", chances, apart, apart)
+        for chance, part in zip(chances, parts, strict=True):
+            covariance += chance * part[2]
+        noise = float(np.sqrt(chances @ np.array([part[3] for part in parts]) ** 2))
+        return Deviation(mean, covariance, noise)
 
-def _log_ms(expected: Sequence[Expectation], weights: Vector) -> Vector:
-    return np.log([each.latency_ms(weights) for each in expected])
-
-
-def _regression(before: Deviation, rows: Vector, off: Vector, own_noise: Vector) -> Deviation:
-    """Return the deviation after ``off`` [k] at ``rows`` [k, 1 + F], averaged over the scales."""
-    parts = [
-        _part(before, rows, off, own_noise, scale, noise)
-        for scale, noise in product(_SCALES, _NOISES)
-    ]
-    evidence = np.array([part[0] for part in parts])
-    # Pairs of scales are averaged by their evidence: a few probes cannot settle on one.
-    chances = np.exp(evidence - evidence.max())
-    chances /= chances.sum()
-    means = np.stack([part[1] for part in parts])
-    mean = chances @ means
-    apart = means - mean
-    # Law of total variance: spread between the pairs, then that within each.
-    covariance = np.einsum("p,pf,pg->fg", chances, apart, apart)
-    for chance, part in zip(chances, parts, strict=True):
-        covariance += chance * part[2]
-    noise = float(np.sqrt(chances @ np.array([part[3] for part in parts]) ** 2))
-    return Deviation(before.mean + mean, covariance, noise)
-
-
-def _part(
-    before: Deviation,
-    rows: Vector,
-    off: Vector,
-    own_noise: Vector,
-    scale: float,
-    noise: float,
-) -> tuple[float, Vector, Vector, float]:
-    """Return log evidence with prior, change of the mean, covariance and noise of two scales."""
-    prior = before.covariance * scale**2
-    own = before.noise * noise
-    # In the k x k form: measurements are usually fewer than responses.
-    crossed = rows @ prior
-    total = crossed @ rows.T + np.diag(own**2 + own_noise**2)
-    root = np.linalg.cholesky(total)
-    white = np.linalg.solve(root, off)
-    gain = np.linalg.solve(root, crossed)
-    evidence = -0.5 * float(white @ white) - float(np.log(np.diag(root)).sum())
-    evidence -= 0.5 * (np.log(scale) / _SCALE_SPREAD) ** 2
-    evidence -= 0.5 * (np.log(noise) / _NOISE_SPREAD) ** 2
-    return float(evidence), white @ gain, prior - gain.T @ gain, own
+    def _part(
+        self, rows: Vector, off: Vector, own_noise: Vector, scale: float, noise: float
+    ) -> tuple[float, Vector, Vector, float]:
+        """Return log evidence with prior, mean, covariance and noise for one pair of scales."""
+        prior = self.unmeasured(rows.shape[1] - 1).covariance * scale**2
+        own = self.noise * noise
+        # In the k x k form: measurements are usually fewer than responses.
+        crossed = rows @ prior
+        total = crossed @ rows.T + np.diag(own**2 + own_noise**2)
+        root = np.linalg.cholesky(total)
+        white = np.linalg.solve(root, off)
+        gain = np.linalg.solve(root, crossed)
+        evidence = -0.5 * float(white @ white) - float(np.log(np.diag(root)).sum())
+        evidence -= 0.5 * (np.log(scale) / _SCALE_SPREAD) ** 2
+        evidence -= 0.5 * (np.log(noise) / _NOISE_SPREAD) ** 2
+        return float(evidence), white @ gain, prior - gain.T @ gain, own

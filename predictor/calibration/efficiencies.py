@@ -64,7 +64,7 @@ class Efficiencies:
 
     def of(self, targets: Sequence[Target]) -> Floats:
         """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
-        logs = np.stack([self._of_groups(groups_of(target)) for target in targets])
+        logs = np.array([self._of_groups(groups_of(target)) for target in targets], np.float64)
         return np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
 
     def _of_groups(self, groups: Mapping[str, str]) -> Floats:

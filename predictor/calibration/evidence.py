@@ -1,9 +1,11 @@
 """What measured targets tell about others: deviations from the efficiencies of the class.
 
-A target's whole time deviates from the estimate of its class by exp(d). d is a sum of normal
-effects of its silicon, of its device, of both under one runtime, and of itself. So measurements of
-another configuration, another device with the chip or another runtime tell about a target, the more
-the nearer. The posterior has a closed form; targets of different silicon tell nothing.
+A target's whole time deviates from the estimate of its class by exp(level). A level is a sum of
+normal effects of its silicon, of its device, of both under one runtime, and of itself. So
+measurements of another configuration, another device with the chip or another runtime tell about a
+target, the more the nearer. The posterior has a closed form; targets of different silicon tell
+nothing. The parts of the time deviate from that level by a shape, which the nearest target that was
+measured under the same runtime tells.
 """
 
 from __future__ import annotations
@@ -15,34 +17,37 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.target_fit import PARTS
 from predictor.core.records import Target
 from predictor.devices.architectures import silicon
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.str_]
 
+ALL_CORES: Final = "all"  # in place of a number of threads
 # From far to near.
 NEARNESS: Final = ("", "chip", "device", "target")
+# Part of a neighbour's shape that a target has, and the variance of a shape that is then left.
+_SHARED_SHAPE: Final = np.array([0.0, 0.7, 0.8, 1.0])
+_UNKNOWN_SHAPE: Final = np.array([1.0, 0.6, 0.5, 0.3])
 
-_SAME_RATE: Final = 0.1  # in ln
+_ARRAYS: Final = ("level", "variance", "shape", "networks")  # of Evidence, by target
 
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Standard deviations of the effects in ln, and of one network about its target's time."""
+    """Standard deviations of the effects in ln."""
 
     silicon: float
     silicon_runtime: float
     device: float
     device_runtime: float
     target: float
-    network: float
 
     @property
     def level(self) -> float:
         """Standard deviation of the deviation of a target of which nothing is known."""
-        effects = [getattr(self, field.name) for field in fields(self) if field.name != "network"]
-        return float(np.sqrt(np.square(effects).sum()))
+        return float(np.sqrt(sum(getattr(self, field.name) ** 2 for field in fields(self))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +67,7 @@ class Keys:
                 silicon(target.device),
                 target.device.id,
                 target.configuration.runtime,
-                f"{target.configuration.precision}/t{target.threads}",
+                configuration_key(target),
             )
             for target in targets
         ]
@@ -78,13 +83,17 @@ class Known:
     """What is known of the deviations of T targets.
 
     Attributes:
-        mean, variance: float64 [T], of d.
+        mean, variance: float64 [T], of the level.
+        shape: float64 [T, P], mean.
+        unknown: float64 [T], part of the variance of a shape that is left.
         nearness: int64 [T], index into ``NEARNESS`` of the nearest measured target.
         nearest: int64 [T], its place in the evidence; -1 for none.
     """
 
     mean: Floats
     variance: Floats
+    shape: Floats
+    unknown: Floats
     nearness: NDArray[np.int64]
     nearest: NDArray[np.int64]
 
@@ -95,17 +104,26 @@ class Evidence:
 
     Attributes:
         keys: of the targets.
-        deviation: float64 [M], mean of ln(measured over estimated) over the networks of each.
-        networks: int64 [M], their number.
-        rate: float64 [M], multiply-accumulates a second of products.
+        level: float64 [M], from the measurements of each alone.
+        variance: float64 [M], of the level.
+        shape: float64 [M, P].
+        networks: int64 [M], number of measured ones.
         scales: of the effects.
     """
 
     keys: Keys
-    deviation: Floats
+    level: Floats
+    variance: Floats
+    shape: Floats
     networks: NDArray[np.int64]
-    rate: Floats
     scales: Scales
+
+    @classmethod
+    def nothing(cls, scales: Scales) -> Evidence:
+        """Return the evidence of no target."""
+        none, no_names = np.empty(0), np.empty(0, np.str_)
+        keys = Keys(*(no_names for _ in fields(Keys)))
+        return cls(keys, none, none, np.empty((0, PARTS)), np.empty(0, np.int64), scales)
 
     def joined(self, other: Evidence) -> Evidence:
         """Return this evidence with that of further targets."""
@@ -113,34 +131,44 @@ class Evidence:
             (getattr(self.keys, each.name), getattr(other.keys, each.name))
             for each in fields(self.keys)
         )
-        return Evidence(
-            Keys(*map(np.concatenate, pairs)),
-            np.concatenate([self.deviation, other.deviation]),
-            np.concatenate([self.networks, other.networks]),
-            np.concatenate([self.rate, other.rate]),
-            self.scales,
-        )
+        arrays = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS
+        }
+        return Evidence(Keys(*map(np.concatenate, pairs)), scales=self.scales, **arrays)
 
-    def twins(self, asked: Keys, rate: Floats) -> NDArray[np.int64]:
-        """Return places of measured targets that are as good as the same, int64 [T]; -1 for none.
+    def without(self, target: Target) -> Evidence:
+        """Return this evidence but for one target."""
+        keys, own = self.keys, Keys.of([target])
+        same = np.ones(len(self.networks), np.bool_)
+        for name in ("device", "runtime", "configuration"):
+            same &= getattr(keys, name) == getattr(own, name)
+        if not same.any():
+            return self
+        kept = np.flatnonzero(~same)
+        arrays = {name: getattr(self, name)[kept] for name in _ARRAYS}
+        return Evidence(keys.take(kept), scales=self.scales, **arrays)
 
-        They have the chip, the runtime, the precision and the threads, and the rate.
+    def twins(self, asked: Keys) -> NDArray[np.int64]:
+        """Return places of measured targets that are like others, int64 [T]; -1 for none.
+
+        They have the chip, the runtime, the precision and the threads. A target that was measured
+        itself needs none.
 
         Args:
             asked: of T targets.
-            rate: float64 [T], multiply-accumulates a second of products.
         """
-        same = np.abs(np.log(rate[:, None] / self.rate)) < _SAME_RATE
+        same = np.ones((len(asked.silicon), len(self.networks)), np.bool_)
         for name in ("silicon", "runtime", "configuration"):
             same &= getattr(asked, name)[:, None] == getattr(self.keys, name)
-        best = (same * self.networks).argmax(axis=1) if len(self.networks) else np.zeros(len(rate))
-        found = same.any(axis=1)
-        return np.where(found, best, -1).astype(np.int64)
+        itself = same & (asked.device[:, None] == self.keys.device)
+        is_twin = same.any(axis=1) & ~itself.any(axis=1)
+        return np.where(is_twin, _nearest(same.astype(np.int64), self.networks), -1)
 
     def about(self, asked: Keys) -> Known:
         """Return the posterior of the deviations of other targets, or of these."""
         count = len(asked.silicon)
         mean, variance = np.zeros(count), np.full(count, self.scales.level**2)
+        shape, unknown = np.zeros((count, PARTS)), np.ones(count)
         nearness, nearest = np.zeros(count, np.int64), np.full(count, -1, np.int64)
         shared = np.intersect1d(asked.silicon, self.keys.silicon)
         for name in shared.tolist():
@@ -149,13 +177,36 @@ class Evidence:
             mine, theirs = asked.take(here), self.keys.take(there)
             crossed, near = _shared(mine, theirs, self.scales)
             own, _ = _shared(theirs, theirs, self.scales)
-            own += np.diag(self.scales.network**2 / self.networks[there])
+            own += np.diag(self.variance[there])
             gain = np.linalg.solve(own, crossed.T)  # [M', T']
-            mean[here] = gain.T @ self.deviation[there]
+            mean[here] = gain.T @ self.level[there]
             variance[here] -= (gain * crossed.T).sum(axis=0)
-            best = (near * 1e6 + self.networks[there]).argmax(axis=1)
+            networks, same = self.networks[there], mine.runtime[:, None] == theirs.runtime
+            best = _nearest(near + 0.5 * same, networks)
             nearness[here], nearest[here] = near.max(axis=1), there[best]
-        return Known(mean, np.maximum(variance, 0.0), nearness, nearest)
+            # Another runtime has other kernels: it tells nothing of a shape.
+            near = np.where(same, near, 0)
+            best, like = _nearest(near, networks), near.max(axis=1)
+            shape[here] = _SHARED_SHAPE[like][:, None] * self.shape[there[best]]
+            unknown[here] = _UNKNOWN_SHAPE[like]
+        return Known(mean, np.maximum(variance, 0.0), shape, unknown, nearness, nearest)
+
+
+def configuration_key(target: Target) -> str:
+    """Return precision and threads of a target, as :class:`Keys` has them.
+
+    One thread a core is the same run on a device of more cores.
+    """
+    is_all = 0 < target.threads == target.device.core_count
+    return f"{target.configuration.precision}/t{ALL_CORES if is_all else target.threads}"
+
+
+def _nearest(near: NDArray[np.number], networks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of the nearest of [A, B], with the most networks among equals, [A]."""
+    if not len(networks):
+        return np.full(len(near), -1, np.int64)
+    nearest: NDArray[np.int64] = (near * 1e6 + networks).argmax(axis=1)
+    return nearest
 
 
 def _shared(a: Keys, b: Keys, scales: Scales) -> tuple[Floats, NDArray[np.int64]]:

@@ -372,6 +372,11 @@ def _origin(
         yield {Place.TEXT}, f"adapted by {adaptation_name(prediction.adaptation)}"
 
 
+def _ends_at_bound(prediction: Prediction) -> bool:
+    low_ms, bound_ms = prediction.low80_ms, prediction.bound_ms
+    return low_ms is not None and bound_ms is not None and 0 < bound_ms >= low_ms
+
+
 def _remarks(
     row: PredictionRow, context: TableContext
 ) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
@@ -394,6 +399,8 @@ def _remarks(
     if budget_ms is not None and prediction.latency_ms is not None:
         stands = "over" if is_over(prediction, budget_ms) else "meets"
         yield {Place.TEXT}, f"{stands} {number(budget_ms)} ms"
+    if _ends_at_bound(prediction):
+        yield _EVERYWHERE, "the interval ends at the bound"
     if prediction.fits_memory is False:
         yield {Place.TEXT, Place.REPORT}, "does not fit in the device's memory"
     if prediction.flagged_operators:

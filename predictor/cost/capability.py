@@ -104,6 +104,9 @@ _RATE_METRIC: dict[Precision, str] = {
 # one operator can be nearer to the peak, so the bound takes the measured rate for this part of the
 # highest one. The margin was chosen; where a measurement is under the bound still, that gives way.
 _MEASURED_HEADROOM = 1 / 0.6
+# Of a format over another one; the most of the catalogue is 60.4, of a B200's INT8 over FP32.
+_MOST_OVER_STATED = 64.0
+_MOST_LANES = 64.0  # FP32 multiply-accumulates a clock of a core; AVX-512 with two units has 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,7 @@ def known_capability(target: Target) -> tuple[Capability, MissingMetricError | N
     runtime = runtime_of(configuration.runtime)
     may_halve = runtime.may_halve or configuration.precision is not Precision.FP32
     bound_float = rates.highest_float(matrix, may_halve=may_halve)
+    bound_integer = rates.highest_integer(bound_float)
     activation_bytes = ACTIVATION_BYTES[configuration.precision]
     integer = matrix if rates.int8 is None else rates.int8
     known = Capability(
@@ -193,7 +197,7 @@ def known_capability(target: Target) -> tuple[Capability, MissingMetricError | N
         activation_bytes=activation_bytes,
         bound_float_macs_per_s=bound_float,
         bound_half_macs_per_s=rates.highest_float(matrix, may_halve=True),
-        bound_integer_macs_per_s=rates.highest_integer(bound_float),
+        bound_integer_macs_per_s=bound_integer,
         bound_float_bytes=min(activation_bytes, _HALF_WIDTH) if may_halve else activation_bytes,
         on_chip_bytes=_sum_of_known(device, ("l2_kb", "llc_kb", "onchip_sram_kb"), _KIB),
         dram_bytes=_sum_of_known(device, ("dram_gb",), 1e9),
@@ -217,6 +221,7 @@ class _Rates:
 
     Attributes:
         headroom: highest rate over sustained rate, at least 1; for the bound only.
+        conceivable: rate that no format exceeds; NaN where nothing tells it.
     """
 
     fp32: float | None
@@ -226,6 +231,7 @@ class _Rates:
     bf16: float | None
     int8: float | None
     headroom: float
+    conceivable: float
 
     @classmethod
     def of(cls, device: Device, use: CoreUse) -> _Rates:
@@ -240,15 +246,17 @@ class _Rates:
         headroom = 1.0 if fp32 is None or highest is None else max(1.0, highest / fp32)
         if device.sources.get("fp32_tflops", "").startswith(MEASURED_HERE):
             headroom = max(headroom, _MEASURED_HEADROOM)
-        return cls(
-            fp32,
-            listed("fp32_matrix_tflops"),
-            listed("tf32_tflops"),
-            listed("fp16_tflops"),
-            listed("bf16_tflops"),
-            listed("int8_tops"),
-            headroom,
-        )
+        rates = {
+            "fp32": fp32,
+            "fp32_matrix": listed("fp32_matrix_tflops"),
+            "tf32": listed("tf32_tflops"),
+            "fp16": listed("fp16_tflops"),
+            "bf16": listed("bf16_tflops"),
+            "int8": listed("int8_tops"),
+        }
+        known = [rate for rate in rates.values() if rate is not None]
+        most = max(known) * headroom * _MOST_OVER_STATED if known else _most_of_cores(device)
+        return cls(**rates, headroom=headroom, conceivable=most)
 
     def matrix(self, device: Device, precision: Precision) -> float:
         """Return the rate of matrix products in ``precision``."""
@@ -281,11 +289,11 @@ class _Rates:
 
         TF32 counts always: several runtimes use it for FP32 networks by default. Where a run may
         use half precision and its rate is not known, twice the FP32 rate counts, since a vector
-        register holds twice as many halves. NaN where the rate of products itself is not known:
-        it may be above those of wider formats.
+        register holds twice as many halves. Where the rate of products itself is not known, it may
+        be above those of wider formats, but not by any factor. NaN where FP32's is not either.
         """
         if math.isnan(matrix):
-            return math.nan
+            return self.conceivable
         rates = [matrix, self.fp32, self.fp32_matrix, self.tf32]
         if may_halve:
             halves = [rate for rate in (self.fp16, self.bf16) if rate is not None]
@@ -293,10 +301,21 @@ class _Rates:
         return max(rate for rate in rates if rate is not None) * self.headroom
 
     def highest_integer(self, highest_float: float) -> float:
-        """Return the highest rate on integers; NaN where it is not known."""
+        """Return the highest rate on integers; NaN where nothing tells it."""
         if self.int8 is None:
-            return math.nan
+            return self.conceivable
         return max(self.int8 * self.headroom, highest_float)
+
+
+def _most_of_cores(device: Device) -> float:
+    """Return the most that the cores of a device could reach in any format; NaN where not known."""
+    kinds = [(float(cluster.cores), cluster.clock_mhz) for cluster in device.clusters]
+    cores, clock = device.metric("core_count"), device.metric("boost_clock_mhz")
+    clock = clock or device.metric("clock_mhz")
+    if cores and clock and not kinds:
+        kinds = [(cores, clock)]
+    most = sum(count * mhz for count, mhz in kinds) * 1e6 * _MOST_LANES * _MOST_OVER_STATED
+    return most or math.nan
 
 
 def _sum_of_known(device: Device, metrics: tuple[str, ...], unit: float) -> float:

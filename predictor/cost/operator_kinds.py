@@ -68,10 +68,14 @@ _IS_CONVOLUTION: Final = np.isin(OPERATORS, _CONVOLUTIONS.split())
 
 def kinds_of(graph: OperatorGraph) -> NDArray[np.int64]:
     """Return the kind of each operator of a graph, int64 [N], index into :data:`KINDS`."""
-    sized = graph.shape_offsets[1:] > graph.shape_offsets[:-1]
-    batch = np.ones(len(graph))
-    # Products keep the batch as their first dimension.
-    batch[sized] = np.maximum(graph.shape_dims[graph.shape_offsets[:-1][sized]], 1)
+    starts, ends = graph.shape_offsets[:-1], graph.shape_offsets[1:]
+    batch, elements = np.ones((2, len(graph)))
+    # Products keep the batch as their first dimension; at another batch than that of the file they
+    # write more than their shape says.
+    sized = ends > starts
+    batch[sized] = np.maximum(graph.shape_dims[starts[sized]], 1)
+    np.multiply.at(elements, np.repeat(np.arange(len(graph)), ends - starts), graph.shape_dims)
+    batch *= np.maximum(1.0, np.rint(graph.gemm[:, :3].prod(axis=1) / np.maximum(elements, 1)))
     return operator_kinds(
         graph.op_code,
         graph.gemm.astype(np.float64),

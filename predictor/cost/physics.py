@@ -10,7 +10,8 @@ this module. So a rate that grows never raises a time, nor lowers it by more tha
   the others idle, so it takes the time of a block at least. The sum of both terms is the smooth
   form of ``max(1, blocks / units)`` waves (docs/decisions/0016-physics.md has the alternatives).
 - *Memory*: bytes over the bandwidth of the memory. Levels of caches between did not lower errors
-  (docs/decisions/0016-physics.md).
+  (docs/decisions/0016-physics.md). An accelerator without a memory beyond its chip keeps
+  activations and as many weights as its memory holds; the others come over the host link.
 - *Launch*: the start of an operator.
 
 Reference:
@@ -19,7 +20,7 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final, Protocol
 
@@ -41,7 +42,7 @@ TERMS: Final = ("arithmetic", "block", "memory", "launch")
 
 # Outputs of a block of a product, 16 x 16: small enough for every kernel. Its size is part of the
 # efficiency of the term.
-_BLOCK: Final = 256
+BLOCK: Final = 256
 # A start takes some thousand clocks on a processor, a microsecond where the clock says nothing.
 _LAUNCH_CLOCKS: Final = 2000.0
 _LAUNCH_S: Final = 1e-6
@@ -95,7 +96,8 @@ class Work:
         reduction: [N], length of the sum of an element of a product, all launches together.
         activation_bytes: [N, WIDTHS], read and written, as in the file.
         weight_bytes: [N, WIDTHS], as in the file.
-        launches: [N], 0 of views and fused epilogues; the first of views alone has a little.
+        launches: [N], 0 of views and fused epilogues; views alone share a little.
+        whole_weights: [WIDTHS], bytes of the distinct weights of the whole graph, as in the file.
     """
 
     matrix_macs: Floats
@@ -104,30 +106,54 @@ class Work:
     activation_bytes: Floats
     weight_bytes: Floats
     launches: Floats
+    whole_weights: Floats
 
     @classmethod
     def of(cls, graph: OperatorGraph) -> Work:
         """Return the work of the operators of a graph, cost O(N)."""
         columns = Columns.of(graph)
-        work = cls.rated(columns, graph.gemm[:, 3] * columns.launches)
+        work = cls.rated(columns, graph.gemm[:, 3] * columns.launches, columns.weights_by_width)
         if work.launches.any():
             return work
         # Views alone start nothing, but no run takes no time.
-        launches = work.launches.copy()
-        launches[:1] = _LEAST_LAUNCHES
-        return replace(work, launches=launches)
+        return replace(work, launches=np.full(len(graph), _LEAST_LAUNCHES / max(len(graph), 1)))
 
     def take(self, operators: NDArray[np.integer]) -> Work:
         """Return the work of some of the operators."""
-        return Work(*(getattr(self, field.name)[operators] for field in fields(self)))
+        return self._changed(lambda each: each[operators])
+
+    def scaled(self, factors: Floats) -> Work:
+        """Return the work times a factor on each term of each operator, [N, len(TERMS)]."""
+        arithmetic, block, memory, launch = factors.T
+        return Work(
+            self.matrix_macs * arithmetic,
+            self.vector_macs * arithmetic,
+            self.reduction * block,
+            self.activation_bytes * memory[:, None],
+            self.weight_bytes * memory[:, None],
+            self.launches * launch,
+            self.whole_weights,
+        )
+
+    @staticmethod
+    def stacked(works: Sequence[Work]) -> Work:
+        """Return C works of one graph as one, whose arrays have a first axis of C."""
+        names = (field.name for field in fields(Work) if field.name != "whole_weights")
+        arrays = {name: np.stack([getattr(work, name) for work in works]) for name in names}
+        return replace(works[0], **arrays)
 
     def by_kind(self, kinds: NDArray[np.integer], count: int) -> Work:
         """Return the work summed over the operators of each of ``count`` kinds; kinds is [N]."""
         of_kind = np.arange(count)[:, None] == kinds
-        return Work(*(of_kind @ getattr(self, field.name) for field in fields(self)))
+        return self._changed(lambda each: of_kind @ each)
+
+    def _changed(self, change: Callable[[Floats], Floats]) -> Work:
+        """Return the work with another form of all that its operators have."""
+        names = (field.name for field in fields(self) if field.name != "whole_weights")
+        return replace(self, **{name: change(getattr(self, name)) for name in names})
 
     @classmethod
-    def rated(cls, columns: RatedOperators, reduction: Floats) -> Work:
+    def rated(cls, columns: RatedOperators, reduction: Floats, whole_weights: Floats) -> Work:
         """Return the work of operators whose columns for the roofline are at hand."""
         rating, width = np.divmod(columns.code, WIDTHS)
         of_width = np.eye(WIDTHS)[width]  # [N, WIDTHS]
@@ -138,6 +164,7 @@ class Work:
             activation_bytes=columns.activation_bytes[:, None] * of_width,
             weight_bytes=columns.weight_bytes[:, None] * of_width,
             launches=columns.launches,
+            whole_weights=whole_weights,
         )
 
 
@@ -151,6 +178,7 @@ class Rates:
         unit: [T], of products on one core or SM.
         bandwidth: [T], bytes a second of the memory, or of the host link where it streams.
         launch_s: [T], seconds.
+        held_bytes: [T], memory of a chip that streams the rest from the host; 0 of the others.
         weight_ratio, activation_ratio: [T, WIDTHS], bytes in the run for a byte in the file.
     """
 
@@ -159,6 +187,7 @@ class Rates:
     unit: Floats
     bandwidth: Floats
     launch_s: Floats
+    held_bytes: Floats
     weight_ratio: Floats
     activation_ratio: Floats
 
@@ -170,12 +199,13 @@ class Rates:
 def term_times(work: Work, rates: Rates) -> Floats:
     """Return the terms in ms, [N, T, len(TERMS)]; NaN where a rate is not known."""
     arithmetic = work.matrix_macs[:, None] / rates.matrix + work.vector_macs[:, None] / rates.vector
-    moved = work.activation_bytes @ rates.activation_ratio.T
-    moved += work.weight_bytes @ rates.weight_ratio.T  # [N, T]
+    leaving = leaving_share(rates.weight_ratio @ work.whole_weights, rates.held_bytes)
+    moved = work.activation_bytes @ rates.activation_ratio.T * (rates.held_bytes == 0)
+    moved += work.weight_bytes @ rates.weight_ratio.T * leaving  # [N, T]
     times = np.stack(
         [
             arithmetic,
-            work.reduction[:, None] * _BLOCK / rates.unit,
+            work.reduction[:, None] * BLOCK / rates.unit,
             moved / rates.bandwidth,
             work.launches[:, None] * rates.launch_s,
         ],
@@ -183,6 +213,41 @@ def term_times(work: Work, rates: Rates) -> Floats:
     )
     times *= S_TO_MS
     return times
+
+
+def matched_times(work: Work, rates: Rates) -> Floats:
+    """Return the terms in ms of T lists of K works, each at the rates of one target, [T, K, terms].
+
+    Args:
+        work: [T, K] in place of [N].
+        rates: of T targets.
+    """
+    leaving = leaving_share(rates.weight_ratio @ work.whole_weights, rates.held_bytes)
+    moves = (rates.held_bytes == 0)[:, None]
+    moved = np.einsum("tkw,tw->tk", work.activation_bytes, rates.activation_ratio) * moves
+    moved += np.einsum("tkw,tw->tk", work.weight_bytes, rates.weight_ratio) * leaving[:, None]
+    matrix, vector, unit, bandwidth, launch_s = (
+        getattr(rates, name)[:, None]
+        for name in ("matrix", "vector", "unit", "bandwidth", "launch_s")
+    )
+    times = np.stack(
+        [
+            work.matrix_macs / matrix + work.vector_macs / vector,
+            work.reduction * BLOCK / unit,
+            moved / bandwidth,
+            work.launches * launch_s,
+        ],
+        axis=-1,
+    )
+    times *= S_TO_MS
+    return times
+
+
+def leaving_share(weight_bytes: Floats, held_bytes: Floats) -> Floats:
+    """Return the part of weights that does not stay on a chip; all where none are held."""
+    beyond = 1 - held_bytes / np.maximum(weight_bytes, 1.0)
+    share: Floats = np.where(held_bytes > 0, np.maximum(beyond, 0.0), 1.0)
+    return share
 
 
 def rates_of(targets: Sequence[Target]) -> Rates:
@@ -198,6 +263,7 @@ def rates_of(targets: Sequence[Target]) -> Rates:
         unit,
         np.array([_bandwidth(target.device) for target in targets]),
         launch_s,
+        np.array([_held_bytes(target.device) for target in targets]),
         width_ratios([WEIGHT_BYTES[each] for each in precisions]),
         width_ratios([ACTIVATION_BYTES[each] for each in precisions]),
     )
@@ -294,10 +360,12 @@ def _kinds_of_cores(device: Device, threads: int) -> list[tuple[float, float, Cl
     if device.clusters:
         return [(c.cores, c.clock_mhz * 1e6, c) for c in device.clusters]
     base, boost = device.metric("clock_mhz"), device.metric("boost_clock_mhz")
-    # One core alone runs at the boost clock, all together nearer to the other.
-    clock = (boost or base) if threads == 1 else (base or boost)
-    cores = device.metric("core_count")
-    return [(cores, clock * 1e6, None)] if cores and clock else []
+    base, boost, cores = base or boost, boost or base, device.metric("core_count")
+    if not (base and boost and cores):
+        return []
+    # One core alone runs at the boost clock, all together at the other, some in between.
+    idle = max(cores - threads, 0.0) / max(cores - 1, 1.0) if threads else 0.0
+    return [(cores, (base + idle * (boost - base)) * 1e6, None)]
 
 
 def _of_units(target: Target) -> tuple[float, ...]:
@@ -358,6 +426,11 @@ def _stated(device: Device, name: str) -> float | None:
 def _bandwidth(device: Device) -> float:
     stated = device.metric("host_link_gbps" if is_streaming(device) else "dram_bw_gbps")
     return np.nan if stated is None else stated * 1e9
+
+
+def _held_bytes(device: Device) -> float:
+    stated = device.metric("onchip_sram_kb") if is_streaming(device) else None
+    return 0.0 if stated is None else stated * 1024.0
 
 
 def kinds_of_devices(targets: Sequence[Target]) -> list[str]:

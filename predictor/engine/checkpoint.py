@@ -12,13 +12,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from predictor.calibration.deviation import Deviation, DeviationPrior
+from predictor.calibration.deviation import DeviationPrior
 from predictor.core.errors import InputError
-from predictor.core.records import TargetId
-from predictor.engine.estimate import Estimate, read_estimate
+from predictor.engine.estimate import Estimate
+from predictor.engine.estimate_file import read_estimate
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import SCALE_FREE_NAMES
 from predictor.network.reference_rates import Typical
@@ -29,7 +26,6 @@ from predictor.network.work_terms import TERMS
 CARD: Final = "engine.json"
 ENCODER: Final = "encoder.onnx"
 HEAD: Final = "head.onnx"
-SIGNATURES: Final = "signatures.npz"
 ESTIMATE: Final = "estimate.npz"
 KIND: Final = "ctm-engine"
 VERSION: Final = 1
@@ -174,49 +170,11 @@ def _pair(values: object) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShippedSignatures:
-    """Posteriors of targets from published measurements.
-
-    Attributes:
-        keys: of the targets, text forms of :class:`TargetId`.
-        mean: float32 [S, 1 + F].
-        covariance: float32 [S, (1 + F) (2 + F) / 2], lower triangles by row.
-        noise: float32 [S].
-        graphs: int32 [S], number of measured graphs.
-    """
-
-    keys: tuple[str, ...]
-    mean: NDArray[np.float32]
-    covariance: NDArray[np.float32]
-    noise: NDArray[np.float32]
-    graphs: NDArray[np.int32]
-
-    def deviations(self) -> dict[TargetId, Deviation]:
-        """Return them by target."""
-        size = self.mean.shape[1]
-        rows, columns = np.tril_indices(size)
-        by_target: dict[TargetId, Deviation] = {}
-        for place, key in enumerate(self.keys):
-            lower = np.zeros((size, size))
-            lower[rows, columns] = self.covariance[place]
-            # A covariance is symmetric, so only its lower triangle ships.
-            whole = lower + np.tril(lower, -1).T
-            by_target[TargetId.parse(key)] = Deviation(
-                self.mean[place].astype(np.float64), whole, float(self.noise[place])
-            )
-        return by_target
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class LoadedCheckpoint:
-    """A checkpoint in memory, but for its ONNX files, whose checksums were verified.
-
-    Checkpoints of earlier programs have no estimate: their network predicts every target.
-    """
+    """A checkpoint in memory, but for its ONNX files, whose checksums were verified."""
 
     engine: EngineCard
-    signatures: ShippedSignatures
-    estimate: Estimate | None
+    estimate: Estimate
     encoder: Path
     head: Path
 
@@ -232,9 +190,8 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
         _check_format(folder, data)
         _check_files(folder, data["files"])
         engine = EngineCard.from_json(data)
-        signatures = _read_signatures(folder / SIGNATURES, engine.responses)
-        estimate = read_estimate(folder / ESTIMATE) if ESTIMATE in data["files"] else None
-    return LoadedCheckpoint(engine, signatures, estimate, folder / ENCODER, folder / HEAD)
+        estimate = read_estimate(folder / ESTIMATE)
+    return LoadedCheckpoint(engine, estimate, folder / ENCODER, folder / HEAD)
 
 
 def read_card(folder: Path) -> EngineCard:
@@ -273,7 +230,7 @@ def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
 
 
 def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
-    for name in {ENCODER, HEAD, SIGNATURES, *checksums}:
+    for name in {ENCODER, HEAD, ESTIMATE, *checksums}:
         # Halves of two trainings would load side by side without an error, and predict nonsense.
         if checksums[name] != checksum(folder / name):
             raise ValueError(f"{name} is not the file that belongs to it")
@@ -282,20 +239,3 @@ def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _read_signatures(path: Path, responses: int) -> ShippedSignatures:
-    with np.load(path, allow_pickle=False) as arrays:
-        signatures = ShippedSignatures(
-            tuple(arrays["keys"].tolist()),
-            arrays["mean"],
-            arrays["covariance"],
-            arrays["noise"],
-            arrays["graphs"],
-        )
-    size = 1 + responses
-    shapes = (signatures.mean.shape, signatures.covariance.shape, signatures.noise.shape)
-    count = len(signatures.keys)
-    if shapes != ((count, size), (count, size * (size + 1) // 2), (count,)):
-        raise ValueError("its signatures do not fit its network")
-    return signatures

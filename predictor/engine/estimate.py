@@ -10,46 +10,49 @@ Reference:
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies, groups_of
-from predictor.calibration.evidence import NEARNESS, Evidence, Keys, Known, Scales
+from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
+from predictor.calibration.evidence import ALL_CORES, NEARNESS, Evidence, Keys, Known
+from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
-from predictor.core.records import Device, Target, TargetId
-from predictor.core.runtimes import UNKNOWN
+from predictor.core.records import Device, Precision, Target
+from predictor.core.runtimes import UNKNOWN, runtime_of
 from predictor.core.text import plural
 from predictor.core.wording import percent
 from predictor.cost.engine import AttentionMaps, BoundType, Explanation
 from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.physics import (
-    TERMS,
     Rates,
-    TypicalRates,
     Work,
     kinds_of_devices,
+    matched_times,
     rates_of,
     term_times,
 )
 from predictor.devices.catalogue import device_name
+from predictor.engine.operator_factors import OperatorFactors
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.network.features import exact_features, scale_free
 
 Floats = NDArray[np.float64]
 
-FORMAT: Final = "ctm-estimate/1"
 # The rates that the terms of the physics are work over.
 RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
+NOT_MEASURED: Final = "not measured here"  # begins the evidence where nothing is near
 _MOST_GRAPHS: Final = 512
 _LEAST_MS: Final = 1e-12
 _NONE: Final = np.empty(0, np.int64)
-_TRACKED: Final = ("unseen", "near")
+# Nothing of the chip was measured; the chip was; the target was, in other networks; the user did.
+TRACKED: Final = ("unseen", "near", "measured", "probed")
+_CHIP, _TARGET = NEARNESS.index("chip"), NEARNESS.index("target")
+_SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
+_AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
 # What a record was checked on, by the level of its group.
 _CHECKED: Final = {
     "class": "of this kind",
@@ -69,6 +72,7 @@ class Track:
         silicon: kinds of silicon that it was checked on.
         devices: that it was checked on.
         error: median relative error.
+        spread: median standard deviation of ln(latency), before factors.
         wide80, wide95: factors on the standard deviation of ln(latency) for intervals that cover
             80 and 95 %.
     """
@@ -76,6 +80,7 @@ class Track:
     silicon: int
     devices: int
     error: float
+    spread: float
     wide80: float
     wide95: float
 
@@ -87,22 +92,60 @@ class TargetEstimates:
     Attributes:
         targets: T targets.
         rates: of them, without gaps.
-        factors: float64 [T, len(KINDS), len(TERMS)], of the terms.
-        deviation: float64 [T], standard deviation of ln(latency).
-        apart: float64 [2, T], ln of the ends of the 80 % and the 95 % interval over the median.
-        shared: float64 [T], part of the variance that all graphs on the target share.
+        usual: float64 [T, len(KINDS), len(TERMS)], factors of the class on the terms.
+        factors: float64 [T, len(KINDS), len(TERMS)], with what measurements tell.
+        context: int64 [T], place of each in ``contexts``.
+        contexts: float64 [C, H], for the factors of single operators.
+        variance: float64 [T], of the level in ln.
+        unknown: float64 [T], part of the variance of a shape that is left.
+        fits: to the user's measurements, by place.
+        wide: float64 [2, T], half the 80 % and the 95 % interval over the standard deviation.
         evidence: in words, T of them.
         doubts: in words, empty for none.
     """
 
     targets: Sequence[Target]
     rates: Rates
+    usual: Floats
     factors: Floats
-    deviation: Floats
-    apart: Floats
-    shared: Floats
+    context: NDArray[np.int64]
+    contexts: Floats
+    variance: Floats
+    unknown: Floats
+    fits: Mapping[int, TargetFit]
+    wide: Floats
     evidence: Sequence[str]
     doubts: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphEstimates:
+    """Latency of one graph on T targets.
+
+    Attributes:
+        latency_ms: float64 [T].
+        deviation: float64 [T], standard deviation of ln(latency).
+        shared: float64 [T, 1 + P], see ``PredictionTable.shared_error``.
+    """
+
+    latency_ms: Floats
+    deviation: Floats
+    shared: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnFit:
+    """A target that the user measured.
+
+    Attributes:
+        target: the target.
+        graphs: number of measured graphs.
+        fit: to them.
+    """
+
+    target: Target
+    graphs: int
+    fit: TargetFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,113 +154,174 @@ class Estimate:
 
     Attributes:
         efficiencies: of groups of targets.
+        operators: factors of single operators.
         evidence: of measured targets.
-        tracks: by ``unseen`` (silicon) or ``near`` (the silicon is known), then by group.
+        tracks: by one of ``TRACKED``, then by group.
     """
 
     efficiencies: Efficiencies
+    operators: OperatorFactors
     evidence: Evidence
     tracks: Mapping[str, Mapping[str, Track]]
+    _read: IdentityCache[_ReadGraph] = field(
+        default_factory=lambda: IdentityCache(_MOST_GRAPHS), init=False, repr=False
+    )
     _works: IdentityCache[Work] = field(
         default_factory=lambda: IdentityCache(_MOST_GRAPHS), init=False, repr=False
     )
 
-    def of(self, targets: Sequence[Target]) -> TargetEstimates:
-        """Return what is known of targets, cost O(T)."""
-        known = self.evidence.about(Keys.of(targets))
-        network = self.evidence.scales.network**2
-        deviation = np.sqrt(known.variance + network)
-        tracks = [
-            self.track(target, is_near=near > 0)
-            for target, near in zip(targets, known.nearness.tolist(), strict=True)
+    def of(self, targets: Sequence[Target], own: Sequence[OwnFit] = ()) -> TargetEstimates:
+        """Return what is known of targets, cost O(T).
+
+        Args:
+            targets: T targets.
+            own: targets that the user measured, of the same devices.
+        """
+        targets = [published_form(target) for target in targets]
+        evidence = self._with(own)
+        known = self._known(evidence, targets)
+        measured = {each.target.id: each for each in own}
+        mine = {
+            place: measured[target.id]
+            for place, target in enumerate(targets)
+            if target.id in measured
+        }
+        means = np.concatenate([known.mean[:, None], known.shape], axis=1)
+        for place, each in mine.items():
+            means[place] = each.fit.mean
+        usual = self.efficiencies.of(targets)
+        records = [
+            self.track(target, _setting(known, place, mine)) for place, target in enumerate(targets)
         ]
-        wide = np.array([(track.wide80, track.wide95) for _, track in tracks]).reshape(-1, 2).T
-        factors = self.efficiencies.of(targets) * np.exp(known.mean)[:, None, None]
-        kinds = kinds_of_devices(targets)
+        context, contexts = self.operators.contexts(targets)
         return TargetEstimates(
             targets,
-            self.efficiencies.typical.complete(rates_of(targets), kinds),
-            factors,
-            deviation,
-            wide * deviation,
-            known.variance / (known.variance + network),
-            [self._words(known, place, *track) for place, track in enumerate(tracks)],
+            self._rates(targets),
+            usual,
+            usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
+            context,
+            contexts,
+            known.variance,
+            known.unknown,
+            {place: each.fit for place, each in mine.items()},
+            np.array([(track.wide80, track.wide95) for _, track in records]).reshape(-1, 2).T,
             [
-                self._doubt(target, is_near=near > 0)
-                for target, near in zip(targets, known.nearness.tolist(), strict=True)
+                f"{_own_words(mine[place].graphs) if place in mine else words}; {_checked(*record)}"
+                for place, (words, record) in enumerate(
+                    zip(_words(evidence, known), records, strict=True)
+                )
+            ],
+            [
+                "" if place in mine else self._doubt(target, is_near=near > 0)
+                for place, (target, near) in enumerate(
+                    zip(targets, known.nearness.tolist(), strict=True)
+                )
             ],
         )
 
-    def track(self, target: Target, *, is_near: bool) -> tuple[str, Track]:
+    def have_measured(self, targets: Sequence[Target]) -> list[bool]:
+        """Return whether measurements of each target came with the program."""
+        keys = Keys.of([published_form(target) for target in targets])
+        nearness: list[int] = self.evidence.about(keys).nearness.tolist()
+        return [near == _TARGET for near in nearness]
+
+    def track(self, target: Target, setting: str) -> tuple[str, Track]:
         """Return level and track record of the finest group of a target that has one."""
-        groups, tracks = groups_of(target), self.tracks[_TRACKED[is_near]]
+        groups, tracks = groups_of(target), self.tracks[setting]
         level = next(name for name in reversed(LEVELS) if groups[name] in tracks)
         return level, tracks[groups[level]]
 
-    def latency_ms(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
-        """Return the latency of a graph on each target, float64 [T]."""
-        work = self._works.get((graph,), lambda: _by_kind(graph))
-        times = term_times(work, targets.rates)  # [K, T, terms]
-        latency: Floats = np.einsum("ktm,tkm->t", times, targets.factors)
-        return latency
+    def predict(self, graph: OperatorGraph, targets: TargetEstimates) -> GraphEstimates:
+        """Return the latency of a graph on each target."""
+        parts = self._parts(graph, targets)  # [T, P]
+        times = parts * targets.factors.reshape(parts.shape)
+        latency = times.sum(axis=1)
+        shares = times / np.maximum(latency, _LEAST_MS)[:, None]
+        # Roots of the covariance, so that the dot product of two graphs' rows is what they share.
+        rows = np.empty((len(parts), 1 + PARTS))
+        rows[:, 0] = np.sqrt(targets.variance)
+        rows[:, 1:] = np.sqrt(targets.unknown)[:, None] * (shares @ _SHAPE_ROOT)
+        for place, fit in targets.fits.items():
+            rows[place] = np.append(1.0, shares[place]) @ fit.root
+        deviation = np.sqrt((rows**2).sum(axis=1) + SHAPE.network**2)
+        return GraphEstimates(latency, deviation, rows / deviation[:, None])
 
     def shares(
         self, graph: OperatorGraph, targets: TargetEstimates, operators: NDArray[np.int64]
     ) -> Floats:
         """Return the parts of the latency that some operators take, float64 [R, T]."""
-        times = term_times(Work.of(graph).take(operators), targets.rates)  # [R, T, terms]
-        factors = targets.factors[:, kinds_of(graph)[operators]]  # [T, R, terms]
-        shares: Floats = np.einsum("rtm,trm->rt", times, factors)
-        shares /= np.maximum(self.latency_ms(graph, targets), _LEAST_MS)
+        if not len(operators):
+            return np.empty((0, len(targets.targets)))
+        read = self._graph(graph)
+        times = term_times(read.work.take(operators), targets.rates)  # [R, T, terms]
+        times *= targets.factors[:, read.kinds[operators]].transpose(1, 0, 2)
+        factors = self.operators.factors(read.states[operators], targets.contexts)  # [C, R, terms]
+        times *= factors[targets.context].transpose(1, 0, 2)
+        whole = np.maximum(self.predict(graph, targets).latency_ms, _LEAST_MS)
+        shares: Floats = times.sum(axis=2) / whole
         return shares
 
-    def with_measured(
-        self, target: Target, graphs: Sequence[OperatorGraph], latency_ms: Floats
-    ) -> Estimate:
-        """Return the estimate with the user's measurements of one target beside the shipped ones.
+    def fitted(
+        self,
+        target: Target,
+        graphs: Sequence[OperatorGraph],
+        latency_ms: Floats,
+    ) -> OwnFit:
+        """Return level and shape of a target after the user's measurements.
 
         Args:
             target: that was measured.
             graphs: k graphs.
             latency_ms: float64 [k].
         """
-        none = np.empty(0)
-        keys, counts = Keys.of([target]), np.array([len(graphs)])
-        nothing = replace(
-            self.evidence, keys=keys.take(_NONE), deviation=none, networks=_NONE, rate=none
+        target = published_form(target)
+        known = self._known(self.evidence, [target])
+        prior = TargetFit.prior(
+            known.mean[0], known.variance[0] + _AGAIN**2, known.shape[0], known.unknown[0]
         )
-        plain = replace(self, evidence=nothing)
-        estimates = plain.of([target])
-        estimated = np.concatenate([plain.latency_ms(graph, estimates) for graph in graphs])
-        deviation = np.median(np.log(latency_ms / np.maximum(estimated, _LEAST_MS)))
-        own = Evidence(
-            keys, np.array([deviation]), counts, estimates.rates.matrix, self.evidence.scales
-        )
-        return replace(self, evidence=self.evidence.joined(own))
+        one = self.of([target])
+        parts = np.concatenate([self._parts(graph, one) for graph in graphs])
+        measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
+        return OwnFit(target, len(graphs), measured)
 
-    def twins(self, targets: Sequence[Target]) -> list[TargetId | None]:
-        """Return for each target a measured one that is as good as the same, None where none is.
-
-        Only accelerators have such: processors with equal cores differ in all around them.
-        """
-        kinds = kinds_of_devices(targets)
-        rates = self.efficiencies.typical.complete(rates_of(targets), kinds)
-        places = self.evidence.twins(Keys.of(targets), rates.matrix)
-        keys = self.evidence.keys
-        return [
-            None
-            if place < 0 or kind != "npu"
-            else TargetId.parse(
-                f"{keys.device[place]}/{keys.runtime[place]}/{keys.configuration[place]}"
+    def _with(self, own: Sequence[OwnFit]) -> Evidence:
+        """Return the evidence with the user's in place of the published ones of the targets."""
+        evidence = self.evidence
+        for each in own:
+            one = Evidence(
+                Keys.of([each.target]),
+                each.fit.mean[:1],
+                np.array([SHAPE.network**2 / each.graphs]),
+                each.fit.mean[None, 1:],
+                np.array([each.graphs]),
+                evidence.scales,
             )
-            for place, kind in zip(places.tolist(), kinds, strict=True)
-        ]
+            evidence = evidence.without(each.target).joined(one)
+        return evidence
+
+    def _known(self, evidence: Evidence, targets: Sequence[Target]) -> Known:
+        """Return what evidence tells of targets.
+
+        An accelerator of which nothing was measured deviates as another one of its chip. Processors
+        with equal cores differ in all around them.
+        """
+        keys = Keys.of(targets)
+        places = evidence.twins(keys)
+        kinds = kinds_of_devices(targets)
+        is_twin = (places >= 0) & np.array([each == "npu" for each in kinds], np.bool_)
+        devices = keys.device.tolist()
+        for place in np.flatnonzero(is_twin).tolist():
+            devices[place] = evidence.keys.device[places[place]]
+        known = evidence.about(replace(keys, device=np.array(devices, np.str_)))
+        return replace(known, nearness=np.where(is_twin, _CHIP, known.nearness))
+
+    def _rates(self, targets: Sequence[Target]) -> Rates:
+        return self.efficiencies.typical.complete(rates_of(targets), kinds_of_devices(targets))
 
     def operator_ms(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
         """Return the terms of each operator on the first target, float64 [N, len(TERMS)]."""
-        times = term_times(Work.of(graph), targets.rates.take(np.array([0])))[:, 0]
-        parts: Floats = times * targets.factors[0][kinds_of(graph)]
-        return parts
+        terms: Floats = self._terms(graph, targets, targets.rates.take(np.array([0])))[:, 0]
+        return terms
 
     def varied_ms(
         self, graph: OperatorGraph, targets: TargetEstimates, devices: Sequence[Device]
@@ -227,24 +331,43 @@ class Estimate:
         Its factors, and with them all that evidence tells, stay: only the rates differ.
         """
         others = [replace(targets.targets[0], device=device) for device in devices]
-        rates = self.efficiencies.typical.complete(rates_of(others), kinds_of_devices(others))
-        times = term_times(Work.of(graph), rates)  # [N, V, terms]
-        varied: Floats = np.einsum("nvm,nm->vn", times, targets.factors[0][kinds_of(graph)])
+        varied: Floats = self._terms(graph, targets, self._rates(others)).sum(axis=2).T
         return varied
 
+    def _terms(self, graph: OperatorGraph, targets: TargetEstimates, rates: Rates) -> Floats:
+        """Return the terms of each operator on the first target at V rates, [N, V, terms]."""
+        read = self._graph(graph)
+        context = targets.contexts[targets.context[:1]]
+        factors = self.operators.factors(read.states, context)[0] * targets.factors[0][read.kinds]
+        terms: Floats = term_times(read.work, rates) * factors[:, None]
+        return terms
+
+    def _parts(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
+        """Return the terms of the kinds of operators before the factors of kinds, [T, P]."""
+        read = self._graph(graph)
+        if not len(targets.targets):
+            return np.empty((0, PARTS))
+        key = (graph, targets.contexts)
+        of_contexts = self._works.get(key, lambda: read.by_context(self.operators, targets))
+        parts = matched_times(of_contexts.take(targets.context), targets.rates)
+        return parts.reshape(len(parts), PARTS)
+
+    def _graph(self, graph: OperatorGraph) -> _ReadGraph:
+        return self._read.get((graph,), lambda: _ReadGraph.of(graph, self.operators))
+
     def explanation(
-        self, graph: OperatorGraph, targets: TargetEstimates, bound_ms: float
+        self, graph: OperatorGraph, targets: TargetEstimates, least_ms: float
     ) -> Explanation:
         """Return where a graph's time goes on the first target.
 
         Args:
             graph: N operators.
             targets: one target.
-            bound_ms: least latency, which the parts are raised to.
+            least_ms: least latency, which the parts are raised to.
         """
         terms = self.operator_ms(graph, targets)
         # A graph of views alone takes no time; fmax ignores the NaN of an unknown bound.
-        terms *= np.fmax(1.0, bound_ms / max(terms.sum(), _LEAST_MS))
+        terms *= np.fmax(1.0, least_ms / max(terms.sum(), _LEAST_MS))
         parts = np.stack([terms[:, :2].sum(axis=1), terms[:, 2], terms[:, 3]], axis=1)
         latency_ms = parts.sum(axis=1)
         kind = np.array([BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH])[parts.argmax(1)]
@@ -267,36 +390,93 @@ class Estimate:
             return f"hardly any hardware of this kind was measured under {runtime}"
         return ""
 
-    def _words(self, known: Known, place: int, level: str, track: Track) -> str:
-        """Return from where a target's estimate comes, and how it was checked, in words."""
-        near = NEARNESS[known.nearness[place]]
-        checked = (
-            f"checked on {plural(track.silicon, 'chip')} {_CHECKED[level]}: "
-            f"median error {percent(track.error)}"
-        )
-        if not near:
-            return f"not measured here; {checked}"
-        source = int(known.nearest[place])
-        keys, count = self.evidence.keys, int(self.evidence.networks[source])
-        device = device_name(str(keys.device[source]).partition(_CORES_OF_DEVICE)[0])
-        precision, _, threads = str(keys.configuration[source]).partition("/t")
-        run = f"{_named(str(keys.runtime[source]))} {precision}"
-        run += f", {plural(int(threads), 'thread')}" if threads != "0" else ""
-        networks = plural(count, "network")
-        whence = {
-            "chip": f"from {device}, which has the same chip or cores ({run}; {networks})",
-            "device": f"from this device under {run} ({networks})",
-            "target": f"from {networks} measured on this device",
-        }[near]
-        return f"{whence}; {checked}"
+
+def _words(evidence: Evidence, known: Known) -> list[str]:
+    """Return from where the estimates of targets come."""
+    return [
+        _whence(evidence, NEARNESS[near], source) if near else NOT_MEASURED
+        for near, source in zip(known.nearness.tolist(), known.nearest.tolist(), strict=True)
+    ]
+
+
+def _whence(evidence: Evidence, near: str, source: int) -> str:
+    """Return in words which measured target tells of another, and how near it is."""
+    keys, networks = evidence.keys, plural(int(evidence.networks[source]), "network")
+    if near == "target":
+        return f"from {networks} measured on this device"
+    device = device_name(str(keys.device[source]).partition(_CORES_OF_DEVICE)[0])
+    precision, _, threads = str(keys.configuration[source]).partition("/t")
+    run = f"{_named(str(keys.runtime[source]))} {precision}"
+    if threads == ALL_CORES:
+        run += ", all cores"
+    elif threads != "0":
+        run += f", {plural(int(threads), 'thread')}"
+    if near == "device":
+        return f"from this device under {run} ({networks})"
+    return f"from {device}, which has the same chip or cores ({run}; {networks})"
 
 
 def _named(runtime: str) -> str:
     return "an unknown runtime" if runtime == UNKNOWN else runtime
 
 
-def _by_kind(graph: OperatorGraph) -> Work:
-    return Work.of(graph).by_kind(kinds_of(graph), len(KINDS))
+def _checked(level: str, track: Track) -> str:
+    return (
+        f"checked on {plural(track.silicon, 'chip')} {_CHECKED[level]}: "
+        f"median error {percent(track.error)}"
+    )
+
+
+def _own_words(graphs: int) -> str:
+    return f"from {plural(graphs, 'network')} that you measured"
+
+
+def _setting(known: Known, place: int, own: Mapping[int, OwnFit]) -> str:
+    """Return the setting whose track record a target has."""
+    if place in own:
+        return "probed"
+    near = known.nearness[place]
+    return "measured" if near == _TARGET else "near" if near else "unseen"
+
+
+def published_form(target: Target) -> Target:
+    """Return a target as the published measurements name it.
+
+    ncnn stores and computes in FP16 where it can, and its published latencies do not say where it
+    did: a float network on ncnn is one and the same configuration here.
+    """
+    c = target.configuration
+    if runtime_of(c.runtime).hides_halves and c.precision is Precision.FP16:
+        return Target(target.device, replace(c, precision=Precision.FP32))
+    return target
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ReadGraph:
+    """A graph of N operators as the estimate reads it.
+
+    Attributes:
+        work: of the operators.
+        kinds: int64 [N].
+        states: float64 [N, H], for their factors.
+    """
+
+    work: Work
+    kinds: NDArray[np.int64]
+    states: Floats
+
+    @classmethod
+    def of(cls, graph: OperatorGraph, operators: OperatorFactors) -> _ReadGraph:
+        """Read a graph, cost O(N)."""
+        kinds = kinds_of(graph)
+        features = scale_free(exact_features(graph))
+        return cls(Work.of(graph), kinds, operators.states(features, graph.op_code, kinds))
+
+    def by_context(self, operators: OperatorFactors, targets: TargetEstimates) -> Work:
+        """Return the work by kind in each context of targets, arrays of [C, len(KINDS)]."""
+        factors = operators.factors(self.states, targets.contexts)  # [C, N, terms]
+        works = [self.work.scaled(each).by_kind(self.kinds, len(KINDS)) for each in factors]
+        return Work.stacked(works)
 
 
 def _shares(terms: Floats) -> AttentionMaps:
@@ -311,93 +491,3 @@ def _shares(terms: Floats) -> AttentionMaps:
     backward[columns > 0] = (terms[:, columns > 0] / columns[columns > 0]).T
     maps = forward.astype(np.float32), backward.astype(np.float32)
     return AttentionMaps(RATES, *maps, blend=1.0, residual=0.0, is_time=True)
-
-
-def write_estimate(path: Path, estimate: Estimate) -> None:
-    """Write an estimate as a NumPy archive: numbers as arrays, names as one JSON text."""
-    efficiencies, evidence = estimate.efficiencies, estimate.evidence
-    words = {
-        "format": FORMAT,
-        "effects": {name: list(each) for name, each in efficiencies.effects.items()},
-        "level": efficiencies.level,
-        "typical": asdict(efficiencies.typical),
-        "scales": asdict(evidence.scales),
-        "tracks": {
-            name: {group: asdict(track) for group, track in tracks.items()}
-            for name, tracks in estimate.tracks.items()
-        },
-        "keys": {name: getattr(evidence.keys, name).tolist() for name in Keys.__slots__},
-    }
-    effects = [row for each in efficiencies.effects.values() for row in each.values()]
-    with path.open("wb") as file:
-        np.savez_compressed(
-            file,
-            words=np.frombuffer(json.dumps(words).encode(), np.uint8),
-            mean=efficiencies.mean,
-            effects=np.array(effects, np.float32),
-            deviation=evidence.deviation.astype(np.float32),
-            networks=evidence.networks.astype(np.int32),
-            rate=evidence.rate,
-        )
-
-
-def read_estimate(path: Path) -> Estimate:
-    """Read an estimate.
-
-    Raises:
-        OSError: the file cannot be read.
-        KeyError, TypeError, ValueError, zipfile.BadZipFile: it is damaged or of another form.
-    """
-    try:
-        # NumPy leaves a file open that is no archive, so it is opened here.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            words = json.loads(arrays["words"].tobytes())
-            rows = arrays["effects"].astype(np.float64)
-            mean, deviation = arrays["mean"], arrays["deviation"].astype(np.float64)
-            networks, rate = arrays["networks"].astype(np.int64), arrays["rate"]
-    except (EOFError, zlib.error) as error:
-        raise ValueError(f"its estimate is cut short: {error}") from error
-    if words["format"] != FORMAT:
-        raise ValueError(f"the format of the estimate is {words['format']}")
-    groups = [(level, name) for level, names in words["effects"].items() for name in names]
-    effects: dict[str, dict[str, Floats]] = {level: {} for level in words["effects"]}
-    for (level, name), row in zip(groups, rows, strict=True):
-        effects[level][name] = row
-    estimate = Estimate(
-        Efficiencies(mean, effects, words["level"], TypicalRates(**words["typical"])),
-        Evidence(
-            Keys(**{name: np.array(values, np.str_) for name, values in words["keys"].items()}),
-            deviation,
-            networks,
-            rate,
-            Scales(**words["scales"]),
-        ),
-        {
-            name: {group: Track(**track) for group, track in tracks.items()}
-            for name, tracks in words["tracks"].items()
-        },
-    )
-    if not _fits(estimate, rows):
-        raise ValueError("the parts of its estimate do not fit")
-    return estimate
-
-
-def _fits(estimate: Estimate, effects: Floats) -> bool:
-    """Return whether the parts of an estimate have the shapes and groups of this program."""
-    efficiencies, evidence = estimate.efficiencies, estimate.evidence
-    width, count = len(KINDS) * len(TERMS), (len(evidence.deviation),)
-    measured = (evidence.deviation, evidence.networks, evidence.rate)
-    keys = [getattr(evidence.keys, name) for name in Keys.__slots__]
-    scales = np.array(list(asdict(evidence.scales).values()), np.float64)
-    return (
-        efficiencies.mean.shape == (width,)
-        and effects.shape[1:] == (width,)
-        and all(each.shape == count for each in (*measured, *keys))
-        and bool((evidence.networks > 0).all())
-        and not bool((evidence.rate <= 0).any())
-        and all(np.isfinite(n).all() for n in (efficiencies.mean, effects, evidence.deviation))
-        and bool((scales >= 0).all() and evidence.scales.network > 0)
-        and efficiencies.effects.keys() <= {*GROUPS}
-        and efficiencies.level.keys() == {*LEVELS}
-        and all("all" in estimate.tracks[name] for name in _TRACKED)
-    )

@@ -73,8 +73,8 @@ def test_a_prediction_leaves_onnx_to_the_worker_and_torch_to_training(tmp_path: 
 
     loaded = modules_after(f"from predictor.cli import main; assert main({command!r}) == 0")
 
-    assert {"sqlite_utils", "onnxruntime"} <= loaded
-    assert loaded.isdisjoint({"torch", "onnx", "PySide6", "pyqtgraph", "google"})
+    assert "sqlite_utils" in loaded
+    assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
 
 
 def test_the_roofline_loads_no_network(tmp_path: Path) -> None:

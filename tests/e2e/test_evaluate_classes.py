@@ -35,7 +35,7 @@ def test_figures_and_page_stand_side_by_side(ctm: Run, data: Path, tmp_path: Pat
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     told = json.loads(output.read_text(encoding="utf-8"))
     assert told["command"].startswith("ctm evaluate classes --data DIR --draws 2 --analytic")
-    assert told["engines"] == ["roofline", "class estimate", "estimate"]
+    assert told["engines"] == ["roofline", "class estimate", "estimate by kinds alone", "estimate"]
     text = (tmp_path / "judge.md").read_text(encoding="utf-8")
     assert "| nvidia x pytorch |" in text
     assert str(data) not in text + json.dumps(told)

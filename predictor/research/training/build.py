@@ -17,7 +17,6 @@ from predictor.engine.checkpoint import (
     HEAD,
     EngineCard,
     Experience,
-    ShippedSignatures,
     Widths,
 )
 from predictor.graph.operators import OPERATORS
@@ -28,7 +27,7 @@ from predictor.research.training.calibrate import Expected
 from predictor.research.training.examples import Examples
 from predictor.research.training.expectations import expectations
 from predictor.research.training.export import export_terms
-from predictor.research.training.files import write_card, write_signatures
+from predictor.research.training.files import write_card
 from predictor.research.training.inputs import CorpusInputs, Statistics
 from predictor.research.training.loop import Recipe, Trainer
 
@@ -109,7 +108,6 @@ def write_checkpoint(
     learned_from: Experience,
     prior: DeviationPrior,
     widths: Widths,
-    signatures: ShippedSignatures,
     notes: Mapping[str, object],
 ) -> None:
     """Write everything that predictions need into ``folder``.
@@ -120,7 +118,6 @@ def write_checkpoint(
     network = trained.network
     folder.mkdir(parents=True, exist_ok=True)
     export_terms(network, folder / ENCODER, folder / HEAD)
-    write_signatures(folder, signatures)
     hodm = network.conversation.hodm
     engine = EngineCard(
         name=ENGINE_NAME,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
-
 from predictor.core.files import write_text
 from predictor.engine.checkpoint import (
     CARD,
@@ -14,10 +12,8 @@ from predictor.engine.checkpoint import (
     ESTIMATE,
     HEAD,
     KIND,
-    SIGNATURES,
     VERSION,
     EngineCard,
-    ShippedSignatures,
     checksum,
 )
 
@@ -33,7 +29,7 @@ def write_card(folder: Path, engine: EngineCard, estimate: Path | None = None) -
     Raises:
         OSError: a file cannot be read or written.
     """
-    files = {name: folder / name for name in (ENCODER, HEAD, SIGNATURES, ESTIMATE)}
+    files = {name: folder / name for name in (ENCODER, HEAD, ESTIMATE)}
     files[ESTIMATE] = estimate or files[ESTIMATE]
     content = {
         "format": f"{KIND}/{VERSION}",
@@ -46,19 +42,3 @@ def write_card(folder: Path, engine: EngineCard, estimate: Path | None = None) -
     }
     text = json.dumps(content, indent=1, allow_nan=False) + "\n"
     write_text(folder / CARD, text)
-
-
-def write_signatures(folder: Path, signatures: ShippedSignatures) -> None:
-    """Write the signatures.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    np.savez_compressed(
-        folder / SIGNATURES,
-        keys=np.array(signatures.keys),
-        mean=signatures.mean,
-        covariance=signatures.covariance,
-        noise=signatures.noise,
-        graphs=signatures.graphs,
-    )

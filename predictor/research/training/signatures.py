@@ -1,51 +1,15 @@
-"""The signatures that ship: deviations of the catalogue's targets by published measurements."""
+"""Published measurements that make the signatures of listed targets."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from predictor.calibration.deviation import DeviationPrior
 from predictor.core.records import Target
-from predictor.engine.checkpoint import ShippedSignatures
 from predictor.research.corpus.corpus import Corpus, Rows
-from predictor.research.training.calibrate import Expected, posterior, whole_networks
+from predictor.research.training.calibrate import whole_networks
 
 _MOST = 200  # graphs of a target: more change nothing that is seen
 _LEAST = 2
-
-
-def shipped_signatures(
-    corpus: Corpus,
-    targets: list[Target],
-    rows: Rows,
-    expected: Expected,
-    prior: DeviationPrior,
-    seed: int,
-) -> ShippedSignatures:
-    """Return the deviations of every listed target with two measured graphs or more.
-
-    Args:
-        corpus: measurements.
-        targets: of the corpus, with their devices.
-        rows: measurements to use.
-        expected: expectations of the network for them.
-        prior: of deviations.
-        seed: of the draw where a target has very many graphs.
-    """
-    keys, posteriors, counts = [], [], []
-    for key, kept in published_rows(corpus, targets, rows, seed).items():
-        keys.append(key)
-        counts.append(len(kept))
-        posteriors.append(posterior(corpus, expected, kept, prior))
-    size = posteriors[0].mean.shape[0]
-    lower = np.tril_indices(size)
-    return ShippedSignatures(
-        tuple(keys),
-        np.stack([each.mean for each in posteriors]).astype(np.float32),
-        np.stack([each.covariance[lower] for each in posteriors]).astype(np.float32),
-        np.array([each.noise for each in posteriors], np.float32),
-        np.array(counts, np.int32),
-    )
 
 
 def published_rows(corpus: Corpus, targets: list[Target], rows: Rows, seed: int) -> dict[str, Rows]:

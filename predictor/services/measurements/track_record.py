@@ -8,10 +8,9 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from predictor.calibration.goals import KNOWN, LEAST_SILICON, UNSEEN, goal_of
-from predictor.core.errors import InputError
 from predictor.core.markdown import table
 from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
-from predictor.engine.estimate import Estimate, Track
+from predictor.engine.estimate import Track
 from predictor.services.prediction.engines import checkpoint_folder
 
 SCHEMA: Final = "ctm-track-record/1"
@@ -19,17 +18,27 @@ SCHEMA: Final = "ctm-track-record/1"
 Entry = Mapping[str, Any]
 
 # The settings of goals, by the names of the estimate's tracks.
-_SETTINGS: Final = {UNSEEN: "unseen", KNOWN: "near"}
+_PROBED, _MEASURED = "probed", "measured"
+_SETTINGS: Final = {
+    UNSEEN: "unseen",
+    KNOWN: "near",
+    _PROBED: "probed",
+    _MEASURED: "measured",
+}
 _TITLES: Final = {
     UNSEEN: "Hardware not seen",
     KNOWN: "Chip known from another device",
+    _PROBED: "Hardware not seen, 3 or 8 networks measured",
+    _MEASURED: "Hardware not seen, 12 networks measured",
 }
 _NOTES: Final = {
     UNSEEN: "No measurement of the chip was in training, under any runtime. An interval reaches "
     "from the\nnumber divided by the factor to the number times the factor.",
     KNOWN: "The device was left out; another device with its chip, or its cores, was in training "
-    "under the\nsame runtime. The more of the chip was measured, the narrower the interval, so its "
-    "widths are\ntold in standard deviations of ln(latency).",
+    "under the\nsame runtime. The more of the chip was measured, the narrower the interval: the "
+    "factors are those of\nthe median target.",
+    _PROBED: "As after a probing: some networks of a target were drawn, and the others asked.",
+    _MEASURED: "As where published measurements of a target come with the program.",
 }
 _METHOD: Final = """\
 Numbers for hardware without measurements come from the estimate (`docs/engine.md`). This is how far
@@ -41,8 +50,8 @@ and a runtime. It stands here from three chips on; one with fewer takes the reco
 else of its kind of device, else of all, and on an unseen chip its predictions say so.
 
 Widths are those that intervals needed to cover 80 and 95 % of these measurements, each chip counted
-the same. A class of fewer than {least} chips takes at least the widths of its kind of device, or of
-all where that has none: its own say little. Widths were set on the folds that they cover, so the
+the same; those of a class of few chips lean to its kind of device, or to all where that has none,
+half at {least} chips: its own say little. Widths were set on the folds that they cover, so the
 shares there hold by construction and are no further test. Goals are for classes of at least {least}
 chips; an error that reaches its goal is bold."""
 
@@ -51,32 +60,27 @@ def track_record() -> dict[str, object]:
     """Return the record of the estimate that ships, by group of targets.
 
     Raises:
-        InputError: the checkpoint is damaged, or has no estimate.
+        InputError: the checkpoint is damaged.
     """
     folder = checkpoint_folder()
     checkpoint = read_checkpoint(folder)
     estimate = checkpoint.estimate
-    if estimate is None:
-        raise InputError(str(folder), "it has no estimate", "train it with --estimate-only")
     return {
         "schema": SCHEMA,
         "engine": checkpoint.engine.name,
         "sha256": checksum(folder / ESTIMATE),
         "settings": {
             setting: [
-                _entry(estimate, setting, group, track)
-                for group, track in estimate.tracks[name].items()
+                _entry(setting, group, track) for group, track in estimate.tracks[name].items()
             ]
             for setting, name in _SETTINGS.items()
         },
     }
 
 
-def _entry(estimate: Estimate, setting: str, group: str, track: Track) -> dict[str, object]:
+def _entry(setting: str, group: str, track: Track) -> dict[str, object]:
     kind, is_class, runtime = group.partition(" x ")
     goal = goal_of(kind, runtime, setting) if track.silicon >= LEAST_SILICON else None
-    scales = estimate.evidence.scales
-    deviation = math.hypot(scales.level, scales.network)
     return {
         "group": group,
         "is_class": bool(is_class),
@@ -86,9 +90,8 @@ def _entry(estimate: Estimate, setting: str, group: str, track: Track) -> dict[s
         "goal": None if goal is None else asdict(goal),
         "deviations80": track.wide80,
         "deviations95": track.wide95,
-        # Evidence near a target narrows its interval, so only an unseen chip has one factor.
-        "factor80": math.exp(track.wide80 * deviation) if setting == UNSEEN else None,
-        "factor95": math.exp(track.wide95 * deviation) if setting == UNSEEN else None,
+        "factor80": math.exp(track.wide80 * track.spread),
+        "factor95": math.exp(track.wide95 * track.spread),
     }
 
 
@@ -120,20 +123,18 @@ def _reached(entries: Sequence[Entry]) -> str:
 
 def _table(entries: Sequence[Entry]) -> str:
     """Return the rows of groups, those of most chips first."""
-    has_factor = any(entry["factor80"] is not None for entry in entries)
-    width = "factor" if has_factor else "deviations"
     header = ["", "chips", "devices", "median error %", "goal %", "moonshot %"]
-    header += [f"{share} % interval, {width}" for share in (80, 95)]
+    header += [f"{share} % interval, factor" for share in (80, 95)]
     ordered = sorted(entries, key=lambda entry: (-entry["chips"], entry["group"]))
-    return table(header, [_row(entry, width) for entry in ordered])
+    return table(header, [_row(entry) for entry in ordered])
 
 
-def _row(entry: Entry, width: str) -> list[object]:
+def _row(entry: Entry) -> list[object]:
     goal, error = entry["goal"], entry["error_percent"]
     words = f"{error:.1f}"
     return [
         *(entry["group"], entry["chips"], entry["devices"]),
         f"**{words}**" if goal and error <= goal["goal"] else words,
         *(f"{goal[name]:.0f}" if goal else None for name in ("goal", "moonshot")),
-        *(entry[f"{width}{share}"] for share in (80, 95)),
+        *(entry[f"factor{share}"] for share in (80, 95)),
     ]

@@ -9,15 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.calibration.evidence import NEARNESS, Evidence, Keys, Known, Scales
+from predictor.calibration.evidence import (
+    NEARNESS,
+    Evidence,
+    Keys,
+    Known,
+    Scales,
+    configuration_key,
+)
+from predictor.calibration.target_fit import PARTS
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target
 
 unhurried = settings(deadline=None, max_examples=60)
 
-# Variances 0.16, 0.09, 0.04, 0.01 and 0.01, 0.31 in all; 0.25 of one network.
-SCALES = Scales(0.4, 0.3, 0.2, 0.1, 0.1, 0.5)
+# Variances 0.16, 0.09, 0.04, 0.01 and 0.01, 0.31 in all.
+SCALES = Scales(0.4, 0.3, 0.2, 0.1, 0.1)
 LEVEL = 0.31
+ONE = 0.25  # variance of a level that one network tells
 
 Row = tuple[str, str, str, str]  # silicon, device, runtime, configuration
 ASKED: Row = ("a76", "board", "ncnn", "fp32/t4")
@@ -28,14 +37,26 @@ def keys_of(*rows: Row) -> Keys:
 
 
 def evidence_of(*rows: tuple[Row, float, int]) -> Evidence:
-    """Return evidence of measured targets, each with its deviation and number of networks."""
+    """Return evidence of measured targets, each with its level and number of networks.
+
+    The shape of the first is 1 in all parts, that of the second 2, and so on.
+    """
+    networks = np.array([count for _, _, count in rows], np.int64)
     return Evidence(
         keys_of(*(row for row, _, _ in rows)),
-        np.array([deviation for _, deviation, _ in rows]),
-        np.array([count for _, _, count in rows], np.int64),
-        np.full(len(rows), 1e9),
+        np.array([level for _, level, _ in rows]),
+        ONE / networks,
+        np.outer(np.arange(1.0, 1 + len(rows)), np.ones(PARTS)),
+        networks,
         SCALES,
     )
+
+
+def board(device: str = "board", **changes: object) -> Target:
+    """Return a target of the silicon and the configuration of ``ASKED``."""
+    of_device = Device(device, device, "", Family.MOBILE_CPU, {}, architecture="cortex-a76")
+    run = Configuration("ncnn", threads=4)
+    return Target(of_device, replace(run, **changes))  # type: ignore[arg-type]
 
 
 def near(known: Known) -> list[str]:
@@ -47,15 +68,29 @@ def test_nothing_measured_leaves_the_prior() -> None:
 
     assert known.mean.tolist() == [0.0, 0.0]
     assert known.variance == pytest.approx([LEVEL, LEVEL])
+    assert known.shape.tolist() == [[0.0] * PARTS] * 2
+    assert known.unknown.tolist() == [1.0, 1.0]
     assert near(known) == ["", ""]
     assert known.nearest.tolist() == [-1, -1]
     assert SCALES.level == pytest.approx(np.sqrt(LEVEL))
+
+
+def test_evidence_of_nothing_can_be_asked_and_joined() -> None:
+    nothing = Evidence.nothing(SCALES)
+
+    known = nothing.about(keys_of(ASKED))
+    assert (known.mean[0], known.nearness[0], known.nearest[0]) == (0.0, 0, -1)
+    assert known.variance == pytest.approx([LEVEL])
+    assert nothing.twins(keys_of(ASKED)).tolist() == [-1]
+    assert nothing.without(board()).keys.device.tolist() == []
+    assert nothing.joined(evidence_of((ASKED, 0.5, 3))).level.tolist() == [0.5]
 
 
 def test_nothing_asked_is_nothing_answered() -> None:
     known = evidence_of((ASKED, 0.5, 3)).about(keys_of())
 
     assert (len(known.mean), len(known.variance), len(known.nearness)) == (0, 0, 0)
+    assert (known.shape.shape, known.unknown.shape) == ((0, PARTS), (0,))
 
 
 @pytest.mark.parametrize(
@@ -120,19 +155,80 @@ def test_each_asked_target_has_its_own_silicon() -> None:
     assert known.nearest.tolist() == [1, 0]
 
 
-def test_the_nearest_goes_before_the_most_measured() -> None:
+def test_the_nearest_goes_before_the_runtime_and_the_runtime_before_the_most_measured() -> None:
     rows: list[tuple[Row, float, int]] = [
-        (("a76", "other", "ncnn", "fp32/t4"), 0.0, 900),
+        (("a76", "other", "tflite", "fp32/t4"), 0.0, 900),
+        (("a76", "other", "ncnn", "fp32/t4"), 0.0, 60),
         (("a76", "board", "tflite", "fp32/t4"), 0.0, 30),
-        (("a76", "board", "ncnn", "int8/t4"), 0.0, 40),
+        (("a76", "board", "tflite", "int8/t4"), 0.0, 40),
+        (("a76", "board", "ncnn", "int8/t4"), 0.0, 5),
         (ASKED, 0.0, 1),
     ]
 
-    nearest = [evidence_of(*rows[:count]).about(keys_of(ASKED)) for count in (1, 2, 3, 4)]
+    nearest = [
+        evidence_of(*rows[:count]).about(keys_of(ASKED)) for count in range(1, 1 + len(rows))
+    ]
 
-    assert [near(known) for known in nearest] == [["chip"], ["device"], ["device"], ["target"]]
-    # Of two as near, the one of more networks is named.
-    assert [int(known.nearest[0]) for known in nearest] == [0, 1, 2, 3]
+    assert [name for known in nearest for name in near(known)] == (
+        ["chip"] * 2 + ["device"] * 3 + ["target"]
+    )
+    # Of two as near under one runtime, the one of more networks is named.
+    assert [int(known.nearest[0]) for known in nearest] == [0, 1, 2, 3, 4, 5]
+
+
+# --- Shapes ---
+
+
+@pytest.mark.parametrize(
+    ("measured", "shared", "unknown"),
+    [
+        (("a76", "other", "ncnn", "fp32/t4"), 0.7, 0.6),
+        (("a76", "other", "ncnn", "int8/t1"), 0.7, 0.6),
+        (("a76", "board", "ncnn", "int8/t4"), 0.8, 0.5),
+        (ASKED, 1.0, 0.3),
+        # Another runtime has other kernels, on whatever device.
+        (("a76", "board", "tflite", "fp32/t4"), 0.0, 1.0),
+        (("a76", "other", "tflite", "fp32/t4"), 0.0, 1.0),
+        (("a53", "board", "ncnn", "fp32/t4"), 0.0, 1.0),
+    ],
+)
+def test_a_shape_is_that_of_a_neighbour_under_the_runtime(
+    measured: Row, shared: float, unknown: float
+) -> None:
+    known = evidence_of((measured, 0.9, 5)).about(keys_of(ASKED))
+
+    assert known.shape == pytest.approx(np.full((1, PARTS), shared))
+    assert known.unknown.tolist() == [unknown]
+
+
+def test_the_nearest_level_and_the_nearest_shape_may_be_of_two_targets() -> None:
+    evidence = evidence_of(
+        (("a76", "board", "tflite", "fp32/t4"), 0.0, 900),
+        (("a76", "few", "ncnn", "fp32/t4"), 0.0, 3),
+        (("a76", "many", "ncnn", "fp32/t4"), 0.0, 8),
+    )
+
+    known = evidence.about(keys_of(ASKED))
+
+    assert near(known) == ["device"]
+    assert known.nearest.tolist() == [0]
+    # Of two devices with the chip, that of more networks: the third, whose shape is 3.
+    assert known.shape == pytest.approx(np.full((1, PARTS), 0.7 * 3))
+    assert known.unknown.tolist() == [0.6]
+
+
+def test_each_asked_target_has_its_own_shape() -> None:
+    evidence = evidence_of(
+        (("a53", "x", "ncnn", "fp32/t4"), 1.0, 5), (("a76", "y", "ncnn", "fp32/t4"), -1.0, 5)
+    )
+    asked = keys_of(
+        ("a76", "y", "ncnn", "fp32/t4"), ("a53", "z", "ncnn", "fp32/t4"), ("a7", "z", "ncnn", "")
+    )
+
+    known = evidence.about(asked)
+
+    assert known.shape[:, 0] == pytest.approx([2.0, 0.7, 0.0])
+    assert known.unknown.tolist() == [0.3, 0.6, 1.0]
 
 
 def test_many_networks_of_the_target_leave_nothing_open() -> None:
@@ -144,11 +240,10 @@ def test_many_networks_of_the_target_leave_nothing_open() -> None:
 
 
 def test_a_target_with_other_facts_of_the_same_name_is_the_target() -> None:
-    device = Device("board", "Board", "", Family.MOBILE_CPU, {}, architecture="cortex-a76")
+    device, run = board().device, board().configuration
     faster = replace(device, name="Board 2", metrics={"clock_mhz": 3000.0})
-    run = Configuration("ncnn", threads=4)
-    keys = Keys.of([Target(device, run)])
-    evidence = Evidence(keys, np.array([0.5]), np.array([5]), np.array([1e9]), SCALES)
+    keys = Keys.of([board()])
+    evidence = replace(evidence_of((ASKED, 0.5, 5)), keys=keys)
     others = [
         Target(faster, run),
         Target(faster, replace(run, precision=Precision.INT8)),
@@ -165,29 +260,85 @@ def test_evidence_can_be_joined_and_the_parts_stay() -> None:
 
     both = one.joined(two)
 
-    assert both.deviation.tolist() == [0.5, 0.1]
+    assert both.level.tolist() == [0.5, 0.1]
+    assert both.variance.tolist() == [ONE / 3, ONE / 7]
+    assert both.shape.tolist() == [[1.0] * PARTS] * 2
     assert both.networks.tolist() == [3, 7]
     assert both.keys.device.tolist() == ["board", "x"]
-    assert both.rate.tolist() == [1e9, 1e9]
-    assert len(one.deviation) == 1
+    assert len(one.level) == 1
+
+
+def test_evidence_without_a_target_is_that_of_the_others() -> None:
+    evidence = evidence_of(
+        (("a76", "board", "tflite", "fp32/t4"), 0.1, 1),
+        (ASKED, 0.2, 2),
+        (("a76", "other", "ncnn", "fp32/t4"), 0.3, 3),
+        (("a76", "board", "ncnn", "int8/t4"), 0.4, 4),
+        (("a76", "board", "ncnn", "fp32/t1"), 0.5, 5),
+    )
+
+    kept = evidence.without(board())
+
+    assert kept.level.tolist() == [0.1, 0.3, 0.4, 0.5]
+    assert kept.networks.tolist() == [1, 3, 4, 5]
+    assert kept.variance.tolist() == [ONE, ONE / 3, ONE / 4, ONE / 5]
+    assert kept.shape[:, 0].tolist() == [1.0, 3.0, 4.0, 5.0]
+    assert kept.keys.device.tolist() == ["board", "other", "board", "board"]
+    assert len(kept.level) == 4
+    assert near(kept.about(keys_of(ASKED))) == ["device"]
+    assert len(evidence.level) == 5
 
 
 @pytest.mark.parametrize(
-    ("asked", "rate", "twin"),
+    "missing",
     [
-        (("a76", "another", "ncnn", "fp32/t4"), 1e9, 1),
-        (("a76", "another", "ncnn", "fp32/t4"), 1.09e9, 1),
-        (("a76", "another", "ncnn", "fp32/t4"), 1.2e9, -1),
-        (("a76", "another", "mnn", "fp32/t4"), 1e9, -1),
-        (("a76", "another", "ncnn", "fp32/t1"), 1e9, -1),
-        (("a53", "another", "ncnn", "fp32/t4"), 1e9, -1),
+        board("another"),
+        board(runtime="tflite"),
+        board(precision=Precision.INT8),
+        board(threads=1),
     ],
 )
-def test_a_twin_has_the_chip_the_run_and_the_rate(asked: Row, rate: float, twin: int) -> None:
+def test_evidence_without_what_it_has_not_is_the_same(missing: Target) -> None:
+    evidence = evidence_of((ASKED, 0.2, 2))
+
+    assert evidence.without(missing) is evidence
+
+
+@pytest.mark.parametrize(
+    ("asked", "twin"),
+    [
+        (("a76", "another", "ncnn", "fp32/t4"), 1),
+        (("a76", "another", "mnn", "fp32/t4"), -1),
+        (("a76", "another", "ncnn", "fp32/t1"), -1),
+        (("a53", "another", "ncnn", "fp32/t4"), -1),
+    ],
+)
+def test_a_twin_has_the_chip_and_the_run(asked: Row, twin: int) -> None:
     evidence = evidence_of((("a76", "few", "ncnn", "fp32/t4"), 0.1, 3), (ASKED, 0.2, 8))
 
-    assert evidence.twins(keys_of(asked), np.array([rate])).tolist() == [twin]
-    assert evidence_of().twins(keys_of(asked), np.array([rate])).tolist() == [-1]
+    assert evidence.twins(keys_of(asked)).tolist() == [twin]
+    assert evidence_of().twins(keys_of(asked)).tolist() == [-1]
+
+
+def test_a_target_that_was_measured_itself_has_no_twin() -> None:
+    evidence = evidence_of((("a76", "few", "ncnn", "fp32/t4"), 0.1, 30), (ASKED, 0.2, 8))
+
+    asked = keys_of(ASKED, ("a76", "third", "ncnn", "fp32/t4"))
+
+    assert evidence.twins(asked).tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "key"),
+    [(4, 4, "fp32/tall"), (8, 4, "fp32/t4"), (8, 0, "fp32/tall"), (1, 1, "fp32/tall")],
+)
+def test_one_thread_a_core_is_the_same_run_on_any_number_of_cores(
+    cores: int, threads: int, key: str
+) -> None:
+    metrics = {"core_count": float(cores), "clock_mhz": 1000.0}
+    device = Device("board", "Board", "", Family.MOBILE_CPU, metrics)
+
+    assert configuration_key(Target(device, Configuration("ncnn", threads=threads))) == key
 
 
 SILICON = ("a53", "a76", "a78")
@@ -223,6 +374,10 @@ def test_variance_is_between_nothing_and_the_prior(
     is_known = np.array([row[0] in {each[0][0] for each in measured} for row in asked])
     assert ((known.nearness > 0) == is_known).all()
     assert ((known.variance < LEVEL - 1e-9) == is_known).all()
+    under = {(row[0], row[2]) for row, _, _ in measured}
+    has_shape = np.array([(row[0], row[2]) in under for row in asked])
+    assert ((known.unknown < 1) == has_shape).all()
+    assert ((known.shape > 0).all(axis=1) == has_shape).all()
 
 
 @unhurried
@@ -231,8 +386,8 @@ def test_more_networks_or_targets_never_widen(
     measured: list[tuple[Row, float, int]], asked: list[Row], place: int, factor: int
 ) -> None:
     place %= len(measured)
-    row, deviation, count = measured[place]
-    more = [*measured[:place], (row, deviation, count * factor), *measured[place + 1 :]]
+    row, level, count = measured[place]
+    more = [*measured[:place], (row, level, count * factor), *measured[place + 1 :]]
     fewer = measured[:place] + measured[place + 1 :]
 
     least, middle, most = (

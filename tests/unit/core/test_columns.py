@@ -135,6 +135,15 @@ def test_a_measured_latency_says_who_measured_and_what_the_engine_says() -> None
     ]
 
 
+@pytest.mark.parametrize(("low80_ms", "ends"), [(30.0, True), (30.1, False)])
+def test_an_interval_that_ends_at_the_bound_says_so(low80_ms: float, ends: bool) -> None:
+    shown = row(low80_ms=low80_ms, bound_ms=30.0)
+
+    said = "the interval ends at the bound" in remarks(shown, TableContext(Place.COMPARE))
+
+    assert said == ends
+
+
 def test_a_long_doubt_is_whole_and_an_endless_one_is_cut() -> None:
     doubt = "; ".join(["it is unlike anything that was learned from"] * 9)
     context = TableContext(Place.TEXT)

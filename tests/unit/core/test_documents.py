@@ -42,7 +42,7 @@ def test_a_changed_fact_keeps_its_place() -> None:
 @pytest.mark.parametrize(
     ("record", "table", "apart"),
     [
-        (Prediction, fields.PREDICTION, {"shared_error"}),  # not stored
+        (Prediction, fields.PREDICTION, {"shared_error", "scale", "scaled_from"}),  # not stored
         (Measurement, fields.MEASUREMENT, set()),
         (Signature, fields.SIGNATURE, set()),
     ],

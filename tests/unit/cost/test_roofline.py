@@ -154,11 +154,29 @@ def test_integer_operators_run_at_the_integer_rate_in_any_precision() -> None:
     assert RooflineEngine().explain(graph, target).compute_ms == pytest.approx([100.0])
 
 
-def test_without_an_integer_rate_integers_are_multiplied_as_floats_and_have_no_bound() -> None:
+def test_without_an_integer_rate_integers_are_multiplied_as_floats() -> None:
+    """The bound has no format run at more than 64 times the rate of FP32."""
     table = predict(make_graph([Op(macs=10**12, dtype="int8", flags=QUANTISED)]), make_target())
 
     assert table.latency_ms[0, 0] == pytest.approx(1000.0 + LAUNCH_MS)
-    assert math.isnan(table.bound_ms[0, 0])
+    assert table.bound_ms[0, 0] == pytest.approx(1000.0 / 64)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "bound_ms"),
+    [
+        # 10 cores of 1 GHz, 64 multiply-accumulates a clock, 64 times as many in a narrow format.
+        ({"core_count": 10.0, "clock_mhz": 1000.0}, 1e12 / (1e10 * 64 * 64) * 1e3),
+        ({"core_count": 10.0}, math.nan),
+        ({"int8_tops": 2.0}, 1e12 / (1e12 * 64) * 1e3),
+    ],
+)
+def test_a_run_whose_rate_is_not_known_has_a_bound_from_any_other(
+    metrics: dict[str, float], bound_ms: float
+) -> None:
+    table = predict(make_graph([Op(macs=10**12)]), make_target(metrics))
+
+    assert table.bound_ms[0, 0] == pytest.approx(bound_ms, nan_ok=True)
 
 
 def test_either_rate_alone_bounds_a_run() -> None:

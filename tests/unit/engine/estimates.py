@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,35 +13,44 @@ import numpy as np
 
 from predictor.calibration.efficiencies import Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.calibration.target_fit import PARTS
 from predictor.core.records import Target
 from predictor.core.resources import resources_dir
-from predictor.cost.engine import PredictionTable
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS, TypicalRates
-from predictor.engine.checkpoint import ESTIMATE, EngineCard, ShippedSignatures, read_checkpoint
+from predictor.engine.checkpoint import ESTIMATE, EngineCard, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
-from predictor.engine.estimate import Estimate, Track, write_estimate
+from predictor.engine.estimate import Estimate, Track
+from predictor.engine.estimate_file import write_estimate
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.research.training.files import write_card, write_signatures
+from predictor.research.training.files import write_card
 from predictor.services.devices.catalogue import load_catalogue
+from tests.unit.calibration.small_operators import no_factors
 from tests.unit.cost.graphs import make_target
 
 SHIPPED = resources_dir() / "checkpoints" / "closertome"
-# Variances 0.16, 0.09, 0.04, 0.01 and 0.01, 0.31 in all; 0.25 of one network.
-SCALES = Scales(0.4, 0.3, 0.2, 0.1, 0.1, 0.5)
+# Variances 0.16, 0.09, 0.04, 0.01 and 0.01, 0.31 in all.
+SCALES = Scales(0.4, 0.3, 0.2, 0.1, 0.1)
+LEVEL = 0.31
+ONE = 0.25  # variance of a level that one network tells
 FACTORS = {"arithmetic": 2.0, "block": 1.0, "memory": 3.0, "launch": 4.0}
 TYPICAL = TypicalRates(
     {"": 1e12}, {"vector": {"": 1.0}, "unit": {"": 0.01}, "bandwidth": {"": 0.1}}
 )
-ALL = Track(silicon=40, devices=60, error=0.3, wide80=1.5, wide95=2.5)
-CLASS = Track(silicon=12, devices=15, error=0.214, wide80=1.25, wide95=2.0)
-NEAR = Track(silicon=1, devices=3, error=0.1, wide80=1.0, wide95=1.75)
+ALL = Track(silicon=40, devices=60, error=0.3, spread=0.6, wide80=1.5, wide95=2.5)
+CLASS = Track(silicon=12, devices=15, error=0.214, spread=0.5, wide80=1.25, wide95=2.0)
+NEAR = Track(silicon=1, devices=3, error=0.1, spread=0.4, wide80=1.0, wide95=1.75)
+MEASURED = Track(silicon=9, devices=11, error=0.08, spread=0.2, wide80=1.1, wide95=1.6)
+PROBED = Track(silicon=9, devices=11, error=0.12, spread=0.3, wide80=1.2, wide95=1.9)
 
 
 def small_estimate(evidence: Evidence | None = None) -> Estimate:
-    """Return an estimate that has learned PyTorch on GPUs of no known maker."""
-    none = np.zeros(len(KINDS) * len(TERMS))
+    """Return an estimate that has learned PyTorch on GPUs of no known maker.
+
+    Its factors of single operators are all 1.
+    """
+    none = np.zeros(PARTS)
     return Estimate(
         Efficiencies(
             np.tile(np.log([FACTORS[term] for term in TERMS]), len(KINDS)),
@@ -49,15 +58,28 @@ def small_estimate(evidence: Evidence | None = None) -> Estimate:
             {"all": {"all": 0.0}, "kind": {}, "runtime": {}, "class": {}},
             TYPICAL,
         ),
-        evidence or evidence_of([], [], []),
-        {"unseen": {"all": ALL, "gpu x pytorch": CLASS}, "near": {"all": NEAR}},
+        no_factors(),
+        evidence or Evidence.nothing(SCALES),
+        {
+            "unseen": {"all": ALL, "gpu x pytorch": CLASS},
+            "near": {"all": NEAR},
+            "measured": {"all": MEASURED},
+            "probed": {"all": PROBED},
+        },
     )
 
 
-def evidence_of(targets: list[Target], deviation: list[float], networks: list[int]) -> Evidence:
+def evidence_of(
+    targets: Sequence[Target],
+    level: Sequence[float],
+    networks: Sequence[int],
+    shape: np.ndarray | None = None,
+) -> Evidence:
+    """Return evidence of targets; their shapes are none, or all this one, [P]."""
     counts = np.array(networks, np.int64)
-    rate = np.full(len(targets), 1e12)
-    return Evidence(Keys.of(targets), np.array(deviation), counts, rate, SCALES)
+    shapes = np.tile(np.zeros(PARTS) if shape is None else shape, (len(targets), 1))
+    levels = np.array(level, np.float64)
+    return Evidence(Keys.of(targets), levels, ONE / counts, shapes, counts, SCALES)
 
 
 def other_device(name: str, target: Target | None = None, architecture: str = "") -> Target:
@@ -73,42 +95,22 @@ def shipped_engine() -> CloserToMeEngine:
     return CloserToMeEngine(SHIPPED)
 
 
-_KEPT = tempfile.TemporaryDirectory()
-
-
-@cache
-def without_estimate() -> Path:
-    """Return a folder with the checkpoint that ships, as one of before estimates."""
-    folder = Path(shutil.copytree(SHIPPED, Path(_KEPT.name) / "without"))
-    (folder / ESTIMATE).unlink()
-    write_card(folder, shipped_card())
-    return folder
-
-
 @cache
 def shipped_card() -> EngineCard:
     """Return the card of the checkpoint that ships."""
     return read_checkpoint(SHIPPED).engine
 
 
+_KEPT = tempfile.TemporaryDirectory()
+
+
 @cache
 def blind_engine() -> CloserToMeEngine:
-    """Return the engine that ships, without any evidence: it estimates every target."""
+    """Return the engine that ships, without any evidence."""
     folder = Path(shutil.copytree(SHIPPED, Path(_KEPT.name) / "blind"))
     checkpoint = read_checkpoint(folder)
-    assert checkpoint.estimate is not None
-    evidence = checkpoint.estimate.evidence
-    nothing = Evidence(
-        evidence.keys.take(np.empty(0, np.int64)),
-        np.empty(0),
-        np.empty(0, np.int64),
-        np.empty(0),
-        evidence.scales,
-    )
+    nothing = Evidence.nothing(checkpoint.estimate.evidence.scales)
     write_estimate(folder / ESTIMATE, replace(checkpoint.estimate, evidence=nothing))
-    s = checkpoint.signatures
-    arrays = (s.mean, s.covariance, s.noise, s.graphs)
-    write_signatures(folder, ShippedSignatures((), *(array[:0] for array in arrays)))
     write_card(folder, checkpoint.engine)
     return CloserToMeEngine(folder)
 
@@ -128,8 +130,3 @@ def samples() -> Mapping[str, OperatorGraph]:
     """Return the sample networks by name."""
     paths = sorted((resources_dir() / "samples").glob("*.onnx"))
     return {path.stem: ingest(str(path)).graph for path in paths}
-
-
-def is_estimated(table: PredictionTable) -> np.ndarray:
-    """Return of which targets the estimate predicts, bool [T]: it alone names its checks."""
-    return np.array(["checked on" in words for words in table.facts["evidence"][0]])

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.engine.checkpoint import CARD, ENCODER, HEAD, SIGNATURES, read_checkpoint
-from tests.unit.engine.tiny import tiny_card, tiny_checkpoint, tiny_network, tiny_signatures
+from predictor.engine.checkpoint import CARD, ENCODER, ESTIMATE, HEAD, read_card, read_checkpoint
+from predictor.engine.estimate_file import write_estimate
+from tests.unit.engine.estimates import small_estimate
+from tests.unit.engine.tiny import tiny_card, tiny_checkpoint, tiny_estimate, tiny_network
 
 
 @pytest.fixture
@@ -26,15 +28,17 @@ def change_card(folder: Path, **changes: object) -> None:
 
 
 def test_it_comes_back_as_it_was_written() -> None:
-    found = read_checkpoint(tiny_checkpoint())
+    read = read_checkpoint(tiny_checkpoint())
 
-    assert found.engine.to_json() == tiny_card(tiny_network()).to_json()
-    assert found.signatures.keys == tiny_signatures().keys
-    [(place, known)] = found.signatures.deviations().items()
-    assert (place.device_id, place.precision) == ("probed", "fp16")
-    np.testing.assert_allclose(known.covariance, np.diag([0.01] + [0.02] * 10), rtol=1e-6)
-    np.testing.assert_allclose(known.factor, 2.0, rtol=1e-6)
-    assert known.noise == pytest.approx(0.05)
+    assert read.engine.to_json() == tiny_card(tiny_network()).to_json()
+    assert read_card(tiny_checkpoint()).to_json() == read.engine.to_json()
+    written = tiny_estimate()
+    assert read.estimate.tracks == written.tracks
+    assert read.estimate.evidence.keys.device.tolist() == ["probed"]
+    assert read.estimate.evidence.level == pytest.approx([np.log(2.0)])
+    assert read.estimate.evidence.networks.tolist() == [12]
+    for name, array in written.operators.weights.items():
+        np.testing.assert_array_equal(read.estimate.operators.weights[name], array)
 
 
 def _drop(name: str) -> Callable[[Path], object]:
@@ -61,12 +65,13 @@ def _widths(*factors: float) -> Callable[[Path], object]:
         (_cut(CARD), "no whole checkpoint"),
         (_cut(ENCODER), "encoder.onnx is not the file that belongs to it"),
         (_cut(HEAD), "head.onnx is not the file that belongs to it"),
-        (_cut(SIGNATURES), "signatures.npz is not the file that belongs to it"),
+        (_cut(ESTIMATE), "estimate.npz is not the file that belongs to it"),
+        (_drop(ESTIMATE), "No such file"),
+        (_card(files={}), "no whole checkpoint"),
         (_card(format="ctm-engine/99"), "version 99, and this program reads up to 1"),
         (_card(format="something/1"), "its format is something/1"),
         (_card(features=["other"]), "its features are not those of this program"),
         (_card(choices=["colour blue"]), "its choices are of no kind that this program knows"),
-        (_card(responses=7), "its signatures do not fit its network"),
         (_card(prior={"shift": 0.1, "scale": -1.0, "noise": 0.1}), "a scale is not positive"),
         (_widths(0.0, 1.0), "a scale is not positive"),
         (lambda folder: (folder / CARD).write_text("{}"), "no whole checkpoint"),
@@ -85,6 +90,41 @@ def test_what_is_not_whole_is_refused(
     assert reason in str(refused.value)
     assert str(copy) in str(refused.value)
     assert "--engine roofline" in str(refused.value)
+
+
+def test_the_card_alone_is_read_whatever_the_other_files_are(copy: Path) -> None:
+    """An estimate of an earlier form is replaced by training, which reads the card."""
+    for name in (ENCODER, HEAD, ESTIMATE):
+        (copy / name).write_bytes(b"of an earlier form")
+
+    assert read_card(copy).name == "closertome/1"
+
+    change_card(copy, format="ctm-engine/99")
+    with pytest.raises(InputError, match="version 99"):
+        read_card(copy)
+
+
+def test_a_checkpoint_of_before_estimates_is_refused_in_one_sentence(copy: Path) -> None:
+    card = json.loads((copy / CARD).read_text("utf-8"))
+    files = {name: digest for name, digest in card["files"].items() if name != ESTIMATE}
+    (copy / ESTIMATE).unlink()
+    (copy / "signatures.npz").write_bytes(b"of an earlier form")
+    change_card(copy, files=files)
+
+    with pytest.raises(InputError) as refused:
+        read_checkpoint(copy)
+
+    text = str(refused.value)
+    assert text.startswith(f"{copy}: it is no whole checkpoint (")
+    assert text.endswith("; install the program again, or predict with --engine roofline.")
+    assert "\n" not in text
+
+
+def test_an_estimate_that_the_card_does_not_count_is_refused(copy: Path) -> None:
+    write_estimate(copy / ESTIMATE, small_estimate())
+
+    with pytest.raises(InputError, match=r"estimate\.npz is not the file that belongs to it"):
+        read_checkpoint(copy)
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -9,39 +9,23 @@ import onnxruntime
 import pytest
 import torch
 
+from predictor.core.records import TargetId
 from predictor.cost.engine import FilmBiases, FilmTuning, PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.film_tuning.fit import FilmOfTarget, Steps, TorchGraph
-from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from tests.unit.cost.graphs import Op, make_graph
-from tests.unit.engine.tiny import TARGETS, tiny_engine
+from tests.unit.engine.tiny import GRAPHS, TARGETS, moved, shipped_biases, tiny_engine, tuned_to
 
-TARGET = TARGETS[0]
-OTHERS = [replace(t, device=replace(t.device, id=f"other-{n}")) for n, t in enumerate(TARGETS[1:])]
-GRAPHS = [
-    make_graph([Op(macs=m, read=m // part, written=m // part)] * count)
-    for m, part, count in ((10**6, 9, 2), (10**7, 3, 4), (10**8, 50, 3), (10**9, 20, 5))
-]
+TARGET, *OTHERS = TARGETS
 ASKED = make_graph([Op(macs=10**8, read=10**6, weights=10**5, written=10**6)])
 
 
-def shipped_biases() -> FilmBiases:
-    weights = TorchGraph(tiny_engine().head).initializers
-    return FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
-
-
-def measured(film: FilmTuning | None) -> dict[str, TargetMeasurements]:
-    plain = tiny_engine().predict(GRAPHS, [TARGET], {}).latency_ms[:, 0]
-    latency_ms = plain * np.array([2.0, 1.0, 3.0, 1.5])
-    return {TARGET.id: TargetMeasurements("own", GRAPHS, latency_ms, np.full(4, 0.01), film)}
+def measured(film: FilmTuning | None) -> dict[TargetId, TargetMeasurements]:
+    return {TARGET.id: replace(tuned_to(TARGET), film=film)}
 
 
 def predicted(film: FilmTuning | None, graph: OperatorGraph = ASKED) -> PredictionTable:
     return tiny_engine().predict([graph], [TARGET, *OTHERS], measured(film))
-
-
-def moved(biases: FilmBiases) -> FilmBiases:
-    return FilmBiases(biases.gamma + np.float32(0.5), biases.beta - np.float32(0.5))
 
 
 def fit(latency_ms: np.ndarray, steps: Steps | None = None) -> FilmOfTarget:
@@ -58,31 +42,57 @@ def test_the_head_in_torch_is_the_head_in_onnxruntime() -> None:
         np.testing.assert_allclose(ours[output.name].numpy(), theirs, rtol=1e-5, atol=1e-7)
 
 
-def test_biases_as_they_ship_change_no_number() -> None:
-    same = FilmTuning(tiny_engine().network, shipped_biases())
-    plain, tuned = predicted(None), predicted(same)
-    assert not any(plain.facts["fine_tuned"][0])
-    assert list(tuned.facts["fine_tuned"][0]) == [True] + [False] * (tuned.latency_ms.shape[1] - 1)
+def test_fine_tuning_serves_its_own_target_alone() -> None:
+    plain, tuned = predicted(None), predicted(FilmTuning(tiny_engine().network, shipped_biases()))
+
+    assert plain.facts["fine_tuned"] == [[False, False, False]]
+    assert tuned.facts["fine_tuned"] == [[True, False, False]]
     for name in ("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms"):
-        np.testing.assert_allclose(getattr(tuned, name), getattr(plain, name), rtol=1e-6)
+        ours, theirs = getattr(tuned, name), getattr(plain, name)
+        np.testing.assert_array_equal(ours[0, 1:], theirs[0, 1:])
+        assert ours[0, 0] != pytest.approx(theirs[0, 0], rel=1e-3)
+    # Rows of the network are shorter than those of the estimate.
+    assert tuned.shared_error is not None
+    assert plain.shared_error is not None
+    np.testing.assert_array_equal(tuned.shared_error[0, 1:], plain.shared_error[0, 1:])
+    assert np.abs(tuned.shared_error[0, 0]).max() > 0
 
 
-def test_fine_tuning_changes_its_own_target_alone_and_makes_no_interval_narrower() -> None:
-    tuning = FilmTuning(tiny_engine().network, moved(shipped_biases()))
-    plain, tuned = predicted(None), predicted(tuning)
-    assert tuned.latency_ms[0, 0] != pytest.approx(plain.latency_ms[0, 0], rel=1e-3)
-    np.testing.assert_array_equal(tuned.latency_ms[0, 1:], plain.latency_ms[0, 1:])
-    explained = tiny_engine().explain(ASKED, TARGET, measured(tuning))
-    assert explained.latency_ms.sum() == pytest.approx(tuned.latency_ms[0, 0], rel=1e-5)
-    before, after = (np.log(t.high80_ms / t.low80_ms)[0, 0] for t in (plain, tuned))
-    assert after == pytest.approx(before, rel=0.5)
+def test_biases_move_the_number_and_make_no_interval_narrower() -> None:
+    network = tiny_engine().network
+    before, after = (
+        predicted(FilmTuning(network, biases))
+        for biases in (shipped_biases(), moved(shipped_biases()))
+    )
+
+    assert after.latency_ms[0, 0] != pytest.approx(before.latency_ms[0, 0], rel=1e-3)
+    np.testing.assert_array_equal(after.latency_ms[0, 1:], before.latency_ms[0, 1:])
+    known = measured(FilmTuning(network, moved(shipped_biases())))
+    explained = tiny_engine().explain(ASKED, TARGET, known)
+    assert explained.latency_ms.sum() == pytest.approx(after.latency_ms[0, 0], rel=1e-5)
+    widths = [np.log(t.high80_ms / t.low80_ms)[0, 0] for t in (before, after)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.5)
 
 
 def test_another_network_does_not_take_it() -> None:
     foreign = FilmTuning("0" * 64, moved(shipped_biases()))
+
     plain, told = predicted(None), predicted(foreign)
-    assert not any(told.facts["fine_tuned"][0])
+
+    assert told.facts["fine_tuned"] == [[False, False, False]]
     np.testing.assert_array_equal(told.latency_ms, plain.latency_ms)
+
+
+def test_what_was_tuned_under_one_configuration_serves_no_other() -> None:
+    other = replace(TARGET, configuration=replace(TARGET.configuration, runtime="onnxruntime"))
+    known = measured(FilmTuning(tiny_engine().network, shipped_biases()))
+
+    table = tiny_engine().predict([ASKED], [other, TARGET], known)
+
+    assert table.facts["fine_tuned"] == [[False, True]]
+    # What was measured on the device tells the estimate of its other configuration.
+    alone = tiny_engine().predict([ASKED], [other], {})
+    assert table.latency_ms[0, 0] > 1.05 * alone.latency_ms[0, 0]
 
 
 def test_fitting_explains_more_of_the_samples_and_equal_samples_give_equal_results() -> None:

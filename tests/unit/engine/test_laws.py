@@ -29,7 +29,6 @@ from tests.unit.cost.test_roofline_invariants import graphs, operators
 from tests.unit.engine.estimates import (
     blind_engine,
     every_target,
-    is_estimated,
     samples,
     shipped_engine,
 )
@@ -104,7 +103,7 @@ def test_nor_does_one_on_the_shipped_engine_at_equal_evidence() -> None:
     count, places = len(targets), np.array([place for place, _ in varied])
     words = np.array(table.facts["evidence"][0])
     # More cores on all threads are another configuration, of which less may have been measured.
-    checked = is_estimated(table)[:count][places] & (words[:count][places] == words[count:])
+    checked = words[:count][places] == words[count:]
     checked &= np.isfinite(table.latency_ms[0, :count][places])
 
     ratio = table.latency_ms[:, count:] / table.latency_ms[:, :count][:, places]
@@ -283,7 +282,6 @@ def test_no_fact_of_a_device_that_nobody_has_heard_of_breaks_a_law(
     table = blind_engine().predict(networks, [target, *(each.target for each in varied)], {})
 
     plain, changed = table.latency_ms[:, :1], table.latency_ms[:, 1:]
-    assert is_estimated(table).all()
     assert (np.isfinite(changed) == np.isfinite(plain)).all()
     takes_time = (plain > 0)[:, 0]  # a graph of views alone takes none
     assert_lawful(changed[takes_time] / plain[takes_time], varied)
@@ -338,7 +336,7 @@ def test_equal_operators_of_a_network_cost_the_same(name: str) -> None:
     chosen = every_target()[:: len(every_target()) // 60]
     table = shipped_engine().predict([graph], chosen, {})
 
-    for place in np.flatnonzero(is_estimated(table) & np.isfinite(table.latency_ms[0])).tolist():
+    for place in np.flatnonzero(np.isfinite(table.latency_ms[0])).tolist():
         latency_ms = shipped_engine().explain(graph, chosen[place]).latency_ms
         for group in groups:
             assert latency_ms[group] == pytest.approx(latency_ms[group[0]], rel=EXACT)
@@ -379,7 +377,7 @@ def test_no_listed_target_is_faster_with_a_larger_batch_or_more_operators(
 ) -> None:
     graph, batches, shorter = grown()[name]
     table = make().predict([shorter, graph, *batches], every_target(), {})  # type: ignore[operator]
-    checked = is_estimated(table) & np.isfinite(table.latency_ms[1])
+    checked = np.isfinite(table.latency_ms[1])
 
     assert checked.sum() > 3500
     assert (

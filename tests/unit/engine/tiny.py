@@ -1,4 +1,4 @@
-"""A tiny checkpoint of the learned engine with random weights: what holds of it holds of any."""
+"""A tiny checkpoint with random weights of the network and a small estimate."""
 
 from __future__ import annotations
 
@@ -12,42 +12,52 @@ import numpy as np
 from predictor.calibration.deviation import DeviationPrior
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
-from predictor.engine.checkpoint import (
-    ENCODER,
-    HEAD,
-    EngineCard,
-    Experience,
-    ShippedSignatures,
-    Widths,
-)
+from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
+from predictor.engine.checkpoint import ENCODER, ESTIMATE, HEAD, EngineCard, Experience, Widths
 from predictor.engine.closertome import CloserToMeEngine
+from predictor.engine.estimate import Estimate
+from predictor.engine.estimate_file import write_estimate
 from predictor.graph.operators import OPERATORS
 from predictor.network.config import NetworkConfig
-from predictor.network.features import OPERATOR_KINDS, SCALE_FREE_NAMES, exact_features, scale_free
+from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
+from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, OF_KIND
 from predictor.network.term_network import TermNetwork
+from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.research.training.export import export_terms
-from predictor.research.training.files import write_card, write_signatures
+from predictor.research.training.files import write_card
 from predictor.research.training.statistics import fit_facts, fit_typical
+from tests.unit.calibration.small_operators import random_factors
 from tests.unit.cost.graphs import Op, make_graph, make_target
+from tests.unit.engine.estimates import evidence_of, other_device, small_estimate
 from tests.unit.network.samples import randomise
 
 RESPONSES = 2
 TARGETS = [
-    make_target(),
-    make_target({"fp32_tflops": 8.0, "dram_bw_gbps": 300.0, "l2_kb": 4000.0, "clock_mhz": 1500.0}),
-    make_target(
-        {"fp32_tflops": 0.1, "dram_bw_gbps": 10.0, "core_count": 4.0},
-        family=Family.CPU,
-        runtime="ncnn",
+    other_device("first"),
+    other_device(
+        "second",
+        make_target(
+            {"fp32_tflops": 8.0, "dram_bw_gbps": 300.0, "l2_kb": 4000.0, "clock_mhz": 1500.0}
+        ),
+    ),
+    other_device(
+        "board",
+        make_target(
+            {"fp32_tflops": 0.1, "dram_bw_gbps": 10.0, "core_count": 4.0},
+            family=Family.CPU,
+            runtime="ncnn",
+        ),
     ),
 ]
 TYPICAL = fit_typical([target.device for target in TARGETS])
 FACTS = fit_facts(TARGETS, ReferenceRates.of(TARGETS, TYPICAL))
-_FP16 = make_target({"fp32_tflops": 3.0, "dram_bw_gbps": 200.0}, precision=Precision.FP16)
-PROBED = Target(replace(_FP16.device, id="probed"), _FP16.configuration)
+PROBED = other_device(
+    "probed",
+    make_target({"fp32_tflops": 3.0, "dram_bw_gbps": 200.0}, precision=Precision.FP16),
+)
 
 
 def tiny_network(seed: int = 0) -> TermNetwork:
@@ -85,18 +95,13 @@ def tiny_card(network: TermNetwork) -> EngineCard:
     )
 
 
-def tiny_signatures() -> ShippedSignatures:
-    """Return what is known of ``PROBED``: half as fast as expected, and surely so."""
-    learned, kinds = [np.log(2.0), 0.3, -0.2], np.zeros(len(OPERATOR_KINDS))
-    spread = np.concatenate([[0.01, 0.02, 0.02], kinds + 0.02])
-    covariance = np.diag(spread)[np.tril_indices(len(spread))]
-    return ShippedSignatures(
-        (str(PROBED.id),),
-        np.concatenate([learned, kinds])[None].astype(np.float32),
-        covariance[None].astype(np.float32),
-        np.array([0.05], np.float32),
-        np.array([12], np.int32),
-    )
+def tiny_estimate() -> Estimate:
+    """Return an estimate that has seen ``PROBED``: half as fast as expected, and surely so.
+
+    Its factors of single operators are random.
+    """
+    estimate = small_estimate(evidence_of([PROBED], [np.log(2.0)], [12]))
+    return replace(estimate, operators=random_factors())
 
 
 def write_tiny(folder: Path) -> Path:
@@ -104,7 +109,7 @@ def write_tiny(folder: Path) -> Path:
     network = tiny_network()
     folder.mkdir(parents=True, exist_ok=True)
     export_terms(network, folder / ENCODER, folder / HEAD)
-    write_signatures(folder, tiny_signatures())
+    write_estimate(folder / ESTIMATE, tiny_estimate())
     write_card(folder, tiny_card(network))
     return folder
 
@@ -122,3 +127,37 @@ def tiny_checkpoint() -> Path:
 def tiny_engine() -> CloserToMeEngine:
     """Return the engine of the tiny checkpoint."""
     return CloserToMeEngine(tiny_checkpoint())
+
+
+# --- A target that the network was fine-tuned to ---
+
+GRAPHS = [
+    make_graph([Op(macs=m, read=m // part, written=m // part)] * count)
+    for m, part, count in ((10**6, 9, 2), (10**7, 3, 4), (10**8, 50, 3), (10**9, 20, 5))
+]
+
+
+@cache
+def shipped_biases() -> FilmBiases:
+    """Return the FiLM of the tiny network before any fine-tuning."""
+    weights = TorchGraph(tiny_engine().head).initializers
+    return FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
+
+
+def moved(biases: FilmBiases, by: float = 0.5) -> FilmBiases:
+    """Return biases further off."""
+    return FilmBiases(biases.gamma + np.float32(by), biases.beta - np.float32(by))
+
+
+def tuned_to(target: Target, factor: float = 1.0, by: float = 0.5) -> TargetMeasurements:
+    """Return measurements of a target that the network was fine-tuned to.
+
+    Args:
+        target: that was measured.
+        factor: on the estimate's latencies.
+        by: move of the biases by fine-tuning.
+    """
+    plain = tiny_engine().predict(GRAPHS, [target], {}).latency_ms[:, 0]
+    latency_ms = plain * factor * np.array([2.0, 1.0, 3.0, 1.5])
+    film = FilmTuning(tiny_engine().network, moved(shipped_biases(), by))
+    return TargetMeasurements("own", GRAPHS, latency_ms, np.full(len(GRAPHS), 0.01), film)

@@ -31,11 +31,7 @@ from predictor.research.evaluation.engine.table2 import PART, asked, table2_page
 from predictor.research.evaluation.engine.validation import Rows, Validation, joined, validate
 from predictor.research.training.build import experience, train_network, write_checkpoint
 from predictor.research.training.loop import Recipe
-from predictor.research.training.signatures import (
-    chosen_rows,
-    published_rows,
-    shipped_signatures,
-)
+from predictor.research.training.signatures import published_rows
 
 VALIDATION: Final = "validation.json"
 PAGE: Final = "validation.md"
@@ -162,19 +158,12 @@ class EngineMaker:
             progress,
             cancel,
         )
-        progress(Progress(0, 1, "signatures of measured targets"))
-        kept = chosen_rows(corpus, rows)
-        expected = trained.expected(corpus, kept)
-        signatures = shipped_signatures(
-            corpus, targets, kept, expected, calibration.prior, self._recipe.seed
-        )
         write_checkpoint(
             self._folder,
             trained,
             experience(corpus, targets, rows),
             calibration.prior,
             calibration.widths,
-            signatures,
             {
                 **self._environment,
                 "recipe": asdict(self._recipe),

@@ -64,7 +64,10 @@ def judge_data(
         names = {name for each in learned if isinstance(each, Mapping) for name in each}
         shipped = Shipped(CloserToMeEngine(folder), names)
         engines.append(shipped.engine)
-    trained: list[JudgedEngine] = [EstimateEngine(judged)]
+    trained: list[JudgedEngine] = [
+        EstimateEngine(judged, "estimate by kinds alone", is_plain=True),
+        EstimateEngine(judged),
+    ]
     if network is not None:
         # Here, because they load torch.
         from predictor.research.evaluation.judge.network import NetworkEngine  # noqa: PLC0415

@@ -14,19 +14,31 @@ import numpy as np
 
 from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.calibration.target_fit import SHAPE, TargetFit
 from predictor.core.records import Target
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TypicalRates, kinds_of_devices, rates_of
+from predictor.engine.operator_factors import OperatorFactors
+from predictor.network.features import scale_free
 from predictor.research.evaluation.judge.efficiencies import PRIOR_MEANS, KindEfficiencies
 from predictor.research.evaluation.judge.engines import Predicted
-from predictor.research.evaluation.judge.groups import Floats, medians, numbered
+from predictor.research.evaluation.judge.groups import Floats, medians, members, numbered
 from predictor.research.evaluation.judge.judged import Judged, Rows
-from predictor.research.evaluation.judge.term_times import sums_by_kind
+from predictor.research.evaluation.judge.operator_network import OperatorTraining
+from predictor.research.evaluation.judge.term_times import (
+    Asked,
+    Change,
+    DistinctOperators,
+    kinds_in_corpus,
+    sums_by_kind,
+)
 
 _MOST_DEVIATIONS: Final = 2.0  # of a target: what is further off is of another kind
+_LEAST_MS: Final = 1e-12
 _LEAST_SILICON: Final = 3  # of fewer, a median is that of one device
+_MOST_READ: Final = 120  # networks of a target: more tell no more
 # The likeliest on silicon left out in inner folds.
-SCALES: Final = Scales(0.35, 0.3, 0.2, 0.1, 0.3, 0.6)
+SCALES: Final = Scales(0.35, 0.3, 0.2, 0.1, 0.3)
 
 
 class EstimateEngine:
@@ -34,38 +46,73 @@ class EstimateEngine:
 
     folds = 10
 
-    def __init__(self, judged: Judged, scales: Scales = SCALES, name: str = "estimate") -> None:
-        """Find the times of the terms of all networks."""
+    def __init__(self, judged: Judged, name: str = "estimate", *, is_plain: bool = False) -> None:
+        """Find the times of the terms of all networks.
+
+        Args:
+            judged: the corpus.
+            name: on the page.
+            is_plain: without factors of single operators.
+        """
         self.name = name
-        targets = with_likely_threads(judged)
-        rates, kinds = rates_of(targets), kinds_of_devices(targets)
+        self._judged, self._targets = judged, with_likely_threads(judged)
+        rates, kinds = rates_of(self._targets), kinds_of_devices(self._targets)
         self._typical = TypicalRates.of(rates, kinds)
-        whole = self._typical.complete(rates, kinds)
-        times = sums_by_kind(judged, whole, judged.rows)
-        self._rate = whole.matrix
-        self._efficiencies = KindEfficiencies(times, judged.rows)
-        self._keys = Keys.of(targets)
-        self._scales = scales
+        self._rates = self._typical.complete(rates, kinds)
+        self._times = sums_by_kind(judged, self._rates, judged.rows)
+        self._efficiencies = KindEfficiencies(self._times, judged.rows)
+        operators = DistinctOperators.of(judged.corpus)
+        self._kinds = kinds_in_corpus(judged.corpus, operators)
+        self._training = (
+            None
+            if is_plain
+            else OperatorTraining(judged, self._targets, self._rates, operators, self._kinds)
+        )
 
     def fit(self, judged: Judged, train: Rows) -> FittedEstimate:
-        """Find efficiencies, levels and deviations."""
-        logs, effects = self._efficiencies.estimates(judged, train)
-        train = train[np.isin(train, judged.rows)]
-        over = judged.log_latency - logs
-        level = _levels(judged, train, over)
+        """Find efficiencies, factors of operators, levels and deviations."""
+        _, effects = self._efficiencies.estimates(judged, train)
         mean = np.tile(np.log(PRIOR_MEANS), len(KINDS))
-        efficiencies = Efficiencies(mean, effects, level, self._typical)
-        logs += _level_of(judged, level)[judged.target]
-        return FittedEstimate(
-            judged,
-            logs,
-            efficiencies,
-            _evidence(
-                judged, train, judged.log_latency - logs, self._keys, self._rate, self._scales
-            ),
-            self._keys,
-            self._rate,
+        bare = Efficiencies(mean, effects, {name: {} for name in LEVELS}, self._typical)
+        efficient = bare.of(self._targets)
+        factors, times = None, self._times
+        if self._training is not None:
+            factors = self._training.fit(train, efficient)
+            times = sums_by_kind(judged, self._rates, judged.rows, self._change(factors))
+        parts = (
+            times.reshape(len(times), -1)
+            * efficient.reshape(len(efficient), -1)[judged.target[judged.rows]]
         )
+        over = np.full(len(judged.target), np.nan)
+        over[judged.rows] = np.log(np.maximum(parts.sum(axis=1), _LEAST_MS))
+        over = judged.log_latency - over
+        level = _levels(judged, train[np.isin(train, judged.rows)], over)
+        parts *= np.exp(_level_of(judged, level))[judged.target[judged.rows], None]
+        nothing = Evidence.nothing(SCALES)
+        fitted = FittedEstimate(
+            judged,
+            parts,
+            replace(bare, level=level),
+            factors,
+            nothing,
+            Keys.of(self._targets),
+        )
+        return replace(fitted, evidence=fitted.evidence_of(train))
+
+    def _change(self, factors: OperatorFactors) -> Change:
+        """Return the change of the operators' times by their factors."""
+        packed = self._judged.corpus.graphs.packed
+        features = scale_free(packed.features.astype(np.float64))
+        states = factors.states(features, packed.op_code, self._kinds)
+        context, contexts = factors.contexts(self._targets)
+
+        def change(times: Floats, asked: Asked) -> Floats:
+            distinct, place = np.unique(context[asked.targets], return_inverse=True)
+            of_pairs = factors.factors(states[asked.operators], contexts[distinct])
+            changed: Floats = times * of_pairs[place].transpose(1, 0, 2)
+            return changed
+
+        return change
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,33 +121,74 @@ class FittedEstimate:
 
     Attributes:
         judged: the corpus.
-        logs: float64 [M], ln of the estimates, deviations apart.
+        parts: float64 [J, P], of the judged rows' times in ms, deviations apart.
         efficiencies: of groups of targets.
+        operators: factors of single operators; None for an estimate without.
         evidence: of the targets in training.
         keys: of all targets.
-        rate: float64 [T], of products.
     """
 
     judged: Judged
-    logs: Floats
+    parts: Floats
     efficiencies: Efficiencies
+    operators: OperatorFactors | None
     evidence: Evidence
     keys: Keys
-    rate: Floats
 
     def predict(self, rows: Rows, measured: Mapping[int, Rows]) -> Predicted:
         """Return the estimates, moved by what measured targets tell."""
-        judged, evidence = self.judged, self.evidence
-        read = np.concatenate([np.empty(0, np.int64), *measured.values()])
-        if len(read):
-            over = judged.log_latency - self.logs
-            evidence = evidence.joined(
-                _evidence(judged, read, over, self.keys, self.rate, evidence.scales)
+        logs, deviation = np.empty((2, len(rows)))
+        targets, of_row = np.unique(self.judged.target[rows], return_inverse=True)
+        known = self.evidence.about(self.keys.take(targets))
+        for place, mine in members(of_row):
+            fit = TargetFit.prior(
+                known.mean[place], known.variance[place], known.shape[place], known.unknown[place]
             )
-        targets, of_row = np.unique(judged.target[rows], return_inverse=True)
-        known = evidence.about(self.keys.take(targets))
-        deviation = np.sqrt(known.variance + evidence.scales.network**2)
-        return Predicted(self.logs[rows] + known.mean[of_row], deviation[of_row])
+            own = measured.get(int(targets[place]))
+            if own is not None:
+                fit = fit.measured(self._parts(own), np.exp(self.judged.log_latency[own]))
+            logs[mine], variance = fit.predicted(self._parts(rows[mine]))
+            deviation[mine] = np.sqrt(variance + SHAPE.network**2)
+        return Predicted(logs, deviation)
+
+    def evidence_of(self, train: Rows) -> Evidence:
+        """Return the deviations of the targets of some measurements, each network counted once."""
+        judged = self.judged
+        train = train[np.isin(train, judged.rows)]
+        # A run on an unknown number of threads says little about one on a known number.
+        told = np.array(
+            [
+                each.threads_stated or each.threads_likely > 0 or target.threads == 0
+                for each, target in zip(judged.corpus.targets, judged.targets, strict=True)
+            ]
+        )
+        # Repeats, and runs on hosts that nobody tells apart, are one measurement.
+        first, cell = numbered(judged.target[train], judged.graph[train])
+        logs = medians(cell, judged.log_latency[train], len(first))
+        rows = train[first]
+        once, _ = numbered(judged.target[rows], judged.network[rows])
+        order = np.random.default_rng(0).permutation(once)
+        fits, targets, networks = [], [], []
+        for target, mine in members(judged.target[rows[order]]):
+            if told[target]:
+                read = order[mine[:_MOST_READ]]
+                fits.append(TargetFit.prior().measured(self._parts(rows[read]), np.exp(logs[read])))
+                targets.append(target)
+                networks.append(len(mine))
+        seen = np.array(targets)
+        means = np.array([fit.mean for fit in fits])
+        limit = _MOST_DEVIATIONS * SCALES.level
+        return Evidence(
+            self.keys.take(seen),
+            np.clip(means[:, 0], -limit, limit),
+            np.array([fit.covariance[0, 0] for fit in fits]),
+            means[:, 1:],
+            np.array(networks),
+            SCALES,
+        )
+
+    def _parts(self, rows: Rows) -> Floats:
+        return self.parts[np.searchsorted(self.judged.rows, rows)]
 
 
 def with_likely_threads(judged: Judged) -> list[Target]:
@@ -142,27 +230,3 @@ def _level_of(judged: Judged, level: Mapping[str, Mapping[str, float]]) -> Float
         for name in LEVELS:
             found[place] = level[name].get(groups[name], found[place])
     return found
-
-
-def _evidence(
-    judged: Judged, rows: Rows, over: Floats, keys: Keys, rate: Floats, scales: Scales
-) -> Evidence:
-    """Return the deviations of the targets of some measurements, each network counted once."""
-    first, cell = numbered(judged.target[rows], judged.network[rows])
-    target = judged.target[rows[first]]
-    count = len(judged.targets)
-    deviation = medians(target, medians(cell, over[rows], len(first)), count)
-    # A run on an unknown number of threads says little about one on a known number.
-    told = [
-        each.threads_stated or each.threads_likely > 0 or target.threads == 0
-        for each, target in zip(judged.corpus.targets, judged.targets, strict=True)
-    ]
-    seen = np.flatnonzero(~np.isnan(deviation) & told)
-    limit = _MOST_DEVIATIONS * scales.level
-    return Evidence(
-        keys.take(seen),
-        np.clip(deviation[seen], -limit, limit),
-        np.bincount(target, minlength=count)[seen],
-        rate[seen],
-        scales,
-    )

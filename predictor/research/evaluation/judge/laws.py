@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Basis, Device, Target, TargetId
 from predictor.cost.engine import Engine, PredictionTable
+from predictor.engine.estimate import NOT_MEASURED
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.reference_rates import is_rated
@@ -220,7 +221,8 @@ def _grow(
     """Compare each network with its larger batches, and with itself but for its last operator.
 
     Returns:
-        The latencies in ms, [G, T]; NaN where they rest on measurements of the target.
+        The latencies in ms, [G, T]; NaN where they rest on measurements of or near the target: of
+        devices that differ in them the better one may be the slower.
     """
     latency_ms = np.empty((len(graphs), len(targets)))
     for place, (name, graph) in enumerate(graphs.items()):
@@ -231,9 +233,19 @@ def _grow(
                 if np.isfinite(ratio):
                     excess = 1 / ratio if law == BATCHED else ratio
                     counts[law].add(excess, target, f"{ratio:.3g} times of {words}")
-        probed = [basis is Basis.PROBED for basis in table.basis[0]]
-        latency_ms[place] = np.where(probed, np.nan, table.latency_ms[0])
+        latency_ms[place] = np.where(_rests_on_measurements(table), np.nan, table.latency_ms[0])
     return latency_ms
+
+
+def _rests_on_measurements(table: PredictionTable) -> NDArray[np.bool_]:
+    words = table.facts.get("evidence", [[""] * len(table.basis[0])])[0]
+    return np.array(
+        [
+            basis is Basis.PROBED or (bool(text) and not text.startswith(NOT_MEASURED))
+            for basis, text in zip(table.basis[0], words, strict=True)
+        ],
+        np.bool_,
+    )
 
 
 def _rank(

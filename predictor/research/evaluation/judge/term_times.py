@@ -33,13 +33,15 @@ class Asked:
     """N operators of one graph on T targets, of which a form of the physics wants to know more.
 
     Attributes:
-        work: of the operators.
+        operators: [N], their places among the distinct operators of the corpus.
+        work: of them.
         products: [N, 4], groups, rows, columns and length of the sums.
         rates: of the targets.
         targets: [T], their numbers.
         weight_bytes: bytes of all weights of the graph, as in the file.
     """
 
+    operators: Rows
     work: Work
     products: Floats
     rates: Rates
@@ -56,7 +58,7 @@ _WINDOW: Final = [_PLACE[f"log1p_window_{name}"] for name in ("height", "width")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Operators:
+class DistinctOperators:
     """The U distinct operators of a corpus."""
 
     code: NDArray[np.int8]
@@ -70,7 +72,8 @@ class _Operators:
     winograd: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, corpus: Corpus) -> _Operators:
+    def of(cls, corpus: Corpus) -> DistinctOperators:
+        """Return those of a corpus."""
         packed, costs = corpus.graphs.packed, corpus.graphs.costs
         features = packed.features.astype(np.float64)
         return cls(
@@ -85,10 +88,16 @@ class _Operators:
             features[:, _PLACE[f"flag_{OperatorFlag.WINOGRAD.name}".lower()]] > 0,
         )
 
-    def take(self, rows: NDArray[np.integer]) -> _Operators:
-        return _Operators(*(getattr(self, name)[rows] for name in self.__slots__))
+    def take(self, rows: NDArray[np.integer]) -> DistinctOperators:
+        """Return some of the operators."""
+        return DistinctOperators(*(getattr(self, name)[rows] for name in self.__slots__))
 
-    def kinds(self, batch: int) -> NDArray[np.int64]:
+    def work(self, whole_weights: Floats) -> Work:
+        """Return the work of the operators, in a graph of these weights in bytes, [WIDTHS]."""
+        return Work.rated(self, self.gemm[:, 3] * self.launches, whole_weights)
+
+    def kinds(self, batch: int | Floats) -> NDArray[np.int64]:
+        """Return the kinds of the operators, where the graph has this batch, or that of each."""
         return operator_kinds(
             self.op_code, self.gemm, self.window, self.weight_bytes, self.winograd, batch
         )
@@ -112,7 +121,7 @@ def sums_by_kind(
     """
     corpus = judged.corpus
     packed, costs = corpus.graphs.packed, corpus.graphs.costs
-    operators = _Operators.of(corpus)
+    operators = DistinctOperators.of(corpus)
     sums = np.empty((len(rows), len(KINDS), terms), np.float32)
     for graph, places in members(judged.graph[rows]):
         targets, of_row = np.unique(judged.target[rows[places]], return_inverse=True)
@@ -120,15 +129,26 @@ def sums_by_kind(
         # Equal operators are computed once: a network of equal blocks has few distinct ones.
         distinct, count = np.unique(packed.kind[start:stop], return_counts=True)
         mine = operators.take(distinct)
-        work, of_targets = Work.rated(mine, mine.gemm[:, 3] * mine.launches), rates.take(targets)
+        work = mine.work(costs.weights_by_width[graph])
+        of_targets = rates.take(targets)
         times = term_times(work, of_targets)
         if change is not None:
             held = float(costs.weights_by_width[graph].sum())
-            times = change(times, Asked(work, mine.gemm, of_targets, targets, held))
+            times = change(
+                times, Asked(distinct.astype(np.int64), work, mine.gemm, of_targets, targets, held)
+            )
         of_kind = np.eye(len(KINDS))[mine.kinds(int(corpus.graphs.batch[graph]))]  # [U, K]
         summed = np.einsum("uk,u,utm->tkm", of_kind, count, times, optimize=True)
         sums[places] = summed[of_row]
     return sums
+
+
+def kinds_in_corpus(corpus: Corpus, operators: DistinctOperators) -> NDArray[np.int64]:
+    """Return the kinds of the U distinct operators, each as in one of its graphs, [U]."""
+    packed = corpus.graphs.packed
+    batch = np.ones(len(operators.code))
+    batch[packed.kind] = np.repeat(corpus.graphs.batch, np.diff(packed.node_offsets))
+    return operators.kinds(batch)
 
 
 def completed(targets: Sequence[Target], rates: Rates) -> Rates:

@@ -5,7 +5,7 @@ The record is of silicon, or of devices, left out: intervals are as wide as they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,21 +18,25 @@ from predictor.core.files import replaced, sync
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.engine.checkpoint import ESTIMATE, read_card
-from predictor.engine.estimate import Estimate, Track, write_estimate
+from predictor.engine.estimate import TRACKED, Estimate, Track
+from predictor.engine.estimate_file import write_estimate
 from predictor.research.corpus import open_corpus
-from predictor.research.evaluation.judge.asked import Answers
+from predictor.research.evaluation.judge.asked import KS, Answers, by_target, few_measured
+from predictor.research.evaluation.judge.engines import Predicted
 from predictor.research.evaluation.judge.estimate import EstimateEngine
 from predictor.research.evaluation.judge.figures import of_silicon
 from predictor.research.evaluation.judge.folds import Fold, device_folds, silicon_folds
 from predictor.research.evaluation.judge.groups import Floats, Numbers, medians, numbered
-from predictor.research.evaluation.judge.judged import Judged, judged_of
+from predictor.research.evaluation.judge.judged import Judged, Rows, judged_of
 from predictor.research.training.files import write_card
 
 _LEAST_SILICON: Final = 3
-_ENOUGH_SILICON: Final = 8  # fewer tell an error, but not how wide an interval has to be
+_ENOUGH_SILICON: Final = 8  # of them a class has half of its own widths, half of a coarser group's
 _LEAST_FACTOR: Final = 0.3
+_LEAST_SPREAD: Final = 1e-3
+_MANY: Final = 12  # networks: as published measurements of a target
 # Of a checkpoint that has an estimate beside the network.
-ENGINE_NAME: Final = "closertome/2"
+ENGINE_NAME: Final = "closertome/3"
 ESTIMATE_DATA: Final = "estimate_data"  # note of the card: measurements that it learned from
 
 
@@ -64,14 +68,38 @@ def train_estimate(
     engine = EstimateEngine(judged)
     settings = {"unseen": silicon_folds(judged, seed), "near": device_folds(judged, seed)}
     count = sum(map(len, settings.values()))
-    tracks = {}
-    for place, (name, folds) in enumerate(settings.items()):
-        answers = _asked(engine, judged, folds, place * len(folds), count, progress, cancel)
-        tracks[name] = _tracks(judged, answers)
-    # Where no two devices share silicon, known silicon has the record of unseen.
-    tracks["near"].setdefault("all", tracks["unseen"]["all"])
+    answers: dict[str, list[tuple[Rows, Predicted]]] = {name: [] for name in TRACKED}
+    for number, (name, fold) in enumerate(
+        (name, fold) for name, folds in settings.items() for fold in folds
+    ):
+        if cancel is not None:
+            cancel.check()
+        progress(Progress(number, count, "the estimate on what it has not seen"))
+        fitted = engine.fit(judged, fold.train)
+        answers[name].append((fold.rows, fitted.predict(fold.rows, {})))
+        if name == "unseen":
+            for setting, read, other in _some_measured(judged, fold, seed):
+                predicted = fitted.predict(other, by_target(judged, read))
+                answers[setting].append((other, predicted))
+    tracks = records(
+        judged, {name: Answers.joined(*_apart(each)) for name, each in answers.items()}
+    )
     fitted = engine.fit(judged, np.arange(len(judged.target)))
-    return Estimate(fitted.efficiencies, fitted.evidence, tracks)
+    assert fitted.operators is not None  # noqa: S101  # the engine is not plain
+    return Estimate(fitted.efficiencies, fitted.operators, fitted.evidence, tracks)
+
+
+def _some_measured(judged: Judged, fold: Fold, seed: int) -> Iterator[tuple[str, Rows, Rows]]:
+    """Yield measurements of a fold's targets to learn from, and others to ask, by setting."""
+    for k in KS:
+        for read, other in few_measured(judged, fold, k, 1, seed):
+            yield "probed", read, other
+    for read, other in few_measured(judged, fold, _MANY, 1, seed):
+        yield "measured", read, other
+
+
+def _apart(pairs: Sequence[tuple[Rows, Predicted]]) -> tuple[list[Rows], list[Predicted]]:
+    return [rows for rows, _ in pairs], [predicted for _, predicted in pairs]
 
 
 def estimate_of_data(
@@ -103,34 +131,41 @@ def estimate_of_data(
         write_card(folder, replace(engine, name=ENGINE_NAME, notes=notes), written)
 
 
-def _asked(
-    engine: EstimateEngine,
-    judged: Judged,
-    folds: Sequence[Fold],
-    done: int,
-    count: int,
-    progress: ProgressCallback,
-    cancel: CancelToken | None,
-) -> Answers:
-    rows, predicted = [], []
-    for number, fold in enumerate(folds):
-        if cancel is not None:
-            cancel.check()
-        progress(Progress(done + number, count, "the estimate on what it has not seen"))
-        rows.append(fold.rows)
-        predicted.append(engine.fit(judged, fold.train).predict(fold.rows, {}))
-    return Answers.joined(rows, predicted)
+def records(judged: Judged, answers: Mapping[str, Answers]) -> dict[str, dict[str, Track]]:
+    """Return the records of all settings by group; measurements never widen an interval."""
+    tracks = {name: _tracks(judged, each) for name, each in answers.items()}
+    unseen = tracks["unseen"]
+    # Where no two devices share silicon, and the like, the record is that of unseen silicon.
+    return {
+        name: {
+            group: _no_wider(track, unseen.get(group, unseen["all"]))
+            for group, track in {"all": unseen["all"], **each}.items()
+        }
+        for name, each in tracks.items()
+    }
+
+
+def _no_wider(track: Track, unseen: Track) -> Track:
+    """Return a record whose intervals are those of unseen silicon at most."""
+    more = unseen.spread / max(track.spread, _LEAST_SPREAD)
+    return replace(
+        track,
+        wide80=min(track.wide80, round(unseen.wide80 * more, 4)),
+        wide95=min(track.wide95, round(unseen.wide95 * more, 4)),
+    )
 
 
 def _tracks(judged: Judged, answers: Answers) -> dict[str, Track]:
     """Return the records of groups that were checked on enough silicon."""
+    if not len(answers.rows):
+        return {}
     groups = [groups_of(target) for target in judged.targets]
     table = of_silicon(judged, answers)
     class_group = {of["class"]: of for of in groups}
     of_class = [class_group[str(judged.classes[number])] for number in table.klass.tolist()]
     first, cell = numbered(judged.target[answers.rows], judged.network[answers.rows])
     apart = np.abs(answers.log_ms - judged.log_latency[answers.rows]) / answers.deviation
-    apart = medians(cell, apart, len(first))
+    apart, spread = (medians(cell, each, len(first)) for each in (apart, answers.deviation))
     target = judged.target[answers.rows[first]]
     tracks: dict[str, Track] = {}
     for name in LEVELS:
@@ -142,31 +177,34 @@ def _tracks(judged: Judged, answers: Answers) -> dict[str, Track]:
             number = len(np.unique(silicon))
             if number < _LEAST_SILICON and name != "all":
                 continue
-            is_few = number < _ENOUGH_SILICON and name != "all"
-            wide = [_factor(apart[mine], silicon, share, is_few=is_few) for share in (0.8, 0.95)]
-            if is_few:
+            wide = np.array([_factor(apart[mine], silicon, share) for share in (0.8, 0.95)])
+            if name != "all":
+                # A few chips say little of how wide an interval has to be.
                 kind = class_group[group]["kind"] if name == "class" else ""
                 coarser = tracks.get(kind, tracks["all"])
-                wide = [max(wide[0], coarser.wide80), max(wide[1], coarser.wide95)]
+                of_coarser = np.array([coarser.wide80, coarser.wide95])
+                own = number / (number + _ENOUGH_SILICON)
+                wide = wide**own * of_coarser ** (1 - own)
             tracks[group] = Track(
                 silicon=number,
                 devices=len(np.unique(judged.device[target[mine]])),
                 error=round(float(np.nanmedian(table.error[of_table == group])), 4),
-                wide80=round(wide[0], 4),
-                wide95=round(max(wide), 4),
+                spread=round(float(np.median(spread[mine])), 4),
+                wide80=round(float(wide[0]), 4),
+                wide95=round(float(wide.max()), 4),
             )
     return tracks
 
 
-def _factor(apart: Floats, silicon: Numbers, share: float, *, is_few: bool) -> float:
+def _factor(apart: Floats, silicon: Numbers, share: float) -> float:
     """Return the quantile of standardised errors in which each silicon counts the same.
 
-    With n kinds of silicon it is that of share (n + 1) / n: a new one is one more draw. Of a few
-    that would be the largest error, so it is the plain quantile.
+    With n kinds of silicon it is that of share (n + 1) / n: a new one is one more draw. Where that
+    would be the largest error of all, it is the plain quantile.
     """
     _, member, sizes = np.unique(silicon, return_inverse=True, return_counts=True)
     order = np.argsort(apart)
     reached = np.cumsum(1 / (sizes[member][order] * len(sizes)))
-    wanted = share if is_few else min(1.0, share * (len(sizes) + 1) / len(sizes))
-    place = min(int(np.searchsorted(reached, wanted)), len(order) - 1)
+    wanted = share * (len(sizes) + 1) / len(sizes)
+    place = min(int(np.searchsorted(reached, share if wanted >= 1 else wanted)), len(order) - 1)
     return max(float(apart[order[place]]), _LEAST_FACTOR)

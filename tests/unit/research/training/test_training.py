@@ -14,13 +14,19 @@ from predictor.calibration.deviation import DeviationPrior, Expectation
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Target
-from predictor.engine.checkpoint import Widths
+from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
+from predictor.engine.checkpoint import CARD, ENCODER, ESTIMATE, HEAD, Widths, read_card
 from predictor.engine.closertome import CloserToMeEngine
+from predictor.engine.estimate_file import write_estimate
+from predictor.network.film_tuning.fit import TorchGraph
+from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.research.corpus.corpus import Rows
 from predictor.research.training.build import Trained, experience, train_network, write_checkpoint
 from predictor.research.training.calibrate import fit_prior, fit_widths, held_targets
+from predictor.research.training.files import write_card
 from predictor.research.training.loop import Recipe
-from predictor.research.training.signatures import shipped_signatures
+from predictor.research.training.signatures import published_rows
+from tests.unit.engine.estimates import small_estimate
 from tests.unit.research.corpus.small_corpus import catalogue, small_corpus
 
 RECIPE = Recipe(steps=4, width=8, layers=1, responses=2, summary=3)
@@ -92,25 +98,36 @@ def test_a_state_of_another_recipe_and_a_damaged_one_are_refused(tmp_path: Path)
 
 
 def test_what_is_written_predicts_what_was_trained(tmp_path: Path) -> None:
+    """The written network has the latencies of the trained, and its FiLM fits a target to it."""
     corpus, network = small_corpus(), trained()
     expected = network.expected(corpus, rows())
-    signatures = shipped_signatures(corpus, targets(), rows(), expected, PRIOR, 0)
     learned_from = experience(corpus, targets(), rows())
     widths = Widths((1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
 
-    write_checkpoint(tmp_path, network, learned_from, PRIOR, widths, signatures, {"note": "small"})
+    write_checkpoint(tmp_path, network, learned_from, PRIOR, widths, {"note": "small"})
 
-    engine, m = CloserToMeEngine(tmp_path), corpus.measurements
-    # A target of one measurement has no signature: its number is the network's own.
-    row = next(
-        row
-        for row in rows().tolist()
-        if not engine.has_signature(targets()[m.target[row]])
-        and len(targets()[m.target[row]].device.metrics) > 3
+    assert {path.name for path in tmp_path.iterdir()} == {CARD, ENCODER, HEAD}
+    card = read_card(tmp_path)
+    assert card.notes == {"note": "small"}
+    with pytest.raises(InputError, match=r"no whole checkpoint"):
+        CloserToMeEngine(tmp_path)  # it has no estimate yet
+    write_estimate(tmp_path / ESTIMATE, small_estimate())
+    write_card(tmp_path, card)
+    engine = CloserToMeEngine(tmp_path)
+    m = corpus.measurements
+    row = next(r for r in rows().tolist() if len(targets()[m.target[r]].device.metrics) > 3)
+    graph, target = corpus.graphs.operator_graph(int(m.graph[row])), targets()[m.target[row]]
+    weights = TorchGraph(engine.head).initializers
+    film = FilmTuning(
+        engine.network, FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
     )
-    graph = corpus.graphs.operator_graph(int(m.graph[row]))
-    table = engine.predict([graph], [targets()[m.target[row]]], {})
     own = expected[int(m.graph[row]), int(m.target[row])].expected_ms
+    measured = TargetMeasurements("own", [graph], np.array([own]), np.array([0.01]), film)
+
+    table = engine.predict([graph], [target], {target.id: measured})
+
+    assert table.facts["fine_tuned"] == [[True]]
+    # What was measured is what the network expects: nothing deviates.
     assert table.latency_ms[0, 0] == pytest.approx(max(own, table.bound_ms[0, 0]), rel=1e-3)
 
 
@@ -152,6 +169,18 @@ def test_intervals_are_widened_by_as_much_as_they_are_too_narrow() -> None:
     )
 
     assert narrow.zero_shot[0] == pytest.approx(4 * wide.zero_shot[0], rel=1e-3)
+
+
+def test_published_rows_are_those_of_targets_with_two_networks_or_more() -> None:
+    corpus = small_corpus()
+
+    of_targets = published_rows(corpus, targets(), rows(), 0)
+
+    m, keys = corpus.measurements, [str(target.id) for target in targets()]
+    assert of_targets
+    for key, kept in of_targets.items():
+        assert len(kept) >= 2
+        assert {keys[target] for target in m.target[kept].tolist()} == {key}
 
 
 def test_nothing_held_out_is_refused() -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from predictor.core.errors import InputError
 from predictor.engine.checkpoint import checksum, read_checkpoint
-from predictor.services.measurements import track_record as subject
 from predictor.services.measurements.track_record import page, track_record
 from predictor.services.prediction.engines import checkpoint_folder
 
 
-def entry(group: str, chips: int, error: float, goal: float | None, factor: float | None) -> Any:
+def entry(group: str, chips: int, error: float, goal: float | None, factor: float) -> Any:
     return {
         "group": group,
         "is_class": " x " in group,
@@ -31,29 +27,31 @@ def entry(group: str, chips: int, error: float, goal: float | None, factor: floa
     }
 
 
+SETTINGS = {"unseen": "unseen", "known": "near", "probed": "probed", "measured": "measured"}
+
+
 def test_every_group_that_ships_is_told() -> None:
     document: Any = track_record()
 
     folder = checkpoint_folder()
     estimate = read_checkpoint(folder).estimate
-    assert estimate is not None
     assert document["sha256"] == checksum(folder / "estimate.npz")
-    for setting, name in (("unseen", "unseen"), ("known", "near")):
+    assert set(document["settings"]) == set(SETTINGS)
+    for setting, name in SETTINGS.items():
         entries = document["settings"][setting]
         assert [each["group"] for each in entries] == list(estimate.tracks[name])
-        assert all((each["factor80"] is None) == (setting == "known") for each in entries)
 
 
-def test_a_factor_is_that_of_a_prediction_for_an_unseen_chip() -> None:
+def test_a_factor_is_that_of_the_median_target() -> None:
     document: Any = track_record()
-    estimate = read_checkpoint(checkpoint_folder()).estimate
-    assert estimate is not None
-    scales = estimate.evidence.scales
+    tracks = read_checkpoint(checkpoint_folder()).estimate.tracks
 
-    for each in document["settings"]["unseen"]:
-        deviation = math.sqrt(scales.level**2 + scales.network**2)
-        assert each["factor80"] == pytest.approx(math.exp(each["deviations80"] * deviation))
-        assert each["factor80"] <= each["factor95"]
+    for setting, name in SETTINGS.items():
+        for each in document["settings"][setting]:
+            track = tracks[name][each["group"]]
+            assert (each["deviations80"], each["deviations95"]) == (track.wide80, track.wide95)
+            assert each["factor80"] == pytest.approx(math.exp(track.wide80 * track.spread))
+            assert 1 < each["factor80"] <= each["factor95"]
 
 
 def test_classes_of_few_chips_have_no_goal() -> None:
@@ -66,9 +64,11 @@ def test_classes_of_few_chips_have_no_goal() -> None:
 
 def test_the_page_marks_what_reaches_its_goal() -> None:
     unseen = [entry("arm x ncnn", 9, 31.25, 30, 2.5), entry("arm x tflite", 12, 29.96, 30, 3.0)]
-    known = [entry("all", 20, 40.0, None, None), entry("x86 x ncnn", 4, 5.0, None, None)]
+    known = [entry("all", 20, 40.0, None, 1.75), entry("x86 x ncnn", 4, 5.0, None, 1.5)]
+    probed, measured = [entry("all", 20, 12.0, None, 1.4)], [entry("all", 20, 8.0, None, 1.2)]
+    settings = {"unseen": unseen, "known": known, "probed": probed, "measured": measured}
 
-    text = page({"settings": {"unseen": unseen, "known": known}}, "Written today.")
+    text = page({"settings": settings}, "Written today.")
 
     assert "Classes at their goal: 1 of 2; at the moonshot: 0." in text
     assert "Classes at their goal: 0 of 0" in text
@@ -76,17 +76,13 @@ def test_the_page_marks_what_reaches_its_goal() -> None:
     assert lines.index(
         "| arm x tflite | 12 | 13 | **30.0** | 30 | 10 | 3.00 | 3.00 |"
     ) < lines.index("| arm x ncnn | 9 | 10 | 31.2 | 30 | 10 | 2.50 | 2.50 |")
-    assert "| x86 x ncnn | 4 | 5 | 5.0 | - | - | 1.25 | 2.50 |" in lines
-    assert "| all | 20 | 21 | 40.0 | - | - | 1.25 | 2.50 |" in lines
-
-
-def test_a_checkpoint_without_an_estimate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = replace(read_checkpoint(checkpoint_folder()), estimate=None)
-
-    def without_estimate(_: Path) -> object:
-        return bare
-
-    monkeypatch.setattr(subject, "read_checkpoint", without_estimate)
-
-    with pytest.raises(InputError, match="it has no estimate"):
-        track_record()
+    assert "| x86 x ncnn | 4 | 5 | 5.0 | - | - | 1.50 | 1.50 |" in lines
+    assert "| all | 20 | 21 | 40.0 | - | - | 1.75 | 1.75 |" in lines
+    titles = [line for line in text.splitlines() if line.startswith("## ")]
+    assert titles == [
+        "## Hardware not seen",
+        "## Chip known from another device",
+        "## Hardware not seen, 3 or 8 networks measured",
+        "## Hardware not seen, 12 networks measured",
+    ]
+    assert text.index("| all | 20 | 21 | 12.0 |") < text.index("| all | 20 | 21 | 8.0 |")

@@ -89,7 +89,7 @@ def test_without_a_bandwidth_the_arithmetic_is_still_a_bound(tmp_path: Path) -> 
 def test_without_a_rate_there_is_no_bound(tmp_path: Path) -> None:
     int8 = sample(tmp_path, configuration=Configuration("pytorch", Precision.INT8, 0, 1))
 
-    (found,) = compared([int8], device(dram_bw_gbps=0))
+    (found,) = compared([int8], device(dram_bw_gbps=0, fp32_tflops=0))
 
     assert found.measured_over_bound != found.measured_over_bound
     assert "int8_tops is not known" in found.reason

@@ -21,7 +21,8 @@ from predictor.core.resources import resources_dir
 from predictor.cost.physics import Work, rates_of, term_times
 from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
-from predictor.engine.estimate import Estimate, read_estimate, write_estimate
+from predictor.engine.estimate import Estimate
+from predictor.engine.estimate_file import read_estimate, write_estimate
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.corpus.packing import GraphPacker
 from predictor.research.evaluation.judge import training
@@ -93,33 +94,32 @@ def corpus_of(
 
 def estimated(estimate: Estimate, asked: Sequence[Target]) -> np.ndarray:
     known = estimate.of(asked)
-    return np.array([estimate.latency_ms(graph, known) for graph in GRAPHS])
+    return np.array([estimate.predict(graph, known).latency_ms for graph in GRAPHS])
 
 
 # --- Factors ---
 
 
 @pytest.mark.parametrize(
-    ("apart", "silicon", "share", "is_few", "expected"),
+    ("apart", "silicon", "share", "expected"),
     [
         # A quarter each: the quantile of 0.5 x 3 / 2, the next silicon being one more draw.
-        ([4, 2, 1, 3], [0, 0, 1, 1], 0.5, False, 3),
-        ([4, 2, 1, 3], [0, 0, 1, 1], 0.5, True, 2),
-        ([4, 2, 1, 3], [0, 0, 1, 1], 0.8, False, 4),  # 0.8 x 3 / 2 is over 1: the largest
+        ([4, 2, 1, 3], [0, 0, 1, 1], 0.5, 3),
+        ([4, 2, 1, 3], [0, 0, 1, 1], 0.7, 3),  # 0.7 x 3 / 2 is over 1: the plain quantile
+        ([4, 2, 1, 3], [0, 0, 1, 1], 0.8, 4),
         # Eight errors of one silicon and one of another weigh the same.
-        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.45, True, 1),
-        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.6, True, 5),
-        (range(1, 9), range(8), 0.8, False, 8),  # 0.8 x 9 / 8 = 0.9
-        (range(1, 9), range(8), 0.7, False, 7),  # 0.7 x 9 / 8 = 0.7875, 6 / 8 is less
-        (range(1, 9), range(8), 0.7, True, 6),
-        ([0.01, 0.02], [0, 1], 0.8, False, 0.3),  # no interval is a line
-        ([2.5], [7], 0.8, False, 2.5),
+        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.3, 1),
+        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.4, 5),
+        (range(1, 9), range(8), 0.8, 8),  # 0.8 x 9 / 8 = 0.9
+        (range(1, 9), range(8), 0.7, 7),  # 0.7 x 9 / 8 = 0.7875, 6 / 8 is less
+        ([0.01, 0.02], [0, 1], 0.8, 0.3),  # no interval is a line
+        ([2.5], [7], 0.8, 2.5),
     ],
 )
 def test_a_factor_is_a_quantile_in_which_each_silicon_counts_the_same(
-    apart: Sequence[float], silicon: Sequence[int], share: float, is_few: bool, expected: float
+    apart: Sequence[float], silicon: Sequence[int], share: float, expected: float
 ) -> None:
-    factor = training._factor(np.array(apart, np.float64), np.array(silicon), share, is_few=is_few)
+    factor = training._factor(np.array(apart, np.float64), np.array(silicon), share)
 
     assert factor == pytest.approx(expected)
 
@@ -167,7 +167,7 @@ def test_a_silicon_that_is_slower_than_its_class_says_so_to_its_devices() -> Non
 def test_a_wild_deviation_is_cut_off() -> None:
     estimate = train_estimate(corpus_of(10, slow=[1.0] * 9 + [1e6]))
 
-    assert estimate.evidence.deviation.max() == pytest.approx(2 * SCALES.level)
+    assert estimate.evidence.level.max() == pytest.approx(2 * SCALES.level)
 
 
 def test_the_record_of_a_class_counts_its_silicon_and_devices() -> None:
@@ -200,7 +200,10 @@ def test_an_estimate_of_few_devices_predicts_and_can_be_read_again(
 
     asked = [target(0, 0), target(0, 7), target(9, 0)]  # measured, of its chip, and of none
     assert estimated(again, asked) == pytest.approx(estimated(estimate, asked), rel=1e-5)
-    assert np.isfinite(again.of(asked).apart).all()
+    known = again.of(asked)
+    assert np.isfinite(known.wide).all()
+    for graph in GRAPHS:
+        assert (again.predict(graph, known).deviation > 0).all()
 
 
 def test_one_silicon_alone_is_refused() -> None:
@@ -213,17 +216,46 @@ def test_one_silicon_alone_is_refused() -> None:
     )
 
 
+NETWORKS = (
+    *GRAPHS,
+    make_graph([Op(macs=10**8, read=10**6, weights=10**5, window=(3, 3))] * 4),
+    make_graph([Op(macs=2 * 10**9, read=10**7, weights=10**5, window=(1, 1))] * 2),
+    make_graph([Op(read=10**7, written=10**7)] * 3),
+)
+
+
 def test_the_engine_of_the_judge_says_what_ships() -> None:
-    corpus = corpus_of(6, copies=2, slow=[1, 1.2, 0.9, 1, 1.1, 1])
+    corpus = corpus_of(6, 2, [1, 1.2, 0.9, 1, 1.1, 1], NETWORKS)
     rows = np.arange(len(corpus.target))
     fitted = EstimateEngine(corpus).fit(corpus, rows)
 
     predicted = fitted.predict(rows, {})
 
-    shipped = estimated(train_estimate(corpus), corpus.targets)
-    assert np.exp(predicted.log_ms) == pytest.approx(shipped[corpus.graph, corpus.target], rel=1e-6)
-    known = train_estimate(corpus).of(corpus.targets)
-    assert predicted.deviation == pytest.approx(known.deviation[corpus.target])
+    ours = train_estimate(corpus)
+    known = ours.of(corpus.targets)
+    shipped = [ours.predict(graph, known) for graph in NETWORKS]
+    latency_ms, deviation = (
+        np.array([getattr(each, name) for each in shipped]) for name in ("latency_ms", "deviation")
+    )
+    assert np.abs(ours.operators.weights["terms"]).max() > 0  # it was trained
+    place = corpus.graph, corpus.target
+    assert np.exp(predicted.log_ms) == pytest.approx(latency_ms[place], rel=1e-4)
+    assert predicted.deviation == pytest.approx(deviation[place], rel=1e-4)
+
+
+def test_a_plain_estimate_has_no_factors_of_operators() -> None:
+    corpus = corpus_of(6, networks=NETWORKS)
+    rows = np.arange(len(corpus.target))
+
+    plain = EstimateEngine(corpus, "plain", is_plain=True).fit(corpus, rows)
+    factored = EstimateEngine(corpus).fit(corpus, rows)
+
+    assert plain.operators is None
+    assert factored.operators is not None
+    assert factored.operators.fits()
+    # The truth is in the form of the plain estimate.
+    apart = np.abs(plain.predict(rows, {}).log_ms - corpus.log_latency)
+    assert np.median(apart) < 0.05
 
 
 def test_no_measurement_of_left_out_silicon_is_read() -> None:
@@ -269,6 +301,31 @@ def test_the_record_of_answers_that_miss_by_a_factor() -> None:
     # 0.8 x 9 / 8 of eight kinds of silicon is the eighth.
     assert track.wide80 == pytest.approx(np.log(1.8) / 0.5, abs=1e-4)
     assert track.wide95 == track.wide80
+
+
+def test_settings_with_measured_networks_have_records_of_their_own() -> None:
+    """Of 15 networks, 3 or 8 are read for one and 12 for the other, and the rest is asked."""
+    networks = [
+        make_graph([Op(macs=10**8 * (1 + n), read=10**6 * (1 + n % 4), written=10**6)])
+        for n in range(15)
+    ]
+    tracks = train_estimate(corpus_of(9, slow=np.linspace(1, 3, 9).tolist(), networks=networks))
+
+    assert set(tracks.tracks) == {"unseen", "near", "measured", "probed"}
+    records = {
+        name: tracks.tracks[name]["nvidia x pytorch"] for name in ("unseen", "measured", "probed")
+    }
+    assert all(record.silicon == 9 for record in records.values())
+    assert records["measured"].spread <= records["probed"].spread < records["unseen"].spread
+    assert records["probed"].error < 0.5 * records["unseen"].error
+    for record in records.values():
+        assert 0 < record.spread < 1
+
+
+def test_where_nothing_can_be_measured_and_asked_the_record_is_that_of_unseen_silicon() -> None:
+    tracks = train_estimate(corpus_of(4)).tracks  # three networks: none is left after three
+
+    assert tracks["measured"] == {"all": tracks["unseen"]["all"]}
 
 
 def test_progress_counts_the_folds_of_both_settings() -> None:

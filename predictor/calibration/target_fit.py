@@ -1,0 +1,135 @@
+"""Deviation of one target from its estimate, inferred from its own measurements.
+
+The time of a graph is exp(level) sum_p exp(shape_p) t_p over the P parts of the estimate, kinds of
+operators x terms. Level and shape are normal before anything is measured; the posterior is found by
+Gauss-Newton steps of ln(time), in which a measurement far off counts little (Student's t).
+
+Reference:
+    C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 2.3.3 and 2.3.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.cost.operator_kinds import KINDS
+from predictor.cost.physics import TERMS
+
+Floats = NDArray[np.float64]
+
+PARTS: Final = len(KINDS) * len(TERMS)
+_STEPS: Final = 5
+_TAILS: Final = 4.0  # degrees of freedom of Student's t
+_LEAST_MS: Final = 1e-12
+_UNKNOWN_LEVEL: Final = 3.0  # standard deviation in ln of a level of which nothing is known
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeScales:
+    """Standard deviations of the parts of a shape in ln, and of a network about its target.
+
+    Attributes:
+        term: of all parts of one term.
+        kind: of all parts of one kind of operator.
+        pair: of one part.
+        network: of the time of one network, beyond level and shape.
+    """
+
+    term: float
+    kind: float
+    pair: float
+    network: float
+
+    def covariance(self) -> Floats:
+        """Return the covariance of a shape, float64 [P, P]."""
+        kinds, terms = np.divmod(np.arange(PARTS), len(TERMS))
+        alike = self.term**2 * (terms[:, None] == terms) + self.kind**2 * (kinds[:, None] == kinds)
+        covariance: Floats = alike + self.pair**2 * np.eye(PARTS)
+        return covariance
+
+
+# The likeliest on silicon left out in inner folds.
+SHAPE: Final = ShapeScales(0.3, 0.3, 0.3, 0.15)
+
+
+@dataclass(frozen=True, eq=False)
+class TargetFit:
+    """Normal distribution of a target's level and shape.
+
+    Attributes:
+        mean: float64 [1 + P].
+        covariance: float64 [1 + P, 1 + P].
+    """
+
+    mean: Floats
+    covariance: Floats
+
+    @classmethod
+    def prior(
+        cls,
+        level: float = 0.0,
+        variance: float = _UNKNOWN_LEVEL**2,
+        shape: Floats | None = None,
+        unknown: float = 1.0,
+    ) -> TargetFit:
+        """Return what is supposed before anything is measured.
+
+        Args:
+            level: mean of the level.
+            variance: of the level.
+            shape: mean of the shape, [P].
+            unknown: part of the variance of a shape that is left.
+        """
+        mean = np.concatenate([[level], np.zeros(PARTS) if shape is None else shape])
+        covariance = np.zeros((1 + PARTS, 1 + PARTS))
+        covariance[0, 0] = variance
+        covariance[1:, 1:] = unknown * SHAPE.covariance()
+        return cls(mean, covariance)
+
+    def measured(self, parts_ms: Floats, latency_ms: Floats) -> TargetFit:
+        """Return the posterior after measurements of k graphs.
+
+        Args:
+            parts_ms: float64 [k, P], of the estimate without level and shape.
+            latency_ms: float64 [k].
+        """
+        precision = np.linalg.inv(self.covariance)
+        mean, covariance, logs = self.mean, self.covariance, np.log(latency_ms)
+        for step in range(_STEPS):
+            slope, expected = _linear(parts_ms, mean)
+            apart = logs - expected
+            # At first all count the same: what is far off from a wrong prior is no outlier.
+            odd = apart**2 if step else SHAPE.network**2
+            weight = (_TAILS + 1) / (_TAILS * SHAPE.network**2 + odd) * np.ones(len(apart))  # [k]
+            weighted = slope.T * weight
+            covariance = np.asarray(np.linalg.inv(precision + weighted @ slope), np.float64)
+            ahead = apart + slope @ (mean - self.mean)
+            mean = self.mean + covariance @ (weighted @ ahead)
+        return TargetFit(mean, covariance)
+
+    @cached_property
+    def root(self) -> Floats:
+        """Root of the covariance, float64 [1 + P, 1 + P]: it is root @ root.T."""
+        return np.asarray(np.linalg.cholesky(self.covariance), np.float64)
+
+    def predicted(self, parts_ms: Floats) -> tuple[Floats, Floats]:
+        """Return ln(time in ms) of k graphs and its variance but for their own, [k] each.
+
+        Args:
+            parts_ms: float64 [k, P], of the estimate without level and shape.
+        """
+        slope, logs = _linear(parts_ms, self.mean)
+        return logs, np.einsum("kp,pq,kq->k", slope, self.covariance, slope)
+
+
+def _linear(parts_ms: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """Return the derivative of ln(time) by level and shape, [k, 1 + P], and ln(time), [k]."""
+    times = parts_ms * np.exp(mean[1:])
+    whole = np.maximum(times.sum(axis=1), _LEAST_MS)
+    slope = np.concatenate([np.ones((len(times), 1)), times / whole[:, None]], axis=1)
+    return slope, np.log(whole) + mean[0]

@@ -1,0 +1,136 @@
+"""The estimate as a file: a NumPy archive of numbers, with names as one JSON text."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies
+from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.cost.operator_kinds import KINDS
+from predictor.cost.physics import TERMS, TypicalRates
+from predictor.engine.estimate import TRACKED, Estimate, Track
+from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
+from predictor.engine.operator_factors import OperatorFactors
+
+Floats = NDArray[np.float64]
+
+FORMAT: Final = "ctm-estimate/2"
+_OPERATORS: Final = "operators."  # before the names of its arrays
+
+
+def write_estimate(path: Path, estimate: Estimate) -> None:
+    """Write an estimate as a NumPy archive: numbers as arrays, names as one JSON text."""
+    efficiencies, evidence = estimate.efficiencies, estimate.evidence
+    words = {
+        "format": FORMAT,
+        "effects": {name: list(each) for name, each in efficiencies.effects.items()},
+        "level": efficiencies.level,
+        "groups": {name: list(each) for name, each in estimate.operators.names.items()},
+        "typical": asdict(efficiencies.typical),
+        "scales": asdict(evidence.scales),
+        "tracks": {
+            name: {group: asdict(track) for group, track in tracks.items()}
+            for name, tracks in estimate.tracks.items()
+        },
+        "keys": {name: getattr(evidence.keys, name).tolist() for name in Keys.__slots__},
+    }
+    effects = [row for each in efficiencies.effects.values() for row in each.values()]
+    operators: dict[str, Any] = {
+        f"{_OPERATORS}{name}": array for name, array in estimate.operators.weights.items()
+    }
+    with path.open("wb") as file:
+        np.savez_compressed(
+            file,
+            words=np.frombuffer(json.dumps(words).encode(), np.uint8),
+            mean=efficiencies.mean,
+            effects=np.array(effects, np.float32),
+            level=evidence.level.astype(np.float32),
+            variance=evidence.variance.astype(np.float32),
+            # A hundredth of a shape is nothing, and there are 52 numbers a target.
+            shape=evidence.shape.astype(np.float16),
+            networks=evidence.networks.astype(np.int32),
+            **operators,
+        )
+
+
+def read_estimate(path: Path) -> Estimate:
+    """Read an estimate.
+
+    Raises:
+        OSError: the file cannot be read.
+        KeyError, TypeError, ValueError, zipfile.BadZipFile: it is damaged or of another form.
+    """
+    try:
+        # NumPy leaves a file open that is no archive, so it is opened here.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            words = json.loads(arrays["words"].tobytes())
+            rows = arrays["effects"].astype(np.float64)
+            level, variance, shape = (
+                arrays[name].astype(np.float64) for name in ("level", "variance", "shape")
+            )
+            mean, networks = arrays["mean"], arrays["networks"]
+            weights = {
+                name.removeprefix(_OPERATORS): arrays[name]
+                for name in arrays.files
+                if name.startswith(_OPERATORS)
+            }
+    except (EOFError, zlib.error) as error:
+        raise ValueError(f"its estimate is cut short: {error}") from error
+    if words["format"] != FORMAT:
+        raise ValueError(f"the format of the estimate is {words['format']}")
+    groups = [(group, name) for group, names in words["effects"].items() for name in names]
+    effects: dict[str, dict[str, Floats]] = {group: {} for group in words["effects"]}
+    for (group, name), row in zip(groups, rows, strict=True):
+        effects[group][name] = row
+    estimate = Estimate(
+        Efficiencies(mean, effects, words["level"], TypicalRates(**words["typical"])),
+        OperatorFactors(words["groups"], weights),
+        Evidence(
+            Keys(**{name: np.array(values, np.str_) for name, values in words["keys"].items()}),
+            level,
+            variance,
+            shape,
+            networks.astype(np.int64),
+            Scales(**words["scales"]),
+        ),
+        {
+            name: {group: Track(**track) for group, track in tracks.items()}
+            for name, tracks in words["tracks"].items()
+        },
+    )
+    if not _fits(estimate, rows):
+        raise ValueError("the parts of its estimate do not fit")
+    return estimate
+
+
+def _fits(estimate: Estimate, effects: Floats) -> bool:
+    """Return whether the parts of an estimate have the shapes and groups of this program."""
+    efficiencies, evidence = estimate.efficiencies, estimate.evidence
+    width, count = len(KINDS) * len(TERMS), (len(evidence.level),)
+    measured = (evidence.level, evidence.variance, evidence.networks)
+    keys = [getattr(evidence.keys, name) for name in Keys.__slots__]
+    scales = np.array(list(asdict(evidence.scales).values()), np.float64)
+    return (
+        efficiencies.mean.shape == (width,)
+        and effects.shape[1:] == (width,)
+        and all(each.shape == count for each in (*measured, *keys))
+        and bool((evidence.networks > 0).all())
+        and evidence.shape.shape == (*count, width)
+        and bool((evidence.variance > 0).all() and (scales >= 0).all())
+        and all(
+            np.isfinite(each).all()
+            for each in (efficiencies.mean, effects, *measured, evidence.shape)
+        )
+        and estimate.operators.names.keys() == {*OPERATOR_GROUPS}
+        and estimate.operators.fits()
+        and efficiencies.effects.keys() <= {*GROUPS}
+        and efficiencies.level.keys() == {*LEVELS}
+        and all("all" in estimate.tracks[name] for name in TRACKED)
+    )

@@ -1,0 +1,126 @@
+"""Factors on the terms of single operators, from a small network.
+
+Efficiencies are those of kinds of operators; the network tells operators of one kind apart: a
+convolution of few channels, a product of long sums, a Resize. Operator and target meet as in HODM:
+the state of the operator, which reads its scale-free features, and that of the target's runtime,
+kind and precision. No rate and no batch is read, so that rates act through the terms alone, and
+each factor stays between 1 / bound and bound: a network can mend an estimate, not overturn it.
+
+Reference:
+    HODM's dialogue of operators and hardware, CloserToMe Eq. (3) to (6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.calibration.efficiencies import groups_of
+from predictor.core.records import Target
+from predictor.cost.operator_kinds import KINDS
+from predictor.cost.physics import TERMS
+from predictor.graph.operators import OPERATORS
+from predictor.network.features import SCALE_FREE_NAMES
+
+Floats = NDArray[np.float64]
+Arrays = Mapping[str, NDArray[np.float32]]
+
+BOUND: Final = 2.0
+GROUPS: Final = ("runtime", "kind", "class", "precision", "order")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatorFactors:
+    """The network, with H hidden states and D of a target.
+
+    Attributes:
+        names: of the groups that it tells apart, by the names of ``GROUPS``.
+        weights: float32 arrays by name, as :data:`SHAPES` has them.
+    """
+
+    names: Mapping[str, Sequence[str]]
+    weights: Arrays
+
+    def contexts(self, targets: Sequence[Target]) -> tuple[NDArray[np.int64], Floats]:
+        """Return the number of each target's context, int64 [T], and the C contexts, [C, H]."""
+        places = [
+            {name: number for number, name in enumerate(self.names[group], start=1)}
+            for group in GROUPS
+        ]
+        rows = [
+            [known.get(of[group], 0) for known, group in zip(places, GROUPS, strict=True)]
+            for of in map(groups_of, targets)
+        ]
+        distinct, number = np.unique(
+            np.array(rows, np.int64).reshape(-1, len(GROUPS)), axis=0, return_inverse=True
+        )
+        states = sum(
+            self.weights[f"group.{group}"][column]
+            for group, column in zip(GROUPS, distinct.T, strict=True)
+        )
+        return number.reshape(-1), states @ self.weights["target"].T
+
+    def states(
+        self, features: NDArray[np.float32], code: NDArray[np.integer], kinds: NDArray[np.int64]
+    ) -> Floats:
+        """Return the states of N operators, [N, H].
+
+        Args:
+            features: [N, S], scale-free.
+            code: [N], of their types.
+            kinds: [N], index into ``KINDS``.
+        """
+        w = self.weights
+        scaled = (features - w["mean"]) / w["scale"]
+        state: Floats = np.concatenate([scaled, w["code"][code], w["kind"][kinds]], axis=1)
+        for layer in ("first", "second"):
+            state = np.maximum(state @ w[layer].T + w[f"{layer}.bias"], 0.0)
+        state = state @ w["operator"].T + w["operator.bias"]
+        return np.asarray(state)
+
+    def factors(self, states: Floats, contexts: Floats) -> Floats:
+        """Return the factors of N operators in C contexts on the terms, [C, N, len(TERMS)]."""
+        met = np.maximum(states + contexts[:, None], 0.0)
+        logs = met @ self.weights["terms"].T + self.weights["terms.bias"]
+        limit = np.log(BOUND)
+        factors: Floats = np.exp(limit * np.tanh(logs / limit))
+        return factors
+
+    def fits(self) -> bool:
+        """Return whether all parts have the shapes and the vocabulary of this program."""
+        w = self.weights
+        if w.keys() != {*_NAMES, *(f"group.{group}" for group in GROUPS)}:
+            return False
+        if any(w[name].ndim != 2 for name in ("code", "kind", "target")):
+            return False
+        hidden, wide = w["target"].shape
+        read = len(SCALE_FREE_NAMES) + w["code"].shape[1] + w["kind"].shape[1]
+        shapes = {
+            "mean": (len(SCALE_FREE_NAMES),),
+            "scale": (len(SCALE_FREE_NAMES),),
+            "code": (len(OPERATORS), w["code"].shape[1]),
+            "kind": (len(KINDS), w["kind"].shape[1]),
+            "first": (hidden, read),
+            "second": (hidden, hidden),
+            "operator": (hidden, hidden),
+            "terms": (len(TERMS), hidden),
+            **{f"{name}.bias": (hidden,) for name in ("first", "second", "operator")},
+            "terms.bias": (len(TERMS),),
+            **{f"group.{g}": (len(self.names[g]) + 1, wide) for g in GROUPS},
+        }
+        return (
+            all(w[name].shape == shape for name, shape in shapes.items())
+            and all(bool(np.isfinite(each).all()) for each in w.values())
+            and bool((w["scale"] > 0).all())
+        )
+
+
+_NAMES: Final = (
+    *("mean", "scale", "code", "kind", "target"),
+    *("first", "first.bias", "second", "second.bias", "operator", "operator.bias"),
+    *("terms", "terms.bias"),
+)
