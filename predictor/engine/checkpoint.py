@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from predictor.calibration.deviation import DeviationPrior
 from predictor.core.errors import InputError
+from predictor.core.files import read_bytes
 from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import read_estimate
 from predictor.graph.operators import OPERATORS
@@ -29,6 +30,7 @@ HEAD: Final = "head.onnx"
 ESTIMATE: Final = "estimate.npz"
 KIND: Final = "ctm-engine"
 VERSION: Final = 1
+_MOST_BYTES: Final = 1 << 28  # of one file
 _AGAIN: Final = "install the program again, or predict with --engine roofline"
 
 
@@ -186,7 +188,7 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
         InputError: it is missing, damaged, foreign, or newer than this program.
     """
     with _whole(folder):
-        data = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(folder / CARD, _MOST_BYTES, _AGAIN))
         _check_format(folder, data)
         _check_files(folder, data["files"])
         engine = EngineCard.from_json(data)
@@ -201,7 +203,7 @@ def read_card(folder: Path) -> EngineCard:
         InputError: it is missing, damaged, foreign, or newer than this program.
     """
     with _whole(folder):
-        data = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(folder / CARD, _MOST_BYTES, _AGAIN))
         _check_format(folder, data)
         return EngineCard.from_json(data)
 
@@ -238,4 +240,4 @@ def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
 
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(path, _MOST_BYTES, _AGAIN)).hexdigest()

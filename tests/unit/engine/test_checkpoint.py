@@ -60,13 +60,13 @@ def _widths(*factors: float) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
-        (_drop(CARD), "No such file"),
-        (_drop(HEAD), "No such file"),
+        (_drop(CARD), "there is no such file"),
+        (_drop(HEAD), "there is no such file"),
         (_cut(CARD), "no whole checkpoint"),
         (_cut(ENCODER), "encoder.onnx is not the file that belongs to it"),
         (_cut(HEAD), "head.onnx is not the file that belongs to it"),
         (_cut(ESTIMATE), "estimate.npz is not the file that belongs to it"),
-        (_drop(ESTIMATE), "No such file"),
+        (_drop(ESTIMATE), "there is no such file"),
         (_card(files={}), "no whole checkpoint"),
         (_card(format="ctm-engine/99"), "version 99, and this program reads up to 1"),
         (_card(format="something/1"), "its format is something/1"),
@@ -128,5 +128,5 @@ def test_an_estimate_that_the_card_does_not_count_is_refused(copy: Path) -> None
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="it cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_checkpoint(tmp_path / "nowhere")

@@ -432,7 +432,8 @@ def test_a_folder_without_a_checkpoint_is_refused(
     assert train(data, tmp_path / "nowhere") == 2
 
     (sentence,) = capsys.readouterr().err.splitlines()
-    assert sentence.startswith(f"ctm: {tmp_path / 'nowhere'}: it cannot be read (")
+    card = tmp_path / "nowhere" / "engine.json"
+    assert sentence.startswith(f"ctm: {card}: there is no such file; ")
     assert not (tmp_path / "nowhere").exists()
 
 
