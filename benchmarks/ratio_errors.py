@@ -1,4 +1,4 @@
-"""How far predicted ratios of two latencies of one network on one device are off.
+"""Errors of predicted ratios of two latencies of one network on one device.
 
 ``python -m benchmarks.ratio_errors --data DIR --output docs/results`` predicts the measurements of
 the data folder by the estimate, trained without the silicon that is asked for. Then it compares

@@ -1,4 +1,4 @@
-"""How far a latency measured on one device corrects predictions of the same graph on others.
+"""Errors of predictions of a graph that a latency measured on another device corrected.
 
 ``python -m benchmarks.scaling --data DIR --output docs/results`` predicts the measurements of the
 data folder by the estimate, trained without the silicon (*unseen*) or without the device, whose

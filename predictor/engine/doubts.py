@@ -1,26 +1,19 @@
-"""Reasons in words why a prediction is outside the network's training distribution."""
+"""Reasons in words why a graph is outside what was learned from."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metrics import METRIC_BY_NAME
-from predictor.core.records import Target
-from predictor.core.text import plural
 from predictor.core.wording import percent
 from predictor.engine.checkpoint import Experience
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 
 _FEW_FAMILIES: Final = 2  # an operator that fewer families of architectures have is not learned
 _MUCH: Final = 0.25  # of the predicted time
-_FEW_METRICS: Final = 4
-_FEW_DEVICES: Final = 5  # of a runtime: what these few have in common need not be the runtime's
-_BEYOND: Final = math.log(2.0)  # outside the range of all training devices
 _UNCOUNTED: Final = OperatorFlag.UNKNOWN_TRIPS | OperatorFlag.UNKNOWN
 
 
@@ -55,31 +48,3 @@ def graph_doubts(
 def rare_operators(types: Sequence[str], experience: Experience) -> NDArray[np.bool_]:
     """Return whether hardly any training network has the operators of some types."""
     return np.array([experience.operators.get(t, 0) < _FEW_FAMILIES for t in types], np.bool_)
-
-
-def device_doubt(target: Target, experience: Experience) -> str:
-    """Return the doubts about a target without measurements, empty for none."""
-    device, configuration = target.device, target.configuration
-    reasons = []
-    if len(device.metrics) < _FEW_METRICS:
-        facts = plural(len(device.metrics), "fact of the device is", "facts of the device are")
-        reasons.append(f"only {facts} known")
-    for what, choice in (
-        (f"no device of the family {device.family}", f"family {device.family}"),
-        (f"no run in {configuration.precision}", f"precision {configuration.precision}"),
-        (f"no run on {configuration.runtime}", f"runtime {configuration.runtime}"),
-    ):
-        if not experience.choices.get(choice):
-            reasons.append(f"{what} is among what it has learned from")
-    learned = experience.choices.get(f"runtime {configuration.runtime}", 0)
-    if 0 < learned < _FEW_DEVICES:
-        some = f"{learned} of the devices" if learned > 1 else "one device"
-        reasons.append(f"only {some} that it has learned from ran {configuration.runtime}")
-    reasons += [
-        f"its {METRIC_BY_NAME[name].label} is {'above' if log > high else 'below'} that of every "
-        "device learned from"
-        for name, (low, high) in experience.ranges.items()
-        if name in device.metrics
-        and not low - _BEYOND <= (log := math.log(device.metrics[name])) <= high + _BEYOND
-    ]
-    return "; ".join(reasons)

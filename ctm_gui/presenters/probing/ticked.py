@@ -54,7 +54,7 @@ class Ticked:
 
     @property
     def words(self) -> str:
-        """What its probing means, or why there is none, in a sentence; empty where it is plain."""
+        """Sentence on the configuration that is probed, or why none is; empty where it is plain."""
         if self.way is Way.IMPORT:
             return (
                 "It cannot be probed from here: reference networks run on processors, with "

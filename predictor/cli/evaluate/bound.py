@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import (
-    check_output,
+    checked_output,
     environment_of,
+    give,
     origin_of,
     research_needed,
 )
 from predictor.cli.parser import Parser, json_option
 from predictor.cli.progress import progress_on
-from predictor.core.files import write_text
 from predictor.services.devices.catalogue import load_catalogue
 
 _LIMIT_MISSED = 1
@@ -41,20 +40,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         from predictor.research.evaluation.bound.document import document  # noqa: PLC0415
         from predictor.research.evaluation.bound.page import page  # noqa: PLC0415
 
-    output = Path(options.output) if options.output else None
-    if output is not None:
-        check_output(output)
+    output = checked_output(options)
     check = check_bound(Path(options.data), load_catalogue().by_id, progress_on(console))
     environment = environment_of("ctm evaluate bound --data DIR --output OUT.json")
     figures = {**environment, **document(check)}
-    text = page(figures, origin_of(environment))
-    if output is not None:
-        write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
-        write_text(output.with_suffix(".md"), text)
-    if options.json:
-        console.document(figures)
-    elif output is None:
-        console.result(text)
-    else:
-        console.note(f"Written: {output} and {output.with_suffix('.md')}")
+    give(figures, page(figures, origin_of(environment)), output, options, console)
     return 0 if check.holds else _LIMIT_MISSED

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import (
-    check_output,
+    checked_output,
     environment_of,
+    give,
     origin_of,
     research_needed,
 )
 from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
 from predictor.cli.progress import progress_on
-from predictor.core.files import write_text
 from predictor.services.devices.catalogue import load_catalogue
 
 
@@ -59,9 +58,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         from predictor.research.evaluation.judge.command import judge_data  # noqa: PLC0415
         from predictor.research.evaluation.judge.page import page  # noqa: PLC0415
 
-    output = Path(options.output) if options.output else None
-    if output is not None:
-        check_output(output)
+    output = checked_output(options)
     document = judge_data(
         Path(options.data),
         load_catalogue().by_id,
@@ -73,16 +70,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     )
     environment = environment_of(_command(options))
     figures = {**environment, **document}
-    text = page(figures, origin_of(environment))
-    if output is not None:
-        write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
-        write_text(output.with_suffix(".md"), text)
-    if options.json:
-        console.document(figures)
-    elif output is None:
-        console.result(text)
-    else:
-        console.note(f"Written: {output} and {output.with_suffix('.md')}")
+    give(figures, page(figures, origin_of(environment)), output, options, console)
     return 0
 
 

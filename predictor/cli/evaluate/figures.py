@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
@@ -10,7 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from predictor import __version__
+from predictor.cli.console import Console
 from predictor.core.errors import HostError, InputError
+from predictor.core.files import write_text
 
 
 @contextmanager
@@ -34,6 +38,41 @@ def research_needed(work: str) -> Iterator[None]:
                 "run it in a checkout, with closertome[train] installed",
             ) from error
         raise HostError(work, f"{name} is not installed", "install closertome[train]") from error
+
+
+def checked_output(options: argparse.Namespace) -> Path | None:
+    """Return where ``--output`` is, None without one, refused as by :func:`check_output`."""
+    output = Path(options.output) if options.output else None
+    if output is not None:
+        check_output(output)
+    return output
+
+
+def give(
+    figures: Mapping[str, object],
+    page: str,
+    output: Path | None,
+    options: argparse.Namespace,
+    console: Console,
+) -> None:
+    """Write figures and their page beside, or print the page; ``--json`` prints the figures.
+
+    Args:
+        figures: plain values.
+        page: Markdown.
+        output: file OUT.json, or None for no file.
+        options: of the command.
+        console: to print to.
+    """
+    if output is not None:
+        write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        write_text(output.with_suffix(".md"), page)
+    if options.json:
+        console.document(figures)
+    elif output is None:
+        console.result(page)
+    else:
+        console.note(f"Written: {output} and {output.with_suffix('.md')}")
 
 
 def check_output(output: Path) -> None:
