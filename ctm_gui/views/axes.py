@@ -5,16 +5,20 @@ Bars are painted in pixels, which keeps hatching and ticks crisp at any scale.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsObject, QStyleOptionGraphicsItem, QWidget
 
+from ctm_gui.geometry import log_ticks
 from ctm_gui.theme import Theme
+from predictor.core.units import significant
 
 HATCH_PX = 7.0
+_TINT = 56  # alpha of a bar over the budget under its hatching
 SELECTED_ALPHA = 44  # of the stripe behind a selected row
 AT_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 AT_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
@@ -48,6 +52,18 @@ def hatch_lines(rect: QRectF, spacing_px: float = HATCH_PX) -> list[tuple[QPoint
             lines.append((QPointF(start, bottom - (start - x)), QPointF(end, bottom - (end - x))))
         x += spacing_px
     return lines
+
+
+def paint_bar(painter: QPainter, rect: QRectF, colour: QColor, *, over: bool) -> None:
+    """Paint a bar: solid, or pale with an outline and hatching where it is over the budget."""
+    if not over:
+        painter.fillRect(rect, colour)
+        return
+    painter.fillRect(rect, faded(colour, _TINT))
+    painter.setPen(QPen(colour, 1.4))
+    painter.drawLines([QLineF(start, end) for start, end in hatch_lines(rect)])
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(rect)
 
 
 class PixelItem(QGraphicsObject):
@@ -140,6 +156,38 @@ class RowLabels(PaintedAxis):
             room = QRectF(0, y, rect.width() - self._gap_px, self._row_px)
             painter.setPen(QColor(colour))
             painter.drawText(room, AT_RIGHT, metrics.elidedText(name, self._elide, room.width()))
+
+
+class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """The axis of latencies, with plain numbers on a logarithmic scale too.
+
+    ``end`` is the last place of logarithmic ticks; the rest of the axis is room for labels.
+    """
+
+    def __init__(self, side: str) -> None:
+        super().__init__(side)
+        # Its own factor, such as (x1e+15), would stand beside a label that says the unit.
+        self.enableAutoSIPrefix(False)
+        self.end = math.inf
+
+    def tickValues(
+        self, low: float, high: float, size: float
+    ) -> list[tuple[float | None, list[float]]]:
+        """Return levels of ticks as pyqtgraph asks for them; None marks those without a label."""
+        if not self.logMode:
+            return list(super().tickValues(low, high, size))
+        end = min(high, self.end)
+        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low))
+        return [(1.0, labelled), (None, bare)]
+
+    def logTickStrings(
+        self,
+        values: Sequence[float],
+        scale: float,  # noqa: ARG002
+        spacing: float | None,
+    ) -> list[str]:
+        """Write ticks as numbers, without an exponent."""
+        return ["" if spacing is None else significant(10.0**value, 2) for value in values]
 
 
 def colour_axes(plot: pg.PlotItem, theme: Theme) -> None:

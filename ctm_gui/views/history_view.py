@@ -13,7 +13,7 @@ from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from ctm_gui.models.grid_model import GridModel
-from ctm_gui.models.prediction_models import PastModel
+from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.grid import Grid
 from ctm_gui.presenters.history import HistoryPresenter
 from ctm_gui.presenters.ordering import IndexArray

@@ -26,7 +26,7 @@ from ctm_gui.presenters.latency_chart import (
     value_range,
 )
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.axes import PaintedAxis, PixelItem
+from ctm_gui.views.axes import PaintedAxis, PixelItem, ValueAxis, paint_bar
 from ctm_gui.views.latency_items import (
     LABEL_GAP_PX,
     PADDING_PX,
@@ -34,9 +34,7 @@ from ctm_gui.views.latency_items import (
     ChartState,
     LabelRuler,
     NameAxis,
-    ValueAxis,
     colour_of,
-    paint_bar,
     paint_diamond,
     paint_haloed,
 )

@@ -10,12 +10,11 @@ import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from ctm_gui.geometry import log_ticks, past_mark, shared_widths
+from ctm_gui.geometry import past_mark, shared_widths
 from ctm_gui.presenters.comparison import Badge, BadgeStyle
 from ctm_gui.presenters.latency_chart import Bar, ChartLayout, GroupBox
 from ctm_gui.theme import Theme
-from ctm_gui.views.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, faded, first_ticks, hatch_lines
-from predictor.core.units import significant
+from ctm_gui.views.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, faded, first_ticks, paint_bar
 
 BADGE_PX = 15.0
 _SMALLER = 0.85
@@ -58,7 +57,6 @@ def paint_badge(painter: QPainter, frame: QRectF, badge: Badge, theme: Theme, fo
 
 
 LABEL_GAP_PX = 8.0
-_TINT = 56  # alpha of a bar over the budget under its hatching
 PADDING_PX = 8.0
 _LEAST_DOUBT_PX = 150.0
 
@@ -89,18 +87,6 @@ class ChartState:
 def colour_of(theme: Theme, series: int) -> QColor:
     """Return the colour of a series; it starts again after the last."""
     return QColor(theme.series[series % len(theme.series)])
-
-
-def paint_bar(painter: QPainter, rect: QRectF, colour: QColor, *, over: bool) -> None:
-    """Paint a bar: solid, or pale with an outline and hatching where it is over the budget."""
-    if not over:
-        painter.fillRect(rect, colour)
-        return
-    painter.fillRect(rect, faded(colour, _TINT))
-    painter.setPen(QPen(colour, 1.4))
-    painter.drawLines([QLineF(start, end) for start, end in hatch_lines(rect)])
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.drawRect(rect)
 
 
 def paint_haloed(painter: QPainter, lines: Sequence[QLineF], theme: Theme, width: float) -> None:
@@ -341,35 +327,3 @@ class NameAxis(PaintedAxis):
     ) -> None:
         short = QFontMetricsF(self._state.font).elidedText(text, elide, room.width() + 1)
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | side, short)
-
-
-class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """The axis of latencies, with plain numbers on a logarithmic scale too.
-
-    ``end`` is the last place of logarithmic ticks; the rest of the axis is room for labels.
-    """
-
-    def __init__(self, side: str) -> None:
-        super().__init__(side)
-        # Its own factor, such as (x1e+15), would stand beside a label that says the unit.
-        self.enableAutoSIPrefix(False)
-        self.end = math.inf
-
-    def tickValues(
-        self, low: float, high: float, size: float
-    ) -> list[tuple[float | None, list[float]]]:
-        """Return levels of ticks as pyqtgraph asks for them; None marks those without a label."""
-        if not self.logMode:
-            return list(super().tickValues(low, high, size))
-        end = min(high, self.end)
-        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low))
-        return [(1.0, labelled), (None, bare)]
-
-    def logTickStrings(
-        self,
-        values: Sequence[float],
-        scale: float,  # noqa: ARG002
-        spacing: float | None,
-    ) -> list[str]:
-        """Write ticks as numbers, without an exponent."""
-        return ["" if spacing is None else significant(10.0**value, 2) for value in values]

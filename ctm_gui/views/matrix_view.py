@@ -19,8 +19,8 @@ from ctm_gui.presenters.variants import (
     matrix_summary,
 )
 from ctm_gui.theme import Theme
-from ctm_gui.views.delegates import VariantDelegate
 from ctm_gui.views.fields import BudgetBox
+from ctm_gui.views.matrix_delegate import VariantDelegate
 from ctm_gui.views.tables import GridView, copy_button
 from ctm_gui.views.widgets import SearchBox, button, hbox, label, named, splitter, vbox
 from predictor.core.units import LatencyUnit

@@ -21,9 +21,9 @@ from ctm_gui.presenters.operators import (
 )
 from ctm_gui.presenters.ordering import IndexArray
 from ctm_gui.theme import Theme
-from ctm_gui.views.delegates import LEAST_SHARE_PX, ShareDelegate
 from ctm_gui.views.pair_choice import PairChoice
 from ctm_gui.views.save_plot import ask_and_save, save_plot
+from ctm_gui.views.share_delegate import LEAST_SHARE_PX, ShareDelegate
 from ctm_gui.views.tables import GridView, MatchCount, copy_button
 from ctm_gui.views.type_strip import TypeStrip
 from ctm_gui.views.widgets import (

@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.geometry import nearest_point
 from ctm_gui.presenters.pareto import TradeOff, axis_ranges, point_details
-from ctm_gui.views.axes import faded
-from ctm_gui.views.latency_items import ValueAxis
+from ctm_gui.views.axes import ValueAxis, faded
 from ctm_gui.views.plots import PointPlot
 from predictor.core.columns import axis_title
 

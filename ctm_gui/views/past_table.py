@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QComboBox, QHBoxLayout, QWidget
 
-from ctm_gui.models.prediction_models import PastModel
+from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.past_rows import PERIODS, PastFilter, PastRows
 from ctm_gui.presenters.past_tables import TAGS
 from ctm_gui.views.tables import GridView, MatchCount

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QWidget
 from ctm_gui.presenters.ordering import FloatArray
 from ctm_gui.presenters.past_rows import BASES, PastRows, TruthChart
 from ctm_gui.presenters.past_tables import pair_details
-from ctm_gui.views.axes import faded
-from ctm_gui.views.latency_items import ValueAxis
+from ctm_gui.views.axes import ValueAxis, faded
 from ctm_gui.views.plots import PointPlot
 from predictor.core.units import LatencyUnit
 from predictor.services.history.truth import Pair

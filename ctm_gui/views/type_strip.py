@@ -15,8 +15,15 @@ from ctm_gui.presenters.operators import (
     type_details,
 )
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, PixelItem, RowLabels, faded
-from ctm_gui.views.latency_items import paint_bar
+from ctm_gui.views.axes import (
+    AT_LEFT,
+    SELECTED_ALPHA,
+    PaintedAxis,
+    PixelItem,
+    RowLabels,
+    faded,
+    paint_bar,
+)
 from ctm_gui.views.plots import RowPlot
 from ctm_gui.views.widgets import vbox
 from predictor.core.units import LatencyUnit

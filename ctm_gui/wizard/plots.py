@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.presenters.probing.progress import SampleTrace
 from ctm_gui.theme import LIGHT, Theme
-from ctm_gui.views.axes import colour_axes
-from ctm_gui.views.latency_items import ValueAxis
+from ctm_gui.views.axes import ValueAxis, colour_axes
 from ctm_gui.views.plots import StillPlot
 from predictor.services.probing.plan import Coverage
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QDialogButtonBox, QFileDialog, 
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.actions import HISTORY_TAB
-from ctm_gui.models.prediction_models import PastModel
+from ctm_gui.models.past_model import PastModel
 from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.theme import DARK
 from ctm_gui.views.history_view import HistoryView

@@ -14,8 +14,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from ctm_gui.theme import DARK, LIGHT, apply_theme
-from ctm_gui.views.delegates import SHARE_TEXT_PX
 from ctm_gui.views.operators_view import OperatorsView
+from ctm_gui.views.share_delegate import SHARE_TEXT_PX
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.predict import OperatorTable
 
