@@ -23,8 +23,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
-from ctm_gui.actions import DEVICES_TAB  # noqa: E402
 from ctm_gui.application import Application  # noqa: E402
+from ctm_gui.window.actions import DEVICES_TAB  # noqa: E402
 from predictor.services.devices.form import check_form  # noqa: E402
 
 

@@ -24,9 +24,9 @@ from PySide6.QtCore import QDeadlineTimer, QEventLoop, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from benchmarks.common import Figure, parse_arguments, report
-from ctm_gui.actions import OPERATORS_TAB
 from ctm_gui.application import Application
-from ctm_gui.views.main_window import MainWindow
+from ctm_gui.window.actions import OPERATORS_TAB
+from ctm_gui.window.main_window import MainWindow
 
 OPERATORS = 10_000
 OPEN_LIMIT_MS, STALL_LIMIT_MS = 2000.0, 50.0

@@ -52,9 +52,9 @@ from PySide6.QtWidgets import (
 from benchmarks.common import Figure, report
 from benchmarks.large_model import thread_times, turns, write_chain
 from benchmarks.memory import resident_mib
-from ctm_gui.actions import ACTIONS, TITLES
 from ctm_gui.application import Application
-from ctm_gui.views.compare_tabs import PAGES
+from ctm_gui.compare.tabs import PAGES
+from ctm_gui.window.actions import ACTIONS, TITLES
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.text import plural

@@ -25,9 +25,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QScrollBar, QWidget  # noqa: E402
 
-from ctm_gui.theme import LIGHT, apply_theme  # noqa: E402
-from ctm_gui.views.compare_view import CompareView  # noqa: E402
-from ctm_gui.views.operators_view import OperatorsView  # noqa: E402
+from ctm_gui.compare.view import CompareView  # noqa: E402
+from ctm_gui.operators.view import OperatorsView  # noqa: E402
+from ctm_gui.widgets.theme import LIGHT, apply_theme  # noqa: E402
 from predictor.core.columns import PredictionRow  # noqa: E402
 from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
 from predictor.services.prediction.predict import OperatorTable  # noqa: E402

@@ -16,14 +16,14 @@ from PySide6.QtWidgets import QApplication
 from ctm_gui import settings as table
 from ctm_gui.event_loop import GarbageTimer, InterruptWatch
 from ctm_gui.later import FirstFrame, Later
-from ctm_gui.presenters.messages import LogMessages
-from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings, remembered_theme, settings_path
-from ctm_gui.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
-from ctm_gui.views.crash import CrashHandler
-from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.session import remembered_unit, restore_models
-from ctm_gui.views.turns import in_turns
+from ctm_gui.tasks.turns import in_turns
+from ctm_gui.widgets.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
+from ctm_gui.window.crash import CrashHandler
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.messages import LogMessages
+from ctm_gui.window.session import remembered_unit, restore_models
+from ctm_gui.window.workspace import Workspace
 from predictor.core import left_over
 from predictor.core.errors import HostError
 from predictor.core.memory import keep_heap_small
@@ -34,9 +34,9 @@ from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
 
 if TYPE_CHECKING:
-    from ctm_gui.presenters.probing.presenter import ProbingPresenter
-    from ctm_gui.views.report_dialog import ReportDialog
-    from ctm_gui.wizard.window import ProbingWizard
+    from ctm_gui.probing.presenter import ProbingPresenter
+    from ctm_gui.probing.wizard import ProbingWizard
+    from ctm_gui.report.dialog import ReportDialog
 
 _SWITCH_INTERVAL_S = 0.0005
 
@@ -133,8 +133,8 @@ class Application:
         """Show the probing wizard beside the window; it is built when it is first asked for."""
         if self.wizard is None:
             # Loaded since the first frame, see ctm_gui.later.
-            from ctm_gui.presenters.probing.presenter import ProbingPresenter  # noqa: PLC0415
-            from ctm_gui.wizard.window import ProbingWizard  # noqa: PLC0415
+            from ctm_gui.probing.presenter import ProbingPresenter  # noqa: PLC0415
+            from ctm_gui.probing.wizard import ProbingWizard  # noqa: PLC0415
 
             self._probing = ProbingPresenter(self._store, self.workspace)
             self.wizard = ProbingWizard(self._probing, self.window)
@@ -146,8 +146,8 @@ class Application:
     def open_report(self) -> ReportDialog:
         """Show the report of the present comparison; its dialog is built at the first call."""
         # Loaded since the first frame, see ctm_gui.later.
-        from ctm_gui.presenters.report import ReportPresenter  # noqa: PLC0415
-        from ctm_gui.views.report_dialog import ReportDialog  # noqa: PLC0415
+        from ctm_gui.report.dialog import ReportDialog  # noqa: PLC0415
+        from ctm_gui.report.presenter import ReportPresenter  # noqa: PLC0415
 
         if self.report is None:
             presenter = ReportPresenter(self.workspace.recorder, self.window)
@@ -158,7 +158,7 @@ class Application:
 
     def _showing_report(self, dialog: ReportDialog) -> Iterator[None]:
         """Show the dialog and begin the report, the window's other events in between."""
-        from ctm_gui.presenters.report import ReportSubject  # noqa: PLC0415
+        from ctm_gui.report.presenter import ReportSubject  # noqa: PLC0415
 
         dialog.show()
         dialog.activateWindow()

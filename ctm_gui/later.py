@@ -12,28 +12,28 @@ from importlib import import_module
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
-from ctm_gui.views.turns import in_turns
+from ctm_gui.tasks.turns import in_turns
 
 _LONGEST_WAIT_MS = 500
 _END = object()
 PLOTS = ("pyqtgraph",)
 VIEWS = (
-    "ctm_gui.views.latency_chart",
-    "ctm_gui.presenters.variants",
-    "ctm_gui.presenters.past_tables",
-    "ctm_gui.views.compare_view",
-    "ctm_gui.presenters.difference",
-    "ctm_gui.views.matrix_view",
-    "ctm_gui.views.pareto_view",
-    "ctm_gui.views.difference_view",
-    "ctm_gui.views.operators_view",
-    "ctm_gui.views.attention_map",
-    "ctm_gui.views.attention_view",
-    "ctm_gui.views.device_form",
-    "ctm_gui.views.devices_view",
-    "ctm_gui.views.truth_plot",
-    "ctm_gui.views.history_view",
-    "ctm_gui.views.central_views",
+    "ctm_gui.compare.chart_view",
+    "ctm_gui.compare.matrix",
+    "ctm_gui.history.past_tables",
+    "ctm_gui.compare.view",
+    "ctm_gui.compare.difference",
+    "ctm_gui.compare.matrix_view",
+    "ctm_gui.compare.pareto_view",
+    "ctm_gui.compare.difference_view",
+    "ctm_gui.operators.view",
+    "ctm_gui.attention.map_view",
+    "ctm_gui.attention.view",
+    "ctm_gui.devices.form_view",
+    "ctm_gui.devices.view",
+    "ctm_gui.history.truth_plot",
+    "ctm_gui.history.view",
+    "ctm_gui.window.central_views",
 )
 ENGINE = (
     "predictor.services.probing.open",
@@ -42,22 +42,22 @@ ENGINE = (
     "predictor.services.probing.imports",
 )
 WINDOWS = (
-    "ctm_gui.views.palette",
-    "ctm_gui.views.help_window",
-    "ctm_gui.views.settings_dialog",
-    "ctm_gui.presenters.probing.results",
-    "ctm_gui.presenters.probing.shelf",
-    "ctm_gui.presenters.probing.progress",
-    "ctm_gui.presenters.probing.plan",
-    "ctm_gui.presenters.probing.run",
-    "ctm_gui.presenters.probing.fine_tuning",
-    "ctm_gui.presenters.probing.presenter",
-    "ctm_gui.wizard.target_page",
-    "ctm_gui.wizard.plan_page",
-    "ctm_gui.wizard.measure_page",
-    "ctm_gui.wizard.dialogs",
-    "ctm_gui.wizard.result_page",
-    "ctm_gui.wizard.window",
+    "ctm_gui.window.palette",
+    "ctm_gui.window.help_window",
+    "ctm_gui.window.settings_dialog",
+    "ctm_gui.probing.results",
+    "ctm_gui.probing.shelf",
+    "ctm_gui.probing.progress",
+    "ctm_gui.probing.plan",
+    "ctm_gui.probing.run",
+    "ctm_gui.probing.fine_tuning",
+    "ctm_gui.probing.presenter",
+    "ctm_gui.probing.target_page",
+    "ctm_gui.probing.plan_page",
+    "ctm_gui.probing.measure_page",
+    "ctm_gui.probing.dialogs",
+    "ctm_gui.probing.result_page",
+    "ctm_gui.probing.wizard",
 )
 
 

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar, cast
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
-from ctm_gui.theme import ThemeChoice
+from ctm_gui.widgets.theme import ThemeChoice
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 

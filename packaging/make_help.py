@@ -2,8 +2,8 @@
 
     python packaging/make_help.py [FOLDER]
 
-Their tables are ``ctm_gui.settings.TABLE`` and ``ctm_gui.actions.ACTIONS``. The other pages of
-``docs/help`` are written by hand.
+Their tables are ``ctm_gui.settings.TABLE`` and ``ctm_gui.window.actions.ACTIONS``. The other pages
+of ``docs/help`` are written by hand.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication, QKeySequence
 
-from ctm_gui.actions import ACTIONS, MENUS, ActionSpec
 from ctm_gui.settings import SETTINGS_VARIABLE, TABLE, AnySetting
+from ctm_gui.window.actions import ACTIONS, MENUS, ActionSpec
 from predictor.core.resources import help_dir
 
 _SETTINGS = f"""# Settings

@@ -1,1 +1,1 @@
-"""Qt item models over engine records."""
+"""The models that are open."""

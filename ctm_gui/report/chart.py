@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 
-from ctm_gui.geometry import linear_ticks, log_ticks
 from ctm_gui.report.flow import LEFT, SMALL, SMALL_BOLD, Flow, mixed
 from ctm_gui.report.marks import Box, Line, Style
-from ctm_gui.theme import LIGHT
+from ctm_gui.widgets.geometry import linear_ticks, log_ticks
+from ctm_gui.widgets.theme import LIGHT
 from predictor.core.report import Bar, BarChart
 from predictor.core.units import significant
 

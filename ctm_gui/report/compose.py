@@ -22,7 +22,7 @@ from ctm_gui.report.flow import (
 )
 from ctm_gui.report.marks import Box, Line, Pages, PageSize, Style, Text, Typeface, wrapped
 from ctm_gui.report.tables import draw_facts, draw_table
-from ctm_gui.theme import LIGHT
+from ctm_gui.widgets.theme import LIGHT
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import (
     BarChart,

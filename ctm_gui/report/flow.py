@@ -14,7 +14,7 @@ from ctm_gui.report.marks import (
     shortened_to,
     wrapped,
 )
-from ctm_gui.theme import LIGHT
+from ctm_gui.widgets.theme import LIGHT
 from predictor.core.report import Tone
 
 LEFT, TOP, BOTTOM = 540.0, 520.0, 620.0

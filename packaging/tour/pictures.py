@@ -21,7 +21,7 @@ from signature_scenes import SIGNATURE_SCENES
 from waiting import REPAINT_MS, settle, turn, wait
 
 from ctm_gui.application import Application
-from ctm_gui.theme import ThemeChoice
+from ctm_gui.widgets.theme import ThemeChoice
 from predictor.core.errors import HostError
 
 SIZES = ((1280, 800), (1920, 1080))

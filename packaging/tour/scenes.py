@@ -9,20 +9,20 @@ from pathlib import Path
 from PySide6.QtWidgets import QDialog, QMainWindow, QWidget
 from waiting import REPAINT_MS, SETTLE_MS, turn, wait
 
-from ctm_gui.actions import (
+from ctm_gui.application import Application
+from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
+from ctm_gui.devices.view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
+from ctm_gui.prediction.run import WhatIf
+from ctm_gui.probing.choice import Way
+from ctm_gui.probing.run import Phase
+from ctm_gui.probing.wizard import NAMES, RESULT, TARGET
+from ctm_gui.window.actions import (
     ATTENTION_TAB,
     COMPARE_TAB,
     DEVICES_TAB,
     HISTORY_TAB,
     OPERATORS_TAB,
 )
-from ctm_gui.application import Application
-from ctm_gui.presenters.prediction_run import WhatIf
-from ctm_gui.presenters.probing.choice import Way
-from ctm_gui.presenters.probing.run import Phase
-from ctm_gui.views.compare_tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
-from ctm_gui.views.devices_view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
-from ctm_gui.wizard.window import NAMES, RESULT, TARGET
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QDialog, QInputDialog
 from scenes import Scene, close_dialogs, sample_models, this_machine
 from waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
 
-from ctm_gui.actions import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.application import Application
-from ctm_gui.wizard.dialogs import FineTuneDialog
-from ctm_gui.wizard.window import ProbingWizard
+from ctm_gui.probing.dialogs import FineTuneDialog
+from ctm_gui.probing.wizard import ProbingWizard
+from ctm_gui.window.actions import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from predictor.core.errors import HostError
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 

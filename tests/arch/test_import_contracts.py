@@ -63,16 +63,16 @@ BREAKS = [
     ("predictor.services.frozen", "predictor.cli.console", ROOMS),
     ("predictor.services.frozen", "predictor.research", ROOMS),
     ("predictor.core.units", "predictor.core.wording", CIRCLES),
-    ("ctm_gui.tasks.serial", "ctm_gui.views.main_window", CIRCLES),
+    ("ctm_gui.tasks.serial", "ctm_gui.window.main_window", CIRCLES),
     ("predictor.cost.engine", "predictor.store.database", STORE),
     ("predictor.research.evaluation.bound", "predictor.store.database", STORE),
     ("predictor.cli.console", "predictor.probing.protocol", COMMAND_LINE),
     ("predictor.cli.predict.command", "predictor.calibration.scores", COMMAND_LINE),
     ("predictor.cli.console", "predictor.research", COMMAND_LINE),
-    ("ctm_gui.views.main_window", "predictor.graph.model", WINDOW),
-    ("ctm_gui.views.main_window", "predictor.engine", WINDOW),
-    ("ctm_gui.views.main_window", "predictor.probing.protocol", WINDOW),
-    ("ctm_gui.views.main_window", "predictor.research", WINDOW),
+    ("ctm_gui.window.main_window", "predictor.graph.model", WINDOW),
+    ("ctm_gui.window.main_window", "predictor.engine", WINDOW),
+    ("ctm_gui.window.main_window", "predictor.probing.protocol", WINDOW),
+    ("ctm_gui.window.main_window", "predictor.research", WINDOW),
     ("predictor.services.frozen", "sqlite_utils", "sqlite_utils belongs to the store"),
     ("predictor.services.frozen", "onnx", "onnx reads and writes model files"),
     ("predictor.services.frozen", "matplotlib", TRAINING),
@@ -165,13 +165,62 @@ def importers_of(name: str, folder: Path) -> set[str]:
     }
 
 
-def test_widgets_are_in_views_and_where_the_window_is_put_together_only() -> None:
-    # import-linter cannot tell the parts of an external package from one another.
-    importers = importers_of("PySide6.QtWidgets", ROOT / "ctm_gui")
-    importers |= importers_of("pyqtgraph", ROOT / "ctm_gui")
+# The last word of a module's name that says: this shows something.
+VIEW_WORDS = {
+    *("view", "tabs", "panel", "page", "parts", "bar", "strip", "menu", "fields"),
+    *("dialog", "dialogs", "wizard", "preview", "plot", "plots", "items", "delegate"),
+}
 
-    rooms = {path.split("/")[0] for path in importers}
-    assert rooms <= {"views", "wizard", "app.py", "application.py"}
+
+def shows(path: str) -> bool:
+    """Whether a module of the window, by its path under ``ctm_gui``, may have widgets."""
+    room, _, name = path.rpartition("/")
+    if room in {"widgets", "window"} or path in {"__main__.py", "app.py", "application.py"}:
+        return True
+    return Path(name).stem.split("_")[-1] in VIEW_WORDS
+
+
+def importers_of_widgets() -> set[str]:
+    # import-linter cannot tell the parts of an external package from one another.
+    window = ROOT / "ctm_gui"
+    return importers_of("PySide6.QtWidgets", window) | importers_of("pyqtgraph", window)
+
+
+def test_widgets_are_in_what_is_named_a_view() -> None:
+    assert [path for path in sorted(importers_of_widgets()) if not shows(path)] == []
+
+
+def presenters_with_widgets(imports: grimp.ImportGraph) -> set[tuple[str, str]]:
+    """Return each module that is no view with each module of widgets that it leads to."""
+    window = ROOT / "ctm_gui"
+    widgets = {module_name(path) for path in importers_of_widgets()}
+    paths = [path.relative_to(window).as_posix() for path in window.rglob("*.py")]
+    presenters = [module_name(path) for path in paths if not shows(path)]
+    return {
+        (presenter, imported)
+        for presenter in presenters
+        for imported in imports.find_upstream_modules(presenter) & widgets
+    }
+
+
+def module_name(path: str) -> str:
+    """Return the module of a path under ``ctm_gui``."""
+    return ".".join(("ctm_gui", *Path(path).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def test_no_presenter_leads_to_a_widget(imports: grimp.ImportGraph) -> None:
+    assert presenters_with_widgets(imports) == set()
+
+
+def test_a_presenter_that_leads_to_a_widget_is_seen(imports: grimp.ImportGraph) -> None:
+    broken = deepcopy(imports)
+    broken.add_import(importer="ctm_gui.window.messages", imported="ctm_gui.widgets.basic")
+
+    assert ("ctm_gui.history.presenter", "ctm_gui.widgets.basic") not in (
+        presenters_with_widgets(broken)
+    )
+    # The probing follows the workspace, which follows the messages.
+    assert ("ctm_gui.probing.presenter", "ctm_gui.widgets.basic") in presenters_with_widgets(broken)
 
 
 def test_an_offending_import_inside_a_function_is_seen(tmp_path: Path) -> None:

@@ -133,10 +133,10 @@ def test_the_first_frame_needs_no_network_no_onnx_and_no_wizard(tmp_path: Path) 
 
     assert done.returncode == 0, done.stderr
     loaded = set(done.stderr.splitlines()[-1].split())
-    assert "ctm_gui.views.main_window" in loaded
+    assert "ctm_gui.window.main_window" in loaded
     late = {
         "predictor.services.probing.open",
-        "ctm_gui.wizard.window",
+        "ctm_gui.probing.wizard",
         "sqlite_utils",
         "asyncssh",
     }
@@ -144,7 +144,7 @@ def test_the_first_frame_needs_no_network_no_onnx_and_no_wizard(tmp_path: Path) 
 
 
 def test_the_window_loads_no_torch() -> None:
-    assert "torch" not in modules_after("import ctm_gui.application, ctm_gui.wizard.window")
+    assert "torch" not in modules_after("import ctm_gui.application, ctm_gui.probing.wizard")
 
 
 @pytest.fixture

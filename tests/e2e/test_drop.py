@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ctm_gui.theme import LIGHT
+from ctm_gui.widgets.theme import LIGHT
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -34,7 +34,7 @@ WINDOW = """
 import sys
 from pathlib import Path
 from ctm_gui.application import Application
-from ctm_gui.presenters.probing.choice import TargetChoice, Way
+from ctm_gui.probing.choice import TargetChoice, Way
 
 store, session = Path(sys.argv[1]), sys.argv[2]
 app = Application(store, store.with_suffix(".ini"))

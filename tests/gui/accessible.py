@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.views.main_window import MainWindow
+from ctm_gui.window.main_window import MainWindow
 
 LEAST_CONTRAST = 4.5  # WCAG 2.2, level AA, text
 SLACK_PX = 4  # baselines of one row differ by a little

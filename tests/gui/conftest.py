@@ -18,12 +18,12 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
-from ctm_gui.presenters.probing.presenter import ProbingPresenter
-from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.probing.presenter import ProbingPresenter
+from ctm_gui.probing.wizard import ProbingWizard
 from ctm_gui.settings import Settings
-from ctm_gui.theme import LIGHT, apply_theme
-from ctm_gui.views.main_window import MainWindow
-from ctm_gui.wizard.window import ProbingWizard
+from ctm_gui.widgets.theme import LIGHT, apply_theme
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker

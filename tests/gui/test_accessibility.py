@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.actions import ACTIONS, DEVICES_TAB
-from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.theme import DARK, LIGHT, apply_theme
-from ctm_gui.views.crash import CrashDialog
-from ctm_gui.views.main_window import MainWindow
+from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
+from ctm_gui.window.actions import ACTIONS, DEVICES_TAB
+from ctm_gui.window.crash import CrashDialog
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
 

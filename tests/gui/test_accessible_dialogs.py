@@ -9,19 +9,19 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtWidgets import QApplication, QDialog, QInputDialog
 
-from ctm_gui.presenters.probing.choice import Way
-from ctm_gui.presenters.probing.results import ResultRow
-from ctm_gui.presenters.probing.run import HostKeyQuestion
-from ctm_gui.presenters.report import ReportPresenter
-from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.theme import DARK, LIGHT, Theme, apply_theme
-from ctm_gui.views.conflicts_dialog import ConflictsDialog
-from ctm_gui.views.history_view import ChangeDialog
-from ctm_gui.views.main_window import MainWindow
-from ctm_gui.views.report_dialog import ReportDialog
-from ctm_gui.views.truth_dialog import TruthDialog
-from ctm_gui.wizard.dialogs import HostKeyDialog
-from ctm_gui.wizard.window import RESULT, TARGET, ProbingWizard
+from ctm_gui.history.conflicts_dialog import ConflictsDialog
+from ctm_gui.history.truth_dialog import TruthDialog
+from ctm_gui.history.view import ChangeDialog
+from ctm_gui.probing.choice import Way
+from ctm_gui.probing.dialogs import HostKeyDialog
+from ctm_gui.probing.results import ResultRow
+from ctm_gui.probing.run import HostKeyQuestion
+from ctm_gui.probing.wizard import RESULT, TARGET, ProbingWizard
+from ctm_gui.report.dialog import ReportDialog
+from ctm_gui.report.presenter import ReportPresenter
+from ctm_gui.widgets.theme import DARK, LIGHT, Theme, apply_theme
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
 from predictor.services.history.past_predictions import StoredPrediction
 from predictor.services.project.conflicts import Choice, Conflict, Subject

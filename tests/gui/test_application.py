@@ -24,11 +24,11 @@ from ctm_gui import settings as table
 from ctm_gui.app import EXIT_HOST, main
 from ctm_gui.application import Application
 from ctm_gui.display import display_problem
-from ctm_gui.presenters.workspace import Workspace
 from ctm_gui.settings import Settings
-from ctm_gui.theme import DARK, LIGHT, ThemeChoice
-from ctm_gui.views.crash import CrashDialog, CrashHandler, log_path
-from ctm_gui.views.main_window import MainWindow
+from ctm_gui.widgets.theme import DARK, LIGHT, ThemeChoice
+from ctm_gui.window.crash import CrashDialog, CrashHandler, log_path
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import InputError
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import Catalogue

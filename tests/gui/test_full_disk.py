@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.application import Application
-from ctm_gui.presenters.workspace import Workspace
+from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
 from predictor.services.history.past_predictions import NewTruth
 

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from ctm_gui.report.marks import Box, Page, PageSize, Pages
-from ctm_gui.views.page_preview import PagePreview
+from ctm_gui.report.preview import PagePreview
 
 app = QApplication([])
 preview = PagePreview()
@@ -41,7 +41,7 @@ preview.images.close()
 # pyqtgraph keeps pictures of the symbols of a plot.
 SYMBOLS = """
 from PySide6.QtWidgets import QApplication
-from ctm_gui.wizard.plots import SamplesPlot
+from ctm_gui.probing.plots import SamplesPlot
 
 app = QApplication([])
 plot = SamplesPlot()

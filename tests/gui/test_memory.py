@@ -13,11 +13,11 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from benchmarks import memory
-from ctm_gui.actions import ATTENTION_TAB, COMPARE_TAB, OPERATORS_TAB
 from ctm_gui.application import Application
-from ctm_gui.presenters import shelf
-from ctm_gui.presenters.workspace import UNDO_STEPS, Workspace
-from ctm_gui.views.compare_tabs import PAGES
+from ctm_gui.compare.tabs import PAGES
+from ctm_gui.models import shelf
+from ctm_gui.window.actions import ATTENTION_TAB, COMPARE_TAB, OPERATORS_TAB
+from ctm_gui.window.workspace import UNDO_STEPS, Workspace
 from predictor.core.child_process import ChildProcess
 
 OPERATORS = 20_000

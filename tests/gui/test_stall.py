@@ -19,17 +19,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.actions import DEVICES_TAB, OPERATORS_TAB
 from ctm_gui.application import Application
-from ctm_gui.presenters.workspace import Workspace
-from ctm_gui.views.attention_view import AttentionView
-from ctm_gui.views.devices_view import COMPARISON_PAGE, PROFILE_PAGE
-from ctm_gui.views.main_window import MainWindow
+from ctm_gui.attention.view import AttentionView
+from ctm_gui.devices.view import COMPARISON_PAGE, PROFILE_PAGE
+from ctm_gui.window.actions import DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.predict import OperatorTable
 from tests.gui.attended import BOARD, attended
-from tests.gui.test_operators_view import make_table
+from tests.gui.operators.test_view import make_table
 
 BEAT_MS = 5
 LIMIT_MS = 50.0

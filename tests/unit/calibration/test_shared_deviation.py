@@ -10,7 +10,7 @@ from predictor.core.records import Prediction
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.predict import predict, resolve_targets
 from tests.unit.graph.operator_graphs import Named
-from tests.unit.gui_presenters.variants import model_named
+from tests.unit.gui.compare.matrices import model_named
 
 PRIOR = DeviationPrior(shift=0.5, scale=0.3, noise=0.1)
 

@@ -45,7 +45,7 @@ assert device_from_object(content, "x").device.configurations[0].runtime == "new
 """
 IN_THE_FORM = """
 from PySide6.QtWidgets import QApplication
-from ctm_gui.views.device_lists import ConfigurationsEditor
+from ctm_gui.devices.lists_view import ConfigurationsEditor
 
 app = QApplication([])
 editor = ConfigurationsEditor()

@@ -1,0 +1,1 @@
+"""The Attention tab: rows and maps of what looks at what."""

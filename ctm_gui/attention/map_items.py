@@ -1,0 +1,208 @@
+"""Painting around the maps of attention: names of rows and metrics, colour bars, marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QLinearGradient, QPainter, QPen
+
+from ctm_gui.attention.map import Cell, MapLayout
+from ctm_gui.widgets.axes import AT_LEFT, AT_RIGHT, SELECTED_ALPHA, PaintedAxis, faded
+from ctm_gui.widgets.geometry import shared_widths
+from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.wording import percent, shown
+
+_TITLE_PX = 22
+_LABELS_PX = (40, 150)
+_BAR_PX = 54
+_END = Qt.TextElideMode.ElideRight
+_MIDDLE = Qt.TextElideMode.ElideMiddle
+_TITLES = ("Operators look at metrics", "Metrics look at operators")
+_UNITS = ("share of attention, each row 100 %", "share of attention, each column 100 %")
+_COLOURS = 1024
+_BAR_STEPS = 4
+
+
+@dataclass(slots=True)
+class MapState:
+    """State that the parts of the maps paint; the widget changes it and asks for a repaint."""
+
+    font: QFont
+    layout: MapLayout | None = None
+    theme: Theme = LIGHT
+    selected: frozenset[int] = field(default_factory=frozenset)
+    cell: Cell | None = None
+
+
+def heat_table(theme: Theme) -> npt.NDArray[np.uint8]:
+    """Return the theme's colours of maps from the least to the most share, uint8 [C, 3].
+
+    They follow the square root: beside one large share, small ones would all look like none.
+    """
+    stops = np.linspace(0, 1, len(theme.heat))
+    named = [QColor(name) for name in theme.heat]
+    colours = np.array([(c.red(), c.green(), c.blue()) for c in named], dtype=np.float64)
+    places = np.sqrt(np.linspace(0, 1, _COLOURS))
+    channels = [np.interp(places, stops, colours[:, channel]) for channel in range(3)]
+    return np.stack(channels, axis=1).round().astype(np.uint8)
+
+
+class RowNames(PaintedAxis):
+    """Names of operators or types on the left, the operator's type muted."""
+
+    def __init__(self, state: MapState) -> None:
+        super().__init__("left")
+        self._state = state
+
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint the names of the rows in view; none where rows are too thin for them."""
+        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
+        if layout is None or layout.row_px < metrics.height() * 0.9:
+            return
+        top, bottom = self.linkedView().viewRange()[1]
+        painter.setClipRect(rect)
+        painter.setFont(self._state.font)
+        places = layout.places_between(top, bottom)
+        for place in range(places.start, places.stop):
+            y = rect.top() + place * layout.row_px - top
+            room = QRectF(rect.left(), y, rect.width(), layout.row_px)
+            self._name(painter, int(layout.order[place]), room, metrics)
+
+    def _name(self, painter: QPainter, row: int, room: QRectF, metrics: QFontMetricsF) -> None:
+        state, rows = self._state, self._state.layout.rows if self._state.layout else None
+        if rows is None:
+            return
+        if row in state.selected:
+            painter.fillRect(room, faded(state.theme.accent, SELECTED_ALPHA))
+        name = shown(rows.names[row])
+        kind = shown(rows.types[row]) or f"{int(rows.counts[row])}×"
+        inner = room.adjusted(8, 0, -8, 0)
+        natural = [metrics.horizontalAdvance(text) + 2 for text in (name, kind)]
+        widths = shared_widths(natural, inner.width() - 8, 0.0)
+        name_px, kind_px = widths
+        name, kind = (
+            text if width >= full else metrics.elidedText(text, _MIDDLE, width)
+            for text, full, width in zip((name, kind), natural, widths, strict=True)
+        )
+        painter.setPen(QColor(state.theme.text))
+        painter.drawText(inner.adjusted(0, 0, name_px - inner.width(), 0), AT_LEFT, name)
+        painter.setPen(QColor(state.theme.muted))
+        painter.drawText(inner.adjusted(inner.width() - kind_px, 0, 0, 0), AT_RIGHT, kind)
+
+
+class MetricNames(PaintedAxis):
+    """Titles of the two maps, and the names of the metrics under them, read upwards."""
+
+    def __init__(self, state: MapState) -> None:
+        super().__init__("top")
+        self._state = state
+        self._labels: list[str] = []
+
+    def fit(self) -> None:
+        """Take the height of the longest name, within limits."""
+        layout = self._state.layout
+        labels = layout.summary.labels if layout is not None else ()
+        metrics = QFontMetricsF(self._state.font)
+        longest = max((metrics.horizontalAdvance(label) for label in labels), default=0.0)
+        least, most = _LABELS_PX
+        room = min(max(longest + 12, least), most)
+        self.setHeight(_TITLE_PX + room)
+        self._labels = [metrics.elidedText(label, _END, room - 8) for label in labels]
+
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint titles and names over their columns."""
+        layout = self._state.layout
+        if layout is None:
+            return
+        column_px = rect.width() / layout.columns
+        for backward in (False, True):
+            x = rect.left() + layout.start(backward=backward) * column_px
+            room = QRectF(x, rect.top(), layout.metrics * column_px, rect.height())
+            self._title(painter, room, _TITLES[backward])
+            for metric, label in enumerate(self._labels):
+                place = QRectF(x + metric * column_px, room.top(), column_px, room.height())
+                cell = self._state.cell
+                is_current = cell is not None and (cell.metric, cell.backward) == (metric, backward)
+                self._label(painter, place, label, strong=is_current)
+
+    def _title(self, painter: QPainter, room: QRectF, title: str) -> None:
+        font = QFont(self._state.font)
+        font.setBold(True)
+        painter.setFont(font)
+        painter.setPen(QColor(self._state.theme.text))
+        short = QFontMetricsF(font).elidedText(title, _END, room.width())
+        painter.drawText(
+            QRectF(room.left(), room.top(), room.width(), _TITLE_PX),
+            AT_LEFT,
+            short,
+        )
+
+    def _label(self, painter: QPainter, place: QRectF, label: str, *, strong: bool) -> None:
+        metrics = QFontMetricsF(self._state.font)
+        length = place.height() - _TITLE_PX - 4
+        painter.save()
+        painter.setFont(self._state.font)
+        theme = self._state.theme
+        painter.setPen(QColor(theme.text if strong else theme.muted))
+        painter.translate(place.center().x(), place.bottom() - 4)
+        painter.rotate(-90)
+        # The font's height may be more than a narrow column: what is over lies between letters.
+        room = QRectF(0, -metrics.height() / 2, length, metrics.height())
+        painter.drawText(room, AT_LEFT, label)
+        painter.restore()
+
+
+class ColourBars(PaintedAxis):
+    """A bar of colours under each map, from the least to its largest share, with its unit."""
+
+    def __init__(self, state: MapState) -> None:
+        super().__init__("bottom")
+        self._state = state
+        self.setHeight(_BAR_PX)
+
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint both bars."""
+        layout = self._state.layout
+        if layout is None:
+            return
+        column_px = rect.width() / layout.columns
+        painter.setFont(self._state.font)
+        for backward in (False, True):
+            x = rect.left() + layout.start(backward=backward) * column_px
+            room = QRectF(x, rect.top() + 6, layout.metrics * column_px, rect.height() - 6)
+            self._bar(painter, room, layout.scale(backward=backward), _UNITS[backward])
+
+    def _bar(self, painter: QPainter, room: QRectF, scale: tuple[float, float], unit: str) -> None:
+        theme = self._state.theme
+        bar = QRectF(room.left(), room.top(), room.width(), 10)
+        gradient = QLinearGradient(bar.topLeft(), bar.topRight())
+        for place, colour in enumerate(theme.heat):
+            gradient.setColorAt(place / (len(theme.heat) - 1), QColor(colour))
+        painter.fillRect(bar, gradient)
+        painter.setPen(QPen(QColor(theme.outline), 1.0))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(bar)
+        painter.setPen(QColor(theme.muted))
+        metrics = QFontMetricsF(self._state.font)
+        below = QRectF(bar.left(), bar.bottom() + 2, bar.width(), metrics.height())
+        for step in range(_BAR_STEPS + 1):
+            _mark(painter, below, step / _BAR_STEPS, scale)
+        unit = metrics.elidedText(unit, _END, room.width())
+        below.translate(0, metrics.height())
+        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, unit)
+
+
+def _mark(painter: QPainter, line: QRectF, place: float, scale: tuple[float, float]) -> None:
+    """Write the share of a place on the bar, 0 to 1, under it."""
+    low, high = scale
+    x = line.left() + place * line.width()
+    room = QRectF(x - line.width() / 2, line.top(), line.width(), line.height())
+    side = Qt.AlignmentFlag.AlignHCenter
+    if place in {0.0, 1.0}:
+        room, side = line, (Qt.AlignmentFlag.AlignRight if place else Qt.AlignmentFlag.AlignLeft)
+    # The gradient is linear in colour and colours follow the root: a place is a squared share.
+    text = percent(low + (high - low) * place**2)
+    painter.drawText(room, side | Qt.AlignmentFlag.AlignTop, text)

@@ -1,0 +1,259 @@
+"""The Attention view without widgets: rows of operators or types, their maps, words and table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.widgets.grid import (
+    Column,
+    Grid,
+    count_column,
+    name_column,
+    place_column,
+    search_texts,
+    share_column,
+)
+from ctm_gui.widgets.ordering import FloatArray, IndexArray, text_ranks
+from predictor.core.records import Device
+from predictor.core.text import plural
+from predictor.core.wording import NOTHING, percent, shown
+from predictor.services.prediction.attention import (
+    AttentionMaps,
+    AttentionPeak,
+    attention_peak,
+    token_label,
+    token_text,
+)
+from predictor.services.prediction.predict import OperatorTable
+
+Map = npt.NDArray[np.float32]
+_PAIRS_NAMED = 3
+# A largest share under this many times an equal one is no preference worth naming alone.
+_EVEN = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionRows:
+    """R rows of the maps: operators, or the types of operators.
+
+    Attributes:
+        names: of the operators or types, as in the file.
+        types: types of the operators; empty texts where rows are types themselves.
+        counts: number of operators of each row, intp [R].
+        latency_share: their part of the latency, float64 [R], 0 to 1.
+        to_metrics: float32 [R, K], the attention of a row to each metric; rows add up to 1. A
+            type's is the mean of its operators'.
+        from_metrics: float32 [R, K], the part of each metric's attention that goes to a row;
+            columns add up to 1.
+        row_of: row of each operator, intp [N].
+    """
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    counts: IndexArray
+    latency_share: FloatArray
+    to_metrics: Map
+    from_metrics: Map
+    row_of: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def search_texts(self) -> list[str]:
+        """Texts that the search box looks through, by row."""
+        return search_texts(self.names, self.types)
+
+    def label(self, row: int) -> str:
+        """Return the name of a row in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""
+        if self.types[row]:
+            return f"{shown(self.types[row])} {shown(self.names[row])}"
+        count = int(self.counts[row])
+        return f"{shown(self.names[row])} ({plural(count, 'operator')})"
+
+    def is_plural(self, row: int) -> bool:
+        """Whether ``label`` stands for several operators: those of a type together."""
+        return not self.types[row] and self.counts[row] != 1
+
+
+def _by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows:
+    count = len(table.names)
+    return AttentionRows(
+        names=table.names,
+        types=table.op_types,
+        counts=np.ones(count, dtype=np.intp),
+        latency_share=table.share,
+        to_metrics=attention.operator_to_metric,
+        # float32 [K, N] to [N, K].
+        from_metrics=np.ascontiguousarray(attention.metric_to_operator.T),
+        row_of=np.arange(count, dtype=np.intp),
+    )
+
+
+def _by_type(rows: AttentionRows) -> AttentionRows:
+    """Gather operators of one type, in the order of each type's first operator."""
+    types = tuple(dict.fromkeys(rows.types))
+    code_of = {kind: code for code, kind in enumerate(types)}
+    row_of = np.fromiter((code_of[kind] for kind in rows.types), np.intp, len(rows))
+    counts = np.bincount(row_of, minlength=len(types))
+    return AttentionRows(
+        names=types,
+        types=("",) * len(types),
+        counts=counts,
+        latency_share=np.bincount(row_of, rows.latency_share, len(types)).astype(np.float64),
+        to_metrics=(_summed(rows.to_metrics, row_of, counts) / counts[:, None]).astype(np.float32),
+        from_metrics=_summed(rows.from_metrics, row_of, counts),
+        row_of=row_of,
+    )
+
+
+def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
+    """Add up the rows of ``values`` that go to one row; each row gets at least one."""
+    # float32 [N, K] to [R, K]. For an empty run reduceat would give the row at its start.
+    sums: Map = np.add.reduceat(
+        values[np.argsort(row_of, kind="stable")], np.cumsum(counts) - counts, axis=0
+    )
+    return sums
+
+
+def looked_at(peak: AttentionPeak, row: int, labels: Sequence[str]) -> str:
+    """Return the metric with a row's largest attention, where one stands out from the rest."""
+    if not peak.share[row]:
+        return NOTHING
+    return "all alike" if peak.even[row] else labels[int(peak.at[row])]
+
+
+class AttentionSummary:
+    """The attention of one model on one target, with the sums and sentences of the view.
+
+    Args:
+        table: N operators; its attention must be there.
+        device: the device of the target, which names the metrics and has their values.
+    """
+
+    def __init__(self, table: OperatorTable, device: Device) -> None:
+        if table.attention is None or not table.attention.metrics:
+            raise ValueError("no attention to sum up")
+        self.table = table
+        self.attention = table.attention
+        self.labels = tuple(token_label(name, device) for name in self.attention.metrics)
+        self.values = tuple(token_text(name, device) for name in self.attention.metrics)
+        self.device_name = shown(device.name)
+
+    @cached_property
+    def operators(self) -> AttentionRows:
+        """One row an operator, in the order of the model."""
+        return _by_operator(self.table, self.attention)
+
+    @cached_property
+    def types(self) -> AttentionRows:
+        """One row a type of operator."""
+        return _by_type(self.operators)
+
+    def meaning(self) -> str:
+        """Return the meaning of the weights: a sentence a line, two of them."""
+        if self.attention.is_time:
+            return (
+                "Estimated, so the weights are shares of time: of an operator's, by the rate that "
+                "it waits for; of a rate's, by operator.\n"
+                "A rate that is 1 % higher makes an operator faster by its share of 1 %."
+            )
+        blend = self.attention.blend
+        return (
+            f"Blend λ = {blend:.2f}: the prediction is made {percent(blend)} from operators "
+            f"that looked at metrics and {percent(1 - blend)} from metrics that looked at "
+            "operators.\n"
+            f"Residual weight α = {self.attention.residual:.2f}: what an operator takes from "
+            "the metrics is added to its own state with this weight."
+        )
+
+    def pairs(self, rows: AttentionRows) -> str:
+        """Return the metrics that the slowest rows attend to most, in a sentence."""
+        seen = attention_peak(rows.to_metrics)
+        slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
+        if slowest.size > 1 and (seen.share[slowest] < _EVEN / len(self.labels)).all():
+            return f"{self._pair(rows, int(slowest[0]), seen)}; so do the next slowest"
+        return "; ".join(self._pair(rows, row, seen) for row in slowest.tolist())
+
+    def _pair(self, rows: AttentionRows, row: int, seen: AttentionPeak) -> str:
+        """Write ``Conv conv1 looks mostly at DRAM bandwidth (41 %)``."""
+        looks = "look" if rows.is_plural(row) else "looks"
+        share, count = float(seen.share[row]), len(self.labels)
+        most = f"{self.labels[int(seen.at[row])]} ({percent(share)})"
+        if count > 1 and share < _EVEN / count:
+            return f"{rows.label(row)} {looks} about evenly at all {count} metrics, most at {most}"
+        return f"{rows.label(row)} {looks} mostly at {most}"
+
+    def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
+        """Return one cell of a map in words: operator, metric with its value, share."""
+        name, value = self.labels[metric], self.values[metric]
+        name = name if value == NOTHING else f"{name} ({value})"
+        if backward:
+            share = percent(float(rows.from_metrics[row, metric]))
+            return f"{name} gives {share} of its attention to {rows.label(row)}"
+        share = percent(float(rows.to_metrics[row, metric]))
+        gives = "give" if rows.is_plural(row) else "gives"
+        return f"{rows.label(row)} {gives} {share} of attention to {name}"
+
+
+LATENCY = "latency"
+
+
+class AttentionGrid(Grid):
+    """Rows of the maps; a copy holds both maps whole, a column a metric.
+
+    Args:
+        summary: the attention.
+        rows: operators or types.
+    """
+
+    def __init__(self, summary: AttentionSummary, rows: AttentionRows) -> None:
+        self.rows = rows
+        self.summary = summary
+        super().__init__(len(rows), self._shown(), self._maps())
+
+    def _shown(self) -> list[Column]:
+        rows, labels = self.rows, self.summary.labels
+        looks, seen = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
+        by_type = not any(rows.types)
+        kinds = (
+            count_column("count", "Operators", rows.counts, str)
+            if by_type
+            else name_column("type", "Type", rows.types)
+        )
+        return [
+            place_column(len(rows)),
+            name_column("name", "Type" if by_type else "Operator", rows.names),
+            kinds,
+            share_column(LATENCY, "Latency share", lambda: rows.latency_share),
+            _metric("looks", "Looks mostly at", looks, labels),
+            share_column("attention", "Attention", lambda: looks.share, "Of the row's attention."),
+            _metric("seen", "Seen most by", seen, labels),
+            share_column("seen_share", "Attention of it", lambda: seen.share, "Of the metric's."),
+        ]
+
+    def _maps(self) -> list[Column]:
+        rows, labels = self.rows, self.summary.labels
+        return [
+            *(_cell(f"to {label}", rows.to_metrics, k) for k, label in enumerate(labels)),
+            *(_cell(f"from {label}", rows.from_metrics, k) for k, label in enumerate(labels)),
+        ]
+
+
+def _metric(key: str, title: str, looks: AttentionPeak, labels: Sequence[str]) -> Column:
+    ranks = text_ranks(labels)
+    return Column(
+        key,
+        title,
+        text=lambda row: looked_at(looks, row, labels),
+        sort_keys=lambda: ranks[looks.at],
+    )
+
+
+def _cell(title: str, shares: Map, metric: int) -> Column:
+    return share_column(title, title, lambda: shares[:, metric].astype(np.float64))

@@ -1,0 +1,223 @@
+"""The Attention tab: weights between operators and hardware metrics, one model on one target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from ctm_gui.attention.map import Cell, MapLayout
+from ctm_gui.attention.map_view import AttentionMap
+from ctm_gui.attention.rows import LATENCY, AttentionGrid, AttentionSummary
+from ctm_gui.widgets.basic import (
+    ContentOrMessage,
+    SearchBox,
+    add_view_keys,
+    button,
+    hbox,
+    holder,
+    label,
+    splitter,
+    vbox,
+)
+from ctm_gui.widgets.grid import Grid, search_mask
+from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.pair_choice import PairChoice
+from ctm_gui.widgets.save_plot import CSV, PNG, SVG, ask_and_save, save_table
+from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button, in_parts
+from ctm_gui.widgets.theme import Theme
+from predictor.core.records import Device
+from predictor.core.wording import shown
+from predictor.services.prediction.predict import OperatorTable
+
+_NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."
+_NO_ATTENTION = (
+    "This prediction is analytic: it adds up arithmetic and traffic, and nothing attends to "
+    "anything. Attention is shown for predictions of the CloserToMe engine, whose basis in "
+    "Compare is zero-shot, probed or measured."
+)
+
+
+class AttentionView(QWidget):
+    """Maps of attention over a table of the same weights, in the same order.
+
+    Signals:
+        operators_selected: the user selected operators: intp [K], and the current one or None.
+        operator_activated: the user asks for an operator in the operator table: its index.
+    """
+
+    operators_selected = Signal(object, object)
+    operator_activated = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._summary: AttentionSummary | None = None
+        self._model = GridModel(parent=self)
+        self.table = GridView(self._model, "Attention")
+        self.table.mask_of = self._mask
+        self._make_controls()
+        self.map = AttentionMap()
+        self._arrange()
+        self._connect()
+        self.show_table(None)
+
+    def show_table(
+        self, table: OperatorTable | None, message: str = "", device: Device | None = None
+    ) -> None:
+        """Show the attention of an operator table, or say why there is none.
+
+        Args:
+            table: the operators.
+            message: why there is no table.
+            device: of the target, which names its metrics and has their values.
+        """
+        has_attention = table is not None and table.attention and table.attention.metrics
+        if table is None or device is None or not table.names or not has_attention:
+            reason = shown(message) if message else _NOTHING_YET
+            self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
+            return
+        self._summary = AttentionSummary(table, device)
+        self.weights.setText(self._summary.meaning())
+        self._stack.show_content()
+        self._set_enabled(enabled=True)
+        self._show_rows()
+
+    def select_operators(self, operators: IndexArray, current: int | None) -> None:
+        """Select operators, or the types that they are of."""
+        if self._summary is None or not isinstance(self._model.grid, AttentionGrid):
+            return
+        row_of = self._model.grid.rows.row_of
+        row = None if current is None else int(row_of[current])
+        self.table.select_rows(np.unique(row_of[operators]), row)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.map.set_theme(theme)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.focus()
+
+    def save(self, path: Path) -> None:
+        """Save the maps as SVG or PNG, or their numbers as CSV, by the path's ending.
+
+        Raises:
+            HostError: the picture cannot be written.
+        """
+        grid = self._model.grid
+        if path.suffix.lower() == ".csv":
+            save_table(self, path, in_parts(grid, grid.as_csv, grid.order))
+        else:
+            self.map.save(path)
+
+    def _make_controls(self) -> None:
+        self.pair = PairChoice()
+        self.search_box = SearchBox("Search name or type (Ctrl+F)", "Search operators")
+        self.matches = MatchCount(self.table)
+        self.matches.setAccessibleName("Matches")
+        self.group_box = QCheckBox("&Group by type")
+        self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
+        self._copy = copy_button(self.table)
+        self.save_button = button("S&ave…", "Save the maps as a picture, or their numbers as CSV.")
+        self.pairs = label(role="heading", name="What operators look mostly at")
+        self.weights = label(role="muted", name="Blend and residual weight")
+        self.cell = label(role="muted", name="Cell under the cursor")
+
+    def _arrange(self) -> None:
+        controls = hbox(
+            (self.search_box, 1), self.matches, self.group_box, self._copy, self.save_button
+        )
+        upper = holder((self.map, 1), self.cell)
+        parts = splitter(Qt.Orientation.Vertical, upper, self.table, sizes=(700, 200))
+        content = holder(self.pairs, self.weights, (parts, 1))
+        self._stack = ContentOrMessage(content, name="Message")
+        vbox(self.pair, controls, (self._stack, 1), of=self)
+
+    def _connect(self) -> None:
+        self.table.filter_by(self.search_box)
+        self.search_box.textChanged.connect(self._show_map)
+        self.group_box.toggled.connect(self._show_rows)
+        self.save_button.clicked.connect(
+            lambda: ask_and_save(self, "attention", self.save, (SVG, PNG, CSV))
+        )
+        self.map.cell_chosen.connect(self._on_cell)
+        self.map.row_activated.connect(self._activate)
+        self.table.row_activated.connect(self._activate)
+        self.table.rows_selected.connect(self._on_rows)
+        self._model.layoutChanged.connect(self._show_map)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
+
+    def _set_enabled(self, *, enabled: bool) -> None:
+        for widget in (self.search_box, self.group_box, self._copy, self.save_button):
+            widget.setEnabled(enabled)
+
+    def _show_nothing(self, reason: str) -> None:
+        self._summary = None
+        self.map.show_nothing()
+        self.table.show_nothing()
+        self._stack.show_message(reason)
+        self._set_enabled(enabled=False)
+
+    def _show_rows(self, *_: object) -> None:
+        """Show another attention, or the same one by operators or by types."""
+        if self._summary is None:
+            return
+        summary = self._summary
+        rows = summary.types if self.group_box.isChecked() else summary.operators
+        self.pairs.setText(summary.pairs(rows))
+        is_first = not self._model.grid.columns
+        # Rows of types are others than those of operators: nothing stays selected.
+        self.table.selectionModel().reset()
+        self.table.show_grid(AttentionGrid(summary, rows))
+        if is_first:
+            self.table.sort_by(LATENCY, descending=True)
+        self.table.fit_columns()
+        self.table.scrollToTop()
+        self._show_map()
+
+    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+        texts = grid.rows.search_texts if isinstance(grid, AttentionGrid) else ()
+        return search_mask(texts, self.search_box.text())
+
+    def _show_map(self, *_: object) -> None:
+        grid = self._model.grid
+        if isinstance(grid, AttentionGrid):
+            self.map.show_layout(MapLayout(grid.summary, grid.rows, grid.order))
+            self._on_rows(self.table.selected_rows(), self.table.current_row())
+
+    def _on_rows(self, rows: IndexArray, current: int | None) -> None:
+        self.map.select_rows(rows.tolist(), current)
+        self._show_cell()
+        grid = self._model.grid
+        if isinstance(grid, AttentionGrid):
+            operators = np.flatnonzero(np.isin(grid.rows.row_of, rows))
+            self.operators_selected.emit(operators, self._operator_of(current))
+
+    def _on_cell(self, cell: Cell) -> None:
+        self.map.choose(cell)
+        self.table.select_rows([cell.row], cell.row)
+
+    def _show_cell(self) -> None:
+        grid, cell = self._model.grid, self.map.cell
+        if isinstance(grid, AttentionGrid) and cell is not None:
+            self.cell.setText(MapLayout(grid.summary, grid.rows, grid.order).sentence(cell))
+        else:
+            self.cell.setText("Click a cell, or move with the arrow keys, to read it.")
+
+    def _operator_of(self, row: int | None) -> int | None:
+        """Return the operator of a row, the slowest of a type."""
+        grid = self._model.grid
+        if row is None or not isinstance(grid, AttentionGrid):
+            return None
+        operators = np.flatnonzero(grid.rows.row_of == row)
+        return int(operators[np.argmax(grid.summary.table.latency_ms[operators])])
+
+    def _activate(self, row: int) -> None:
+        operator = self._operator_of(row)
+        if operator is not None:
+            self.operator_activated.emit(operator)

@@ -1,0 +1,1 @@
+"""The Compare tab: table, chart, matrix, trade-off and difference of models."""

@@ -1,0 +1,370 @@
+"""Places of the bars of the latency chart: y in pixels from the top, x in the unit shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.compare.columns import ComparisonColumns, TargetGroups
+from ctm_gui.compare.words import Badge, badges_of
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from predictor.core.columns import PredictionRow, no_number
+from predictor.core.report import BUDGET_REACH, LINEAR_SPAN
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import in_unit, number, shown
+
+SINGLE_ROW_PX = 28
+ROW_PX = 18
+GROUP_GAP_PX = 10
+# Longer labels are cut, so that bars stay comparable.
+_LEAST_BARS_SHARE = 0.55
+# As many of the longest bars of all kinds together have their labels measured.
+_MEASURED = 48
+# As many of the wordiest names have theirs measured.
+_NAMES_MEASURED = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar, or the reason why there is none.
+
+    Attributes:
+        row: index into the rows shown.
+        top_px: its upper edge from the top of the chart.
+        series: index of its model, and so of its colour.
+        value: its length in the unit shown; None where there is no number.
+        low, high: ends of the 80 % interval in the unit, or None.
+        bound: the bound in the unit, or None.
+        predicted: the engine's prediction where the value was measured, in the unit, or None.
+        over: whether it is over the budget.
+        label: the text at its end, or the reason.
+        badges: the basis of the number, and whether it is out of distribution.
+        doubt: the reason for out of distribution, else empty; shown where there is room.
+    """
+
+    row: int
+    top_px: int
+    series: int
+    value: float | None
+    low: float | None
+    high: float | None
+    bound: float | None
+    predicted: float | None
+    over: bool
+    label: str
+    badges: tuple[Badge, ...]
+    doubt: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBox:
+    """The room of one target: its words and where it lies."""
+
+    name: str
+    detail: str
+    top_px: int
+    height_px: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLayout:
+    """Everything that the latency chart paints; bars and groups are made as they come into view.
+
+    Attributes:
+        groups: the targets from the top down, over M bars.
+        unit: the unit of x.
+        values, lows, highs, bounds, predicted: in the unit, float64 [M], NaN where there is none.
+        over: mask of the bars over the budget, bool [M].
+        budget: the budget in the unit; None where there is none, or where the rows have several
+            batches and the unit is a rate, so that no single line stands for it.
+    """
+
+    groups: TargetGroups
+    unit: LatencyUnit
+    values: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    bounds: FloatArray
+    predicted: FloatArray
+    over: npt.NDArray[np.bool_]
+    budget: float | None
+
+    def __len__(self) -> int:
+        return self.groups.rows.size
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Labels of the models as shown, by series."""
+        return tuple(shown(model) for model in self.groups.columns.models)
+
+    @property
+    def row_px(self) -> int:
+        """Height of one bar's row."""
+        return ROW_PX if self._is_grouped else SINGLE_ROW_PX
+
+    @property
+    def height_px(self) -> int:
+        """Height of the whole chart."""
+        return len(self) * self.row_px + len(self.groups) * self._gap_px
+
+    def bar(self, place: int) -> Bar:
+        """Return the bar at a place, counted from the top."""
+        row = int(self.groups.rows[place])
+        # The last group that starts at this place or before.
+        group = int(np.searchsorted(self.groups.starts, place, side="right")) - 1
+        over, value = bool(self.over[place]), _number_at(self.values, place)
+        predicted = _number_at(self.predicted, place)
+        comparison = self.groups.columns.rows[row]
+        return Bar(
+            row=row,
+            top_px=place * self.row_px + group * self._gap_px + self._gap_px // 2,
+            series=int(self.groups.columns.model[row]),
+            value=value,
+            low=_number_at(self.lows, place),
+            high=_number_at(self.highs, place),
+            bound=_number_at(self.bounds, place),
+            predicted=predicted,
+            over=over,
+            label=_label(comparison, value, predicted, self.unit, over=over),
+            badges=badges_of(comparison.prediction),
+            doubt=shown(comparison.prediction.out_of_distribution),
+        )
+
+    def group(self, index: int) -> GroupBox:
+        """Return the room of a target, counted from the top."""
+        groups = self.groups
+        return GroupBox(
+            groups.name(index),
+            groups.detail(index),
+            int(groups.starts[index]) * self.row_px + index * self._gap_px,
+            groups.members(index).size * self.row_px + self._gap_px,
+        )
+
+    def wordiest_groups(self) -> Iterator[GroupBox]:
+        """Yield the groups with the most letters in name and configuration, a few of them."""
+        letters = self.groups.columns.letters[self.groups.rows[self.groups.starts]]
+        return (self.group(index) for index in _largest(letters, _NAMES_MEASURED).tolist())
+
+    def groups_between(self, top_px: float, bottom_px: float) -> Iterator[GroupBox]:
+        """Yield the groups that reach into a stretch, from the top down."""
+        first = max(int(np.searchsorted(self._group_tops, top_px, side="right")) - 1, 0)
+        end = int(np.searchsorted(self._group_tops, bottom_px, side="right"))
+        return (self.group(index) for index in range(first, end))
+
+    def bars_between(self, top_px: float, bottom_px: float) -> Iterator[Bar]:
+        """Yield the bars of the groups that reach into a stretch, from the top down.
+
+        A group has at most one bar a model.
+        """
+        first = max(int(np.searchsorted(self._group_tops, top_px, side="right")) - 1, 0)
+        end = int(np.searchsorted(self._group_tops, bottom_px, side="right"))
+        bounds = [*self.groups.starts[first : end + 1].tolist(), len(self)]
+        places = range(bounds[0], bounds[end - first] if end > first else bounds[0])
+        return (self.bar(place) for place in places)
+
+    def bar_at(self, y_px: float) -> Bar | None:
+        """Return the bar whose row holds ``y_px``, None between groups and outside."""
+        bars = self.bars_between(y_px, y_px)
+        return next((bar for bar in bars if 0 <= y_px - bar.top_px < self.row_px), None)
+
+    def group_at(self, y_px: float) -> GroupBox | None:
+        """Return the group whose room holds ``y_px``."""
+        groups = self.groups_between(y_px, y_px)
+        return next((group for group in groups if 0 <= y_px - group.top_px < group.height_px), None)
+
+    def place_of_row(self, row: int) -> int | None:
+        """Return where a row's bar is, counted from the top; None where it is not in the chart."""
+        places = np.flatnonzero(self.groups.rows == row)
+        return int(places[0]) if places.size else None
+
+    def bar_of_row(self, row: int) -> Bar | None:
+        """Return the bar of a row, None where the row is not in the chart."""
+        place = self.place_of_row(row)
+        return None if place is None else self.bar(place)
+
+    @property
+    def _is_grouped(self) -> bool:
+        return len(self.groups.columns.models) > 1
+
+    @property
+    def _gap_px(self) -> int:
+        return GROUP_GAP_PX if self._is_grouped else 0
+
+    @property
+    def _group_tops(self) -> IndexArray:
+        return self.groups.starts * self.row_px + np.arange(len(self.groups)) * self._gap_px
+
+
+def lay_out(groups: TargetGroups, unit: LatencyUnit, budget_ms: float | None) -> ChartLayout:
+    """Place one row of fixed height for each prediction, the groups from the top down."""
+    columns, rows = groups.columns, groups.rows
+    ends = (
+        columns.in_unit(columns.low80_ms, unit)[rows],
+        columns.in_unit(columns.high80_ms, unit)[rows],
+    )
+    # A rate turns the ends of an interval round.
+    lows, highs = reversed(ends) if unit is LatencyUnit.FPS else ends
+    return ChartLayout(
+        groups=groups,
+        unit=unit,
+        values=columns.in_unit(columns.latency_ms, unit)[rows],
+        lows=lows,
+        highs=highs,
+        bounds=columns.in_unit(columns.bound_ms, unit)[rows],
+        predicted=columns.in_unit(columns.predicted_ms, unit)[rows],
+        over=columns.over(budget_ms)[rows],
+        budget=_budget_in_unit(columns, unit, budget_ms),
+    )
+
+
+def _number_at(values: FloatArray, place: int) -> float | None:
+    value = float(values[place])
+    return None if math.isnan(value) else value
+
+
+def _label(
+    row: PredictionRow,
+    value: float | None,
+    predicted: float | None,
+    unit: LatencyUnit,
+    *,
+    over: bool,
+) -> str:
+    prediction = row.prediction
+    if value is None:
+        return no_number(prediction)
+    words = [f"{number(value)} {unit}"]
+    if over:
+        words.append("over")
+    if prediction.fits_memory is False:
+        words.append("exceeds memory")
+    if row.notes:
+        words.append("if quantised")
+    if predicted is not None:
+        words.append(f"predicted {number(predicted)} {unit}")
+    return " · ".join(words)
+
+
+def _budget_in_unit(
+    columns: ComparisonColumns, unit: LatencyUnit, budget_ms: float | None
+) -> float | None:
+    if not budget_ms:
+        return None
+    batches = np.unique(columns.batch) if unit is LatencyUnit.FPS else np.ones(1)
+    return in_unit(budget_ms, unit, int(batches[0])) if batches.size == 1 else None
+
+
+def budget_in_ms(layout: ChartLayout, value: float) -> float | None:
+    """Return the budget in ms that a line at ``value`` of the layout's unit means.
+
+    It is rounded to three significant digits; a line at or left of zero means no budget.
+    """
+    if value <= 0 or not math.isfinite(value):
+        return None
+    if layout.unit is LatencyUnit.MS:
+        latency_ms = value
+    elif layout.unit is LatencyUnit.US:
+        latency_ms = value / 1e3
+    else:
+        batch = layout.groups.columns.batch[layout.groups.rows[0]] if len(layout) else 1
+        latency_ms = batch * 1e3 / value
+    return float(f"{latency_ms:.3g}")
+
+
+def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
+    """Return the ends of the x axis in the unit, without room for labels.
+
+    Linear axes start at zero. Logarithmic ones start at the power of ten under the smallest value
+    (bound and interval included), so that the shortest bar still has a length.
+    """
+    # fmax skips NaN; the initial value is left where no bar has a number.
+    longest = float(np.fmax.reduce(_reach(layout), initial=-np.inf))
+    longest = longest if math.isfinite(longest) else 1.0
+    if layout.budget is not None and layout.budget <= BUDGET_REACH * longest:
+        longest = max(longest, layout.budget)
+    if not log:
+        return 0.0, longest or 1.0
+    marks = np.concatenate([layout.values, layout.lows, layout.bounds, layout.predicted])
+    smallest = float(np.min(marks[marks > 0], initial=np.inf))
+    smallest = smallest if math.isfinite(smallest) else longest or 1.0
+    start = 10.0 ** math.floor(math.log10(smallest))
+    # A bar that ends on a power of ten would start there too.
+    start = start if start < smallest * 0.8 else start / 10
+    return start, max(longest, start * 10)
+
+
+def _reach(layout: ChartLayout) -> FloatArray:
+    """Return the right end of each bar with its marks, float64 [M], NaN without a number."""
+    furthest = np.fmax(np.fmax(layout.values, layout.highs), layout.predicted)
+    return np.where(np.isnan(layout.values), np.nan, furthest)
+
+
+def bars_share(
+    layout: ChartLayout, label_px: Callable[[Bar], float], width_px: float, *, log: bool
+) -> float:
+    """Return the part of the width that the axis up to the longest bar may take.
+
+    Labels are measured for the longest bars of each kind of label only: a shorter bar has the more
+    room, and labels of one kind are about as wide.
+
+    Args:
+        layout: the bars.
+        label_px: measures a bar's label and badges with their gaps.
+        width_px: the width of the plot.
+        log: whether the axis is logarithmic.
+
+    Returns:
+        The largest part, 0.55 to 1, with which each label fits in after its bar and its interval.
+    """
+    low, high = value_range(layout, log=log)
+    reach = _reach(layout)
+    share = 1.0
+    for place in _longest_by_kind(layout, reach):
+        value = float(reach[place])
+        if log:
+            value = math.log(value / low) / math.log(high / low) if value > low else 0.0
+        else:
+            value /= high
+        if value > 0:
+            share = min(share, (width_px - label_px(layout.bar(place))) / (value * width_px))
+    return max(share, _LEAST_BARS_SHARE)
+
+
+def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
+    """Return the places of the longest bars among those with the same words in their labels."""
+    columns, rows = layout.groups.columns, layout.groups.rows
+    measured = ~np.isnan(columns.predicted_ms[rows])
+    # One code for each combination: three flags as bits, the basis above them.
+    kinds = layout.over + 2 * columns.is_flagged[rows] + 4 * measured + 8 * columns.basis[rows]
+    places: list[int] = []
+    present = np.unique(kinds).tolist()
+    for kind in present:
+        of_kind = np.flatnonzero((kinds == kind) & ~np.isnan(reach))
+        places += of_kind[_largest(reach[of_kind], -(-_MEASURED // len(present)))].tolist()
+    return places
+
+
+def _largest(values: FloatArray | IndexArray, count: int) -> IndexArray:
+    """Return the places of the ``count`` largest values, in no order; all where fewer."""
+    if values.size <= count:
+        return np.arange(values.size)
+    # A partition takes linear time, and no order is needed.
+    return np.argpartition(values, values.size - count)[-count:]
+
+
+def prefers_log(columns: ComparisonColumns) -> bool:
+    """Return whether the slowest prediction is so far from the fastest that linear bars vanish."""
+    positive_ms = columns.latency_ms[columns.latency_ms > 0]
+    return positive_ms.size > 1 and bool(positive_ms.max() > LINEAR_SPAN * positive_ms.min())
+
+
+def budget_shown(layout: ChartLayout, *, log: bool) -> bool:
+    """Return whether the budget's line lies on the axis."""
+    if layout.budget is None:
+        return False
+    low, high = value_range(layout, log=log)
+    return low < layout.budget <= high

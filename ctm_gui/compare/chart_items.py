@@ -1,0 +1,329 @@
+"""Painting of the latency chart: bars, whiskers, bound ticks, names, values of the axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pyqtgraph as pg
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+
+from ctm_gui.compare.chart import Bar, ChartLayout, GroupBox
+from ctm_gui.compare.words import Badge, BadgeStyle
+from ctm_gui.widgets.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, faded, first_ticks, paint_bar
+from ctm_gui.widgets.geometry import past_mark, shared_widths
+from ctm_gui.widgets.theme import Theme
+
+BADGE_PX = 15.0
+_SMALLER = 0.85
+_PADDING_PX = 5.0
+_ROUND_PX = 4.0
+
+
+def badge_font(font: QFont) -> QFont:
+    """Return the font of badges beside text in ``font``."""
+    small = QFont(font)
+    # Qt fonts have a size in pixels or in points; the other of the two is -1.
+    if font.pixelSize() > 0:
+        small.setPixelSize(round(font.pixelSize() * _SMALLER))
+    else:
+        small.setPointSizeF(font.pointSizeF() * _SMALLER)
+    return small
+
+
+def badge_width(badge: Badge, font: QFont) -> float:
+    """Return the width of a badge in its font."""
+    return QFontMetricsF(font).horizontalAdvance(badge.text) + 2 * _PADDING_PX
+
+
+def paint_badge(painter: QPainter, frame: QRectF, badge: Badge, theme: Theme, font: QFont) -> None:
+    """Paint a badge into its frame."""
+    colour = QColor(theme.warn if badge.style is BadgeStyle.WARNING else theme.muted)
+    filled = badge.style is BadgeStyle.FILLED
+    pen = QPen(colour, 1.0)
+    if badge.style is BadgeStyle.DASHED:
+        pen.setStyle(Qt.PenStyle.DashLine)
+    elif badge.style is BadgeStyle.PLAIN:
+        pen = QPen(Qt.PenStyle.NoPen)
+    painter.setPen(pen)
+    # The surface under the words: lines of the grid would cross them out.
+    painter.setBrush(colour if filled else QColor(theme.surface))
+    painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), _ROUND_PX, _ROUND_PX)
+    painter.setFont(font)
+    painter.setPen(QColor(theme.surface) if filled else colour)
+    painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, badge.text)
+
+
+LABEL_GAP_PX = 8.0
+PADDING_PX = 8.0
+_LEAST_DOUBT_PX = 150.0
+
+
+@dataclass(slots=True)
+class ChartState:
+    """State that the parts of the chart paint; the chart changes it and asks for a repaint.
+
+    ``budget_x`` is the place of the budget line on the axis, None where it is hidden;
+    ``names_px`` is the width of the names on the left.
+    """
+
+    layout: ChartLayout
+    theme: Theme
+    font: QFont
+    log: bool = False
+    selected: frozenset[int] = field(default_factory=frozenset)
+    current: int | None = None
+    budget_x: float | None = None
+    budget_text: str = ""
+    names_px: float = 0.0
+    ruler: LabelRuler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ruler = LabelRuler(self.font)
+
+
+def colour_of(theme: Theme, series: int) -> QColor:
+    """Return the colour of a series; it starts again after the last."""
+    return QColor(theme.series[series % len(theme.series)])
+
+
+def paint_haloed(painter: QPainter, lines: Sequence[QLineF], theme: Theme, width: float) -> None:
+    """Paint lines with a rim in the colour of the surface, readable on any bar."""
+    for colour, extra in ((theme.surface, 2.4), (theme.text, 0.0)):
+        pen = QPen(QColor(colour), width + extra)
+        # A square cap, Qt's default, would lengthen a line by half of its width at both ends.
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        painter.setPen(pen)
+        painter.drawLines(list(lines))
+
+
+def paint_diamond(painter: QPainter, centre: QPointF, half: float, theme: Theme) -> None:
+    """Paint a hollow diamond: the predicted latency on a bar that was measured."""
+    x, y = centre.x(), centre.y()
+    corners = [QPointF(x - half, y), QPointF(x, y - half), QPointF(x + half, y)]
+    painter.setPen(QPen(QColor(theme.text), 1.4))
+    painter.setBrush(QColor(theme.surface))
+    painter.drawPolygon([*corners, QPointF(x, y + half)])
+
+
+class LabelRuler:
+    """Measures the labels and badges of bars, the same words once."""
+
+    def __init__(self, font: QFont) -> None:
+        self._metrics, self._small = QFontMetricsF(font), badge_font(font)
+        self._words: dict[str, float] = {}
+        self._badges: dict[Badge, float] = {}
+
+    def label_width(self, bar: Bar) -> float:
+        """Return the pixels that a bar's label takes."""
+        if bar.label not in self._words:
+            self._words[bar.label] = self._metrics.horizontalAdvance(bar.label)
+        return self._words[bar.label]
+
+    def width(self, bar: Bar) -> float:
+        """Return the pixels that a bar's label and badges take."""
+        return self.label_width(bar) + sum(map(self._badge_width, bar.badges))
+
+    def _badge_width(self, badge: Badge) -> float:
+        if badge not in self._badges:
+            self._badges[badge] = badge_width(badge, self._small) + LABEL_GAP_PX
+        return self._badges[badge]
+
+
+class BarPainter:
+    """Paints the bars that the view box shows, and the grid of the axis under them."""
+
+    def __init__(self, state: ChartState, box: pg.ViewBox, axis: pg.AxisItem) -> None:
+        self._state = state
+        self._box = box
+        self._axis = axis
+
+    def __call__(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint into the view box's rectangle."""
+        state = self._state
+        (left, right), (top, bottom) = self._box.viewRange()
+        scale = rect.width() / (right - left)
+        painter.setFont(state.font)
+        self._grid(painter, rect)
+        self._separators(painter, rect, top, bottom)
+        for bar in state.layout.bars_between(top, bottom):
+            self._bar(painter, bar, rect, top, lambda x: (self._position(x) - left) * scale)
+
+    def _position(self, value: float) -> float:
+        if not self._state.log:
+            return value
+        return math.log10(value) if value > 0 else -math.inf
+
+    def _grid(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint a line at each labelled tick; pyqtgraph would paint it over the bars."""
+        left, right = self._box.viewRange()[0]
+        painter.setPen(QPen(QColor(self._state.theme.grid), 1.0))
+        for x in first_ticks(self._axis, left, right, rect.width()):
+            x_px = (x - left) / (right - left) * rect.width()
+            painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
+
+    def _separators(self, painter: QPainter, rect: QRectF, top: float, bottom: float) -> None:
+        if len(self._state.layout.models) < 2:
+            return
+        painter.setPen(QPen(QColor(self._state.theme.grid), 1.0))
+        for group in self._state.layout.groups_between(top, bottom):
+            y = group.top_px + group.height_px - top
+            if 0 <= y <= bottom - top:
+                painter.drawLine(QLineF(0, y, rect.width(), y))
+
+    def _bar(
+        self,
+        painter: QPainter,
+        bar: Bar,
+        rect: QRectF,
+        top: float,
+        x_of: Callable[[float], float],
+    ) -> None:
+        state = self._state
+        row = QRectF(0, bar.top_px - top, rect.width(), state.layout.row_px)
+        self._stripe(painter, bar, row)
+        if bar.value is None:
+            self._words(painter, bar, row, LABEL_GAP_PX, QColor(state.theme.muted))
+            return
+        inset = 5.0 if state.layout.row_px > 20 else 2.5
+        # A pixel at least: a bar of a microsecond beside one of a second would vanish.
+        end = max(x_of(bar.value), 1.0)
+        body = QRectF(0, row.top() + inset, end, row.height() - 2 * inset)
+        paint_bar(painter, body, colour_of(state.theme, bar.series), over=bar.over)
+        reach = self._whisker(painter, bar, body, x_of)
+        if bar.predicted is not None:
+            centre = QPointF(max(x_of(bar.predicted), 1.0), body.center().y())
+            paint_diamond(painter, centre, min(body.height() / 2, 5.0), state.theme)
+            reach = max(reach, centre.x() + 5.0)
+        if bar.bound is not None:
+            x = max(x_of(bar.bound), 1.0)
+            tick = QLineF(x, body.top() - 2, x, body.bottom() + 2)
+            paint_haloed(painter, [tick], state.theme, 2.0)
+        text = QColor(state.theme.bad if bar.over else state.theme.text)
+        mark = x_of(bar.bound) if bar.bound is not None else -math.inf
+        start = max(end, reach) + LABEL_GAP_PX
+        start = past_mark(start, state.ruler.label_width(bar), mark, row.right(), LABEL_GAP_PX)
+        x = self._words(painter, bar, row, start, text)
+        self._badges(painter, bar, row, x, mark)
+
+    def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
+        if bar.row in self._state.selected:
+            painter.fillRect(row, faded(self._state.theme.accent, SELECTED_ALPHA))
+        if bar.row == self._state.current:
+            painter.setPen(QPen(QColor(self._state.theme.accent), 1.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(row.adjusted(0.5, 0.5, -0.5, -0.5))
+
+    def _whisker(
+        self, painter: QPainter, bar: Bar, body: QRectF, x_of: Callable[[float], float]
+    ) -> float:
+        """Paint the interval and return its right end in pixels."""
+        if bar.low is None or bar.high is None:
+            return 0.0
+        low, high = max(x_of(bar.low), 0.0), x_of(bar.high)
+        y, cap = body.center().y(), min(4.0, body.height() / 2)
+        lines = [
+            QLineF(low, y, high, y),
+            QLineF(low, y - cap, low, y + cap),
+            QLineF(high, y - cap, high, y + cap),
+        ]
+        paint_haloed(painter, lines, self._state.theme, 1.3)
+        return high
+
+    def _words(self, painter: QPainter, bar: Bar, row: QRectF, x: float, colour: QColor) -> float:
+        """Write the label and return where it ends."""
+        room = row.right() - x - 2
+        text = QFontMetricsF(self._state.font).elidedText(
+            bar.label, Qt.TextElideMode.ElideRight, room
+        )
+        place = QRectF(x, row.top(), max(room, 0), row.height())
+        side = AT_LEFT
+        self._clear(painter, bar, row, x, painter.boundingRect(place, side, text).width())
+        painter.setPen(colour)
+        painter.drawText(place, side, text)
+        return x + QFontMetricsF(self._state.font).horizontalAdvance(text)
+
+    def _clear(self, painter: QPainter, bar: Bar, row: QRectF, x: float, width: float) -> None:
+        """Clear the row where words go: the budget line or a bound would cross them out."""
+        if bar.row not in self._state.selected:
+            under = QRectF(x, row.top(), width, row.height())
+            painter.fillRect(under, QColor(self._state.theme.surface))
+
+    def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float, mark: float) -> None:
+        """Paint the badges after a label, then why the engine is in doubt where there is room."""
+        state, font = self._state, badge_font(self._state.font)
+        for badge in bar.badges:
+            width = badge_width(badge, font)
+            x = past_mark(x + LABEL_GAP_PX, width, mark, row.right(), LABEL_GAP_PX)
+            frame = QRectF(x, row.center().y() - BADGE_PX / 2, width, BADGE_PX)
+            if frame.right() > row.right():
+                return
+            if frame.left() < mark < frame.right():
+                self._clear(painter, bar, row, x, width)
+            paint_badge(painter, frame, badge, state.theme, font)
+            x = frame.right()
+        painter.setFont(state.font)
+        x += LABEL_GAP_PX
+        x = past_mark(x, row.right() - x, mark, math.inf, LABEL_GAP_PX)
+        room = row.right() - x - 2
+        if bar.doubt and room > _LEAST_DOUBT_PX:
+            metrics = QFontMetricsF(state.font)
+            text = metrics.elidedText(bar.doubt, Qt.TextElideMode.ElideRight, room)
+            painter.setPen(QColor(state.theme.muted))
+            painter.drawText(
+                QRectF(x, row.top(), room, row.height()), Qt.AlignmentFlag.AlignVCenter, text
+            )
+
+
+class NameAxis(PaintedAxis):
+    """The targets' names on the left: the device in the text's colour, the configuration muted."""
+
+    def __init__(self, state: ChartState) -> None:
+        super().__init__("left")
+        self._state = state
+
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint the names of the groups in view."""
+        top, bottom = self.linkedView().viewRange()[1]
+        painter.setClipRect(rect)
+        painter.setFont(self._state.font)
+        for group in self._state.layout.groups_between(top, bottom):
+            y = rect.top() + group.top_px - top
+            self._group(painter, group, QRectF(PADDING_PX, y, rect.width() - 14, group.height_px))
+
+    def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
+        metrics = QFontMetricsF(self._state.font)
+        if room.height() >= 2 * metrics.height() + 2:
+            middle = room.center().y()
+            upper = QRectF(room.left(), middle - metrics.height(), room.width(), metrics.height())
+            self._name(painter, group.name, upper, Qt.AlignmentFlag.AlignRight)
+            self._detail(painter, group.detail, upper.translated(0, metrics.height()))
+            return
+        natural = [metrics.horizontalAdvance(text) + 2 for text in (group.name, group.detail)]
+        name_px, detail_px = shared_widths(natural, room.width() - PADDING_PX, 0.0)
+        name = room.adjusted(0, 0, name_px - room.width(), 0)
+        self._name(painter, group.name, name, Qt.AlignmentFlag.AlignLeft)
+        self._detail(painter, group.detail, room.adjusted(room.width() - detail_px, 0, 0, 0))
+
+    def _name(self, painter: QPainter, text: str, room: QRectF, side: Qt.AlignmentFlag) -> None:
+        painter.setPen(QColor(self._state.theme.text))
+        self._write(painter, text, room, side, Qt.TextElideMode.ElideMiddle)
+
+    def _detail(self, painter: QPainter, text: str, room: QRectF) -> None:
+        # Its end may go: "…6 threads" for 96 would lie.
+        painter.setPen(QColor(self._state.theme.muted))
+        right = Qt.AlignmentFlag.AlignRight
+        self._write(painter, text, room, right, Qt.TextElideMode.ElideRight)
+
+    def _write(
+        self,
+        painter: QPainter,
+        text: str,
+        room: QRectF,
+        side: Qt.AlignmentFlag,
+        elide: Qt.TextElideMode,
+    ) -> None:
+        short = QFontMetricsF(self._state.font).elidedText(text, elide, room.width() + 1)
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | side, short)

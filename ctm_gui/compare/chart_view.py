@@ -1,0 +1,341 @@
+"""The latency chart: bars of all targets, selection, the budget line, keys and hovering."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, SignalInstance
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.compare.chart import (
+    Bar,
+    ChartLayout,
+    bars_share,
+    budget_in_ms,
+    budget_shown,
+    lay_out,
+    value_range,
+)
+from ctm_gui.compare.chart_items import (
+    LABEL_GAP_PX,
+    PADDING_PX,
+    BarPainter,
+    ChartState,
+    LabelRuler,
+    NameAxis,
+    colour_of,
+    paint_diamond,
+    paint_haloed,
+)
+from ctm_gui.compare.columns import ComparisonColumns, target_groups
+from ctm_gui.compare.words import details
+from ctm_gui.widgets.axes import PaintedAxis, PixelItem, ValueAxis, paint_bar
+from ctm_gui.widgets.basic import vbox
+from ctm_gui.widgets.geometry import shared_widths
+from ctm_gui.widgets.plots import RowPlot
+from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.columns import axis_title
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import number
+
+_LEGEND_PX = 26
+_BUDGET_TEXT_PX = 16
+_SWATCH_PX = 16
+_ENTRY_GAP_PX = 16
+
+
+class LegendAxis(PaintedAxis):
+    """A legend above the plot, part of the scene so that a saved plot has it too."""
+
+    def __init__(self, state: ChartState) -> None:
+        super().__init__("top")
+        self._state = state
+        self.fit()
+
+    def fit(self) -> None:
+        """Take the height of the entries, and of the budget's line of text where there is one."""
+        budget = 0 if self._state.budget_x is None else _BUDGET_TEXT_PX
+        self.setHeight(_LEGEND_PX + budget)
+
+    def boundingRect(self) -> QRectF:
+        """Return the axis's rectangle with the room over the names, which the entries use too."""
+        # Qt clips and repaints items by this rectangle: an entry outside would leave traces.
+        rect = QRectF(self.mapRectFromParent(self.geometry()))
+        return rect.adjusted(-self._state.names_px, 0, 0, 0)
+
+    def paint_in(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint one entry for each model and for each mark that the chart holds."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._state.font)
+        room = self.boundingRect().adjusted(PADDING_PX, 0, 0, 0)
+        room.setHeight(_LEGEND_PX)
+        self._entries(painter, room)
+        if self._state.budget_x is not None:
+            self._budget(painter, rect.adjusted(0, _LEGEND_PX, 0, 0), self._state.budget_x)
+
+    def _entries(self, painter: QPainter, room: QRectF) -> None:
+        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
+        names = layout.models if len(layout.models) > 1 else ()
+        entries: list[tuple[str, Callable[[QRectF], None]]] = [
+            (name, partial(self._swatch, painter, series)) for series, name in enumerate(names)
+        ]
+        entries += self._marks(painter)
+        natural = [metrics.horizontalAdvance(text) + 2 for text, _draw in entries]
+        # Names of models give way, the words for the marks do not.
+        fixed_px = (_SWATCH_PX + 6 + _ENTRY_GAP_PX) * len(entries) + sum(natural[len(names) :])
+        widths = shared_widths(natural[: len(names)], room.width() - fixed_px, 32.0)
+        widths += natural[len(names) :]
+        x = room.left()
+        for (text, draw), width in zip(entries, widths, strict=True):
+            draw(QRectF(x, room.center().y() - 5, _SWATCH_PX, 10))
+            x += _SWATCH_PX + 6
+            painter.setPen(QColor(self._state.theme.muted))
+            painter.drawText(
+                QRectF(x, room.top(), width, room.height()),
+                Qt.AlignmentFlag.AlignVCenter,
+                metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width),
+            )
+            x += width + _ENTRY_GAP_PX
+
+    def _budget(self, painter: QPainter, room: QRectF, budget_x: float) -> None:
+        """Write the budget over its line, inside the plot."""
+        left, right = self.linkedView().viewRange()[0]
+        width = QFontMetricsF(self._state.font).horizontalAdvance(self._state.budget_text) + 2
+        x = room.left() + (budget_x - left) / (right - left) * room.width() - width / 2
+        x = min(max(x, room.left()), room.right() - width)
+        painter.setPen(QColor(self._state.theme.bad))
+        painter.drawText(
+            QRectF(x, room.top(), width, room.height()),
+            Qt.AlignmentFlag.AlignCenter,
+            self._state.budget_text,
+        )
+
+    def _swatch(self, painter: QPainter, series: int, swatch: QRectF) -> None:
+        paint_bar(painter, swatch, colour_of(self._state.theme, series), over=False)
+
+    def _marks(self, painter: QPainter) -> list[tuple[str, Callable[[QRectF], None]]]:
+        layout, theme = self._state.layout, self._state.theme
+
+        def over(swatch: QRectF) -> None:
+            paint_bar(painter, swatch, QColor(theme.muted), over=True)
+
+        def bound(swatch: QRectF) -> None:
+            x = swatch.center().x()
+            paint_haloed(painter, [QLineF(x, swatch.top(), x, swatch.bottom())], theme, 2.0)
+
+        def interval(swatch: QRectF) -> None:
+            y = swatch.center().y()
+            lines = [QLineF(swatch.left(), y, swatch.right(), y)]
+            lines += [QLineF(x, y - 4, x, y + 4) for x in (swatch.left(), swatch.right())]
+            paint_haloed(painter, lines, theme, 1.3)
+
+        def predicted(swatch: QRectF) -> None:
+            paint_diamond(painter, swatch.center(), 5.0, theme)
+
+        marks: list[tuple[str, Callable[[QRectF], None]]] = []
+        if layout.over.any():
+            marks.append(("over budget", over))
+        if not np.isnan(layout.bounds).all():
+            marks.append(("bound", bound))
+        if not np.isnan(layout.lows).all():
+            marks.append(("80 % interval", interval))
+        if not np.isnan(layout.predicted).all():
+            marks.append(("predicted, where measured", predicted))
+        return marks
+
+
+_NAME_PX = (160, 370)
+_NAMES_SHARE = 0.4  # of a wide chart
+_EXPORT_WIDTH_PX = 1100
+
+
+class LatencyChart(QWidget):
+    """Horizontal bars of latency, one row of fixed height a prediction."""
+
+    row_selected = Signal(int)
+    row_activated = Signal(int)
+    budget_dragged = Signal(object)
+    budget_dropped = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
+        self._state = ChartState(empty, LIGHT, self.font())
+        self._budget_ms: float | None = None
+        self._names = NameAxis(self._state)
+        self._legend = LegendAxis(self._state)
+        self._value_axis = ValueAxis("bottom")
+        axes = {"left": self._names, "top": self._legend, "bottom": self._value_axis}
+        self.rows_plot = RowPlot(axes, self)
+        self.rows_plot.tooltip_at = self._tooltip
+        self._bars = PixelItem(
+            self.rows_plot.box, BarPainter(self._state, self.rows_plot.box, self._value_axis)
+        )
+        self.budget_line = self._make_budget_line()
+        vbox(self.rows_plot, of=self, margins=0)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Latency chart")
+        self.rows_plot.clicked.connect(lambda _x, y: self._pick(y, self.row_selected))
+        self.rows_plot.double_clicked.connect(lambda _x, y: self._pick(y, self.row_activated))
+        self.rows_plot.box.sigResized.connect(self._set_range)
+        self.set_theme(LIGHT)
+
+    def show_layout(self, layout: ChartLayout, budget_ms: float | None) -> None:
+        """Show the bars of ``layout``, and the budget that it was made with."""
+        self._state.layout, self._budget_ms = layout, budget_ms
+        self._state.ruler = LabelRuler(self._state.font)
+        self._value_axis.setLabel(axis_title(layout.unit))
+        self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
+        self._fit_names()
+        self.rows_plot.set_content_height(layout.height_px)
+        self._set_range()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_names()
+
+    def set_log(self, log: bool) -> None:
+        """Use a logarithmic axis, or a linear one."""
+        self._state.log = log
+        self._value_axis.setLogMode(x=log)
+        self._set_range()
+
+    def select_rows(self, rows: Iterable[int], current: int | None) -> None:
+        """Mark the rows as selected and bring the current one into view."""
+        self._state.selected = frozenset(int(row) for row in rows)
+        self._state.current = current
+        bar = None if current is None else self._state.layout.bar_of_row(current)
+        if bar is not None:
+            self.rows_plot.reveal(bar.top_px, self._state.layout.row_px)
+        self._repaint()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._state.theme = theme
+        self.rows_plot.set_theme(theme)
+        self.budget_line.setPen(pg.mkPen(theme.bad, width=2, style=Qt.PenStyle.DashLine))
+        self.budget_line.setHoverPen(pg.mkPen(theme.bad, width=4))
+        self._repaint()
+
+    def save(self, path: Path) -> None:
+        """Save the whole chart, every row of it, as SVG or PNG.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        # A copy with room for every row: the visible one keeps its size and its place.
+        copy = LatencyChart()
+        copy.setFont(self.font())
+        copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
+        copy.set_theme(self._state.theme)
+        copy.set_log(self._state.log)
+        copy.show_layout(self._state.layout, self._budget_ms)
+        height_px = self._state.layout.height_px
+        copy.rows_plot.save_rows(copy, height_px, path, "Predicted latency")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up, Down, Home, End and the page keys move the current bar; Enter activates it."""
+        key = event.key()
+        if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self._state.current is not None:
+            self.row_activated.emit(self._state.current)
+            return
+        layout, current = self._state.layout, self._state.current
+        place = None if current is None else layout.place_of_row(current)
+        here = -1 if place is None else place
+        step = self.rows_plot.rows_moved(key, layout.row_px, len(layout))
+        if step is None or not len(layout):
+            super().keyPressEvent(event)
+            return
+        self.row_selected.emit(int(layout.groups.rows[min(max(here + step, 0), len(layout) - 1)]))
+
+    def _make_budget_line(self) -> pg.InfiniteLine:
+        line = pg.InfiniteLine(angle=90, movable=True)
+        line.setCursor(Qt.CursorShape.SizeHorCursor)
+        line.setVisible(False)
+        line.sigDragged.connect(self._dragged)
+        line.sigPositionChangeFinished.connect(self._dropped)
+        self.rows_plot.box.addItem(line, ignoreBounds=True)
+        return line
+
+    def _dragged(self) -> None:
+        self.budget_dragged.emit(self._line_budget_ms())
+
+    def _dropped(self) -> None:
+        self.budget_dropped.emit(self._line_budget_ms())
+
+    def _line_budget_ms(self) -> float | None:
+        position = float(self.budget_line.value())
+        value = 10.0**position if self._state.log else position
+        return budget_in_ms(self._state.layout, value)
+
+    def _set_range(self, *_: object) -> None:
+        layout, log = self._state.layout, self._state.log
+        low, high = value_range(layout, log=log)
+        start, end = (math.log10(low), math.log10(high)) if log else (low, high)
+        width = max(self.rows_plot.box.rect().width(), 1.0)
+        share = bars_share(layout, self._label_px, width, log=log)
+        # Before the range, whose change makes pyqtgraph ask for the ticks again.
+        self._value_axis.end = end
+        self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
+        self._place_budget_line()
+        self._repaint()
+
+    def _place_budget_line(self) -> None:
+        layout, log = self._state.layout, self._state.log
+        shown = layout.budget is not None and budget_shown(layout, log=log)
+        self.budget_line.setVisible(shown)
+        # While the mouse moves the line, a comparison of an earlier place must not move it back.
+        if shown and layout.budget is not None and not self.budget_line.moving:
+            self.budget_line.setValue(math.log10(layout.budget) if log else layout.budget)
+        had_text = self._state.budget_x is not None
+        self._state.budget_x = float(self.budget_line.value()) if shown else None
+        if self._budget_ms is not None:
+            self._state.budget_text = f"budget {number(self._budget_ms)} ms"
+        if had_text != shown:
+            self._legend.fit()
+
+    def _label_px(self, bar: Bar) -> float:
+        return self._state.ruler.width(bar) + 2 * LABEL_GAP_PX
+
+    def _fit_names(self) -> None:
+        """Give the names the width that they need."""
+        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
+        gap = metrics.horizontalAdvance("mm")
+        single = len(layout.models) < 2
+        least, most = _NAME_PX
+        most = max(most, round(_NAMES_SHARE * self.width()))
+        widest = float(least)
+        for group in layout.wordiest_groups():
+            words = [metrics.horizontalAdvance(text) for text in (group.name, group.detail)]
+            widest = max(widest, words[0] + gap + words[1] if single else max(words))
+        self._state.names_px = min(widest + gap, most)
+        self._names.setWidth(self._state.names_px)
+
+    def _repaint(self) -> None:
+        self._bars.refresh()
+        self._names.update()
+        self._legend.update()
+
+    def _pick(self, y: float, signal: SignalInstance) -> None:
+        bar = self._state.layout.bar_at(y)
+        if bar is not None:
+            signal.emit(bar.row)
+
+    def _tooltip(self, point: QPointF, on_axis: bool) -> str:
+        if on_axis:
+            group = self._state.layout.group_at(point.y())
+            return "" if group is None else f"{group.name}\n{group.detail}"
+        bar = self._state.layout.bar_at(point.y())
+        if bar is None:
+            return ""
+        return details(
+            self._state.layout.groups.columns.rows[bar.row],
+            self._state.layout.unit,
+            self._budget_ms,
+        )

@@ -1,0 +1,367 @@
+"""The predictions of the Compare view by column, so that no step asks all rows; table, targets."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.widgets.grid import Column, Grid
+from ctm_gui.widgets.ordering import FloatArray, IndexArray, number_keys, text_ranks
+from predictor.core.columns import (
+    COLUMNS,
+    PredictionColumn,
+    PredictionRow,
+    TableContext,
+    columns_of,
+)
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import basis_text, configuration_text, plain_number, shown
+
+
+class ComparisonColumns:
+    """N rows by column, each column read when it is first asked for.
+
+    Args:
+        rows: the rows shown.
+    """
+
+    def __init__(self, rows: Sequence[PredictionRow]) -> None:
+        self.rows = tuple(rows)
+        self._predictions = [row.prediction for row in self.rows]
+        self._configurations = [prediction.configuration for prediction in self._predictions]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def latency_ms(self) -> FloatArray:
+        """P50 in ms, float64 [N]; NaN where there is no number."""
+        return np.array([p.latency_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def low80_ms(self) -> FloatArray:
+        """Lower end of the 80 % interval in ms, float64 [N] with NaN."""
+        return np.array([p.low80_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def high80_ms(self) -> FloatArray:
+        """Upper end of the 80 % interval in ms, float64 [N] with NaN."""
+        return np.array([p.high80_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def bound_ms(self) -> FloatArray:
+        """Bound in ms, float64 [N] with NaN."""
+        return np.array([p.bound_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def predicted_ms(self) -> FloatArray:
+        """The engine's own P50 in ms where the latency was measured, float64 [N] with NaN."""
+        return np.array([p.predicted_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def basis(self) -> IndexArray:
+        """Basis of each number as a code, rows of one basis alike, intp [N]."""
+        return _codes([p.basis for p in self._predictions])[0]
+
+    @cached_property
+    def batch(self) -> npt.NDArray[np.int64]:
+        """Samples that a rate counts, int64 [N]; a batch that is not resolved counts as one."""
+        return np.maximum(np.array([c.batch for c in self._configurations], dtype=np.int64), 1)
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models' labels in the order of their first rows."""
+        return tuple(dict.fromkeys(row.model_label for row in self.rows))
+
+    @cached_property
+    def model(self) -> IndexArray:
+        """Index into ``models``, intp [N]."""
+        return _codes([row.model_label for row in self.rows])[0]
+
+    @cached_property
+    def targets(self) -> tuple[Hashable, ...]:
+        """Device, runtime, precision and threads of each target, as they first appear.
+
+        A model's own batch may differ from another's on the same target, so it is left out.
+        """
+        return self._coded_targets[1]
+
+    @cached_property
+    def target(self) -> IndexArray:
+        """Index into ``targets``, intp [N]."""
+        return self._coded_targets[0]
+
+    @cached_property
+    def _coded_targets(self) -> tuple[IndexArray, tuple[Hashable, ...]]:
+        # Each fact by itself: a tuple a row would be much slower. A precision is one object.
+        facts: list[list[Hashable]] = [
+            [p.device_id for p in self._predictions],
+            [c.runtime for c in self._configurations],
+            [id(c.precision) for c in self._configurations],
+            [c.threads for c in self._configurations],
+        ]
+        codes, firsts = _joined([_codes(fact)[0] for fact in facts])
+        return codes, tuple(tuple(fact[row] for fact in facts) for row in firsts.tolist())
+
+    @cached_property
+    def is_flagged(self) -> npt.NDArray[np.bool_]:
+        """True for rows with words of warning beside their number, bool [N]."""
+        return np.array([_is_flagged(row) for row in self.rows], dtype=np.bool_)
+
+    @cached_property
+    def letters(self) -> IndexArray:
+        """Letters of the device's name and of the configuration in words, intp [N]."""
+        codes, texts = self._coded_configurations
+        names = np.fromiter((len(row.device_name) for row in self.rows), np.intp, len(self))
+        return names + np.array([len(text) for text in texts], dtype=np.intp)[codes]
+
+    def configuration_text(self, row: int) -> str:
+        """Return the configuration of a row in words."""
+        codes, texts = self._coded_configurations
+        return texts[int(codes[row])]
+
+    @cached_property
+    def _coded_configurations(self) -> tuple[IndexArray, list[str]]:
+        """Index of each row's configuration, intp [N], and the configurations in words."""
+        codes, firsts = _joined([self.target, self.batch])
+        return codes, [configuration_text(self._configurations[row]) for row in firsts.tolist()]
+
+    def same_rows(self, other: ComparisonColumns) -> bool:
+        """Return whether ``other`` has the same predictions, whatever their numbers."""
+        return (
+            len(self) == len(other)
+            and self.models == other.models
+            and self.targets == other.targets
+            and np.array_equal(self.model, other.model)
+            and np.array_equal(self.target, other.target)
+            and np.array_equal(self.batch, other.batch)
+        )
+
+    def over(self, budget_ms: float | None) -> npt.NDArray[np.bool_]:
+        """Return a mask of the rows whose P50 is over the budget, bool [N]."""
+        if budget_ms is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        # NaN compares false: a row without a number is not over.
+        over: npt.NDArray[np.bool_] = self.latency_ms > budget_ms
+        return over
+
+    def in_unit(self, latency_ms: FloatArray, unit: LatencyUnit) -> FloatArray:
+        """Return times (ms, float64 [N]) in ``unit``; NaN where there is no finite value."""
+        if unit is LatencyUnit.FPS:
+            # A subnormal latency overflows to inf, which the last line turns into NaN.
+            with np.errstate(divide="ignore", over="ignore"):
+                values = np.where(latency_ms > 0, self.batch * 1e3 / latency_ms, np.nan)
+        else:
+            values = latency_ms * unit.from_ms(1.0)
+        return np.where(np.isfinite(values), values, np.nan)
+
+    def search_mask(self, search: str) -> npt.NDArray[np.bool_]:
+        """Return a mask of the rows that hold every word of ``search``, case aside, bool [N].
+
+        A word holds no blank, so it lies within one fact, and rows share most of their facts.
+        """
+        mask = np.ones(len(self), dtype=np.bool_)
+        for word in search.casefold().split():
+            holds = np.zeros(len(self), dtype=np.bool_)
+            for codes, texts in self._searched:
+                holds |= np.array([word in text for text in texts], dtype=np.bool_)[codes]
+            mask &= holds
+        return mask
+
+    @cached_property
+    def _searched(self) -> list[tuple[IndexArray, list[str]]]:
+        """Facts that the filter looks through: codes by row, and their case-folded texts."""
+        words: list[list[str]] = [
+            [row.model_label for row in self.rows],
+            [row.device_name for row in self.rows],
+            [row.vendor for row in self.rows],
+            [row.family for row in self.rows],
+            [basis_text(p) for p in self._predictions],
+            [p.problem for p in self._predictions],
+        ]
+        coded = [self._coded_configurations, *(_codes(texts) for texts in words)]
+        return [(codes, [shown(str(text)).casefold() for text in texts]) for codes, texts in coded]
+
+
+def _is_flagged(row: PredictionRow) -> bool:
+    prediction = row.prediction
+    return prediction.fits_memory is False or bool(prediction.out_of_distribution or row.notes)
+
+
+def _codes(values: Sequence[Hashable]) -> tuple[IndexArray, tuple[Hashable, ...]]:
+    """Return each value's index among the distinct ones, and these as they first appear."""
+    distinct = tuple(dict.fromkeys(values))
+    code_of = {value: code for code, value in enumerate(distinct)}
+    return np.fromiter(map(code_of.__getitem__, values), np.intp, len(values)), distinct
+
+
+def _joined(
+    columns: Sequence[IndexArray | npt.NDArray[np.int64]],
+) -> tuple[IndexArray, IndexArray]:
+    """Return one code for each distinct combination of codes, and its first row."""
+    # Mixed radix, one int64 a combination: np.unique over rows (axis=0) is much slower.
+    joined = np.zeros(columns[0].size, dtype=np.int64)
+    for column in columns:
+        distinct, codes = np.unique(column, return_inverse=True)
+        joined = joined * max(distinct.size, 1) + codes
+    _, firsts, codes = np.unique(joined, return_index=True, return_inverse=True)
+    rank = np.empty_like(firsts)
+    # np.unique numbers by value; the codes shall follow the first rows.
+    rank[np.argsort(firsts)] = np.arange(firsts.size)
+    return rank[codes], np.sort(firsts)
+
+
+# Columns whose order turns round between a time and a rate.
+TIME_COLUMNS = frozenset(column.id for column in COLUMNS if column.is_time)
+
+
+class ComparisonGrid(Grid):
+    """The comparison table over ``data``: unit and budget are those of ``context``."""
+
+    def __init__(self, data: ComparisonColumns, context: TableContext) -> None:
+        self.rows, self.context = data.rows, context
+        super().__init__(len(data), prediction_columns(data.rows, context))
+
+    def needed_columns(self) -> dict[str, bool]:
+        """Return for each column whether it has anything to say of these rows."""
+        return {c.id: c.is_needed(self.rows, self.context) for c in columns_of(self.context.place)}
+
+
+def prediction_columns(rows: Sequence[PredictionRow], context: TableContext) -> list[Column]:
+    """Return the columns that the context's place shows."""
+    return [_column(column, rows, context) for column in columns_of(context.place)]
+
+
+def _column(
+    column: PredictionColumn, rows: Sequence[PredictionRow], context: TableContext
+) -> Column:
+    value, key = column.value, column.sort_key or column.value
+
+    def keys() -> FloatArray:
+        return number_keys([key(row, context) for row in rows] if key else [])
+
+    def copied(places: list[int]) -> list[str]:
+        return [plain_number(value(rows[place], context)) for place in places] if value else []
+
+    return Column(
+        column.id,
+        column.title(context),
+        numeric=column.is_number,
+        text=lambda row: column.text(rows[row], context),
+        sort_keys=keys if key else None,
+        copied=copied if value else None,
+        help=column.help,
+    )
+
+
+class GroupOrder(StrEnum):
+    """Orders of the targets in the chart."""
+
+    LATENCY = "Latency"
+    NAME = "Name"
+    FAMILY = "Family"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetGroups:
+    """The rows of G targets, one a model, target after target.
+
+    Attributes:
+        columns: all rows.
+        rows: indices of the rows gathered, intp [M].
+        starts: where each group starts in ``rows``, intp [G].
+    """
+
+    columns: ComparisonColumns
+    rows: IndexArray
+    starts: IndexArray
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    @property
+    def sizes(self) -> IndexArray:
+        """Rows of each group, intp [G]."""
+        return np.diff(self.starts, append=self.rows.size)
+
+    def members(self, group: int) -> IndexArray:
+        """Return the rows of a group, in the order of the models."""
+        end = self.starts[group + 1] if group + 1 < len(self) else self.rows.size
+        return self.rows[self.starts[group] : end]
+
+    def name(self, group: int) -> str:
+        """Return the device's name as shown."""
+        return shown(self.columns.rows[self.rows[self.starts[group]]].device_name)
+
+    def detail(self, group: int) -> str:
+        """Return the configuration in words; several where the models' own batches differ."""
+        texts = (self.columns.configuration_text(row) for row in self.members(group).tolist())
+        return " / ".join(dict.fromkeys(texts))
+
+    def ordered(self, order: GroupOrder) -> TargetGroups:
+        """Order the targets: by their fastest model, by name, or by family and then latency.
+
+        Targets without any number come last in the orders by latency.
+        """
+        if not len(self):
+            return self
+        firsts = [self.columns.rows[row] for row in self.rows[self.starts].tolist()]
+        if order is GroupOrder.NAME:
+            names = text_ranks([shown(first.device_name) for first in firsts])
+            return self._permuted(np.argsort(names, kind="stable"))
+        latency_ms = np.nan_to_num(self.columns.latency_ms[self.rows], nan=np.inf)
+        # No group is empty; reduceat would give an empty one its neighbour's value.
+        fastest = np.minimum.reduceat(latency_ms, self.starts)
+        if order is GroupOrder.LATENCY:
+            return self._permuted(np.argsort(fastest, kind="stable"))
+        ranks = {name: rank for rank, name in enumerate(sorted({f.family for f in firsts}))}
+        families = np.array([ranks[first.family] for first in firsts])
+        # lexsort takes its primary key last.
+        return self._permuted(np.lexsort((fastest, families)))
+
+    def _permuted(self, order: IndexArray) -> TargetGroups:
+        sizes = self.sizes[order]
+        starts = np.cumsum(sizes) - sizes
+        # intp [M]: each group moves as a run, by its old start less its new one.
+        places = np.repeat(self.starts[order] - starts, sizes) + np.arange(self.rows.size)
+        return TargetGroups(self.columns, self.rows[places], starts)
+
+
+def target_groups(
+    columns: ComparisonColumns, shown_rows: npt.NDArray[np.bool_] | None = None
+) -> TargetGroups:
+    """Gather the rows of each target, in the order of each target's first row.
+
+    Where a model appears twice on a target, its second row belongs to a second group.
+
+    Args:
+        columns: N rows.
+        shown_rows: bool [N], the rows to gather; None for all.
+    """
+    rows = np.arange(len(columns)) if shown_rows is None else np.flatnonzero(shown_rows)
+    target = columns.target[rows]
+    repeat = _repeats(target * max(len(columns.models), 1) + columns.model[rows])
+    keys = target * (repeat.max(initial=0) + 1) + repeat
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty_like(first)
+    # np.unique orders by key; the groups follow their first rows.
+    rank[np.argsort(first)] = np.arange(first.size)
+    groups = rank[group]
+    sizes = np.bincount(groups, minlength=first.size)
+    return TargetGroups(columns, rows[np.argsort(groups, kind="stable")], np.cumsum(sizes) - sizes)
+
+
+def _repeats(keys: IndexArray) -> IndexArray:
+    """Return for each key the number of equal keys before it, intp [N]."""
+    order = np.argsort(keys, kind="stable")
+    place = np.arange(keys.size)
+    starts = np.concatenate(([True], np.diff(keys[order]) != 0))[: keys.size]
+    repeats = np.empty_like(place)
+    # Place among the sorted keys less the place where the run of equal keys starts.
+    repeats[order] = place - np.maximum.accumulate(np.where(starts, place, 0))
+    return repeats

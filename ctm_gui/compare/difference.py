@@ -1,0 +1,314 @@
+"""The operators of two models side by side: the choice of models, and the time by target."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.operators.rows import operator_unit
+from ctm_gui.prediction.run import ComparedModel, Comparison, ComparisonFollower
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
+from ctm_gui.widgets.grid import Grid, number_column, search_mask, search_texts, text_column
+from predictor.core.records import Prediction, Target
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import NOTHING, change_text, shape_text, shown, signed
+from predictor.services.prediction.operator_difference import (
+    Change,
+    OperatorDifference,
+    TimesMoved,
+    operator_difference,
+    times_moved_on,
+)
+from predictor.services.prediction.predict import KnownTargets, OperatorFacts
+
+_PART_S = 0.2  # how long a part of the targets may take before what is there is shown
+NOTHING_YET = "Open two models to see which of their operators differ."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelDifference:
+    """Two models and their operators side by side.
+
+    Attributes:
+        first: the model that is compared with.
+        second: the other one.
+        difference: their operators.
+        targets: T targets.
+        predictions: of both models, by target.
+        times: where the time goes on the first of the targets, as far as it is worked out; None
+            where a model has no number.
+        signatures: the user's measurements on the targets.
+    """
+
+    first: ComparedModel
+    second: ComparedModel
+    difference: OperatorDifference
+    targets: tuple[Target, ...]
+    predictions: tuple[tuple[Prediction, Prediction], ...]
+    times: tuple[TimesMoved | None, ...] = ()
+    signatures: KnownTargets = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the times on every target are worked out."""
+        return len(self.times) == len(self.targets)
+
+    def times_on(self, target: int) -> TimesMoved:
+        """Return where the time goes on a target; not known times where there are none (yet)."""
+        times = self.times[target] if 0 <= target < len(self.times) else None
+        if times is not None:
+            return times
+        nothing = np.full(len(self.difference), np.nan)
+        return TimesMoved(nothing, nothing, self.difference.change)
+
+
+class DifferencePresenter(ComparisonFollower):
+    """Chooses two models of a comparison and computes their difference.
+
+    ``choices_changed`` is emitted when the models or the choice change; ``difference_changed`` when
+    ``difference`` and ``message`` do.
+    """
+
+    choices_changed = Signal()
+    difference_changed = Signal()
+
+    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
+        super().__init__(worker, parent)
+        self._chosen: tuple[int, int] | None = None
+        self._matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None = None
+        self.difference: ModelDifference | None = None
+        self.message = NOTHING_YET
+
+    @property
+    def models(self) -> tuple[ComparedModel, ...]:
+        """The models to choose from."""
+        return self._comparison.models
+
+    @property
+    def choice(self) -> tuple[int, int]:
+        """Indices of the two models; the first two where the chosen ones are gone."""
+        ids = [compared.entry_id for compared in self.models]
+        if self._chosen is None or not set(self._chosen) <= set(ids):
+            return 0, 1
+        return ids.index(self._chosen[0]), ids.index(self._chosen[1])
+
+    def set_comparison(self, comparison: Comparison) -> None:
+        """Follow a new comparison; the chosen models stay chosen where they are in it."""
+        if comparison is not self._comparison:
+            self._comparison = comparison
+            self.choices_changed.emit()
+            self._refresh()
+
+    def choose(self, first: int, second: int) -> None:
+        """Compare two other models of the comparison."""
+        ids = self.models[first].entry_id, self.models[second].entry_id
+        if ids != self._chosen:
+            self._chosen = ids
+            self.choices_changed.emit()
+            self._refresh()
+
+    def exchange(self) -> None:
+        """Compare the other way round."""
+        if len(self.models) > 1:
+            first, second = self.choice
+            self.choose(second, first)
+
+    def _begin(self) -> None:
+        if len(self.models) < 2:
+            self._matched = None
+            self._show(None, NOTHING_YET)
+            return
+        self._work_out(partial(_find, self._comparison, self.choice, self._matched))
+
+    def _let_go(self) -> None:
+        self._matched = None
+        if self.difference is not None:
+            self._show(None, "")
+
+    def _on_result(self, difference: ModelDifference) -> None:
+        self._matched = difference.first, difference.second, difference.difference
+        self._show(difference, "")
+        if not difference.is_complete:
+            # A task of its own: predictions that are asked for meanwhile do not wait.
+            self._work_out(partial(_with_more_times, difference))
+
+    def _work_out(self, work: Callable[[TaskContext], ModelDifference]) -> None:
+        self._submit(work, self._on_result, lambda error: self._show(None, str(error)))
+
+    def _show(self, difference: ModelDifference | None, message: str) -> None:
+        self._task = None
+        self.difference = difference
+        self.message = message
+        self.difference_changed.emit()
+
+
+def _find(
+    comparison: Comparison,
+    choice: tuple[int, int],
+    matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None,
+    context: TaskContext,
+) -> ModelDifference:
+    """Match the operators, unless they were just now, and explain the models on first targets."""
+    first, second = (comparison.models[index] for index in choice)
+    if matched is not None and (matched[0].model, matched[1].model) == (first.model, second.model):
+        operators = matched[2]
+    else:
+        operators = operator_difference(first.model, second.model)
+    count, rows = len(comparison.targets), comparison.rows
+    predictions = tuple(
+        (rows[choice[0] * count + t].prediction, rows[choice[1] * count + t].prediction)
+        for t in range(count)
+    )
+    difference = ModelDifference(
+        first, second, operators, comparison.targets, predictions, signatures=comparison.signatures
+    )
+    return _with_more_times(difference, context)
+
+
+def _with_more_times(difference: ModelDifference, context: TaskContext) -> ModelDifference:
+    """Work out where the time goes on some targets more."""
+    started, times = time.perf_counter(), list(difference.times)
+    while len(times) < len(difference.targets):
+        context.token.check()
+        place = len(times)
+        models = difference.first.model, difference.second.model
+        pair = difference.predictions[place]
+        target = difference.targets[place]
+        times.append(
+            times_moved_on(
+                difference.difference, target, models, pair, signatures=difference.signatures
+            )
+        )
+        if time.perf_counter() - started > _PART_S:
+            break
+    return replace(difference, times=tuple(times))
+
+
+MOVED = "moved"
+
+
+class TargetsGrid(Grid):
+    """A row a target: the latencies of both models, and where the time between them goes."""
+
+    def __init__(self, difference: ModelDifference, unit: LatencyUnit) -> None:
+        shown_in = operator_unit(unit)
+        scale = shown_in.from_ms(1.0)
+        times = [difference.times_on(target) for target in range(len(difference.targets))]
+        before = np.array([t.before_ms.sum() for t in times]) * scale
+        after = np.array([t.after_ms.sum() for t in times]) * scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = after / before
+        moved = [
+            number_column(
+                change.value,
+                f"{change.value.capitalize()} ({shown_in})",
+                np.array([t.moved_by(change) for t in times]) * scale,
+                f"Time that the {_MEANING[change]} add; the four sum to the difference.",
+                signed,
+            )
+            for change in Change
+        ]
+        super().__init__(
+            len(difference.targets),
+            [
+                text_column("device", "Device", [shown(t.device.name) for t in difference.targets]),
+                number_column("before", f"First ({shown_in})", before),
+                number_column("after", f"Second ({shown_in})", after),
+                number_column(
+                    "difference",
+                    f"Difference ({shown_in})",
+                    after - before,
+                    write=signed,
+                ),
+                number_column("change", "Change", ratio, write=change_text),
+                *moved,
+            ],
+        )
+
+
+_MEANING = {
+    Change.ADDED: "operators of the second model alone",
+    Change.REMOVED: "operators of the first model alone",
+    Change.CHANGED: "operators that changed",
+    Change.SAME: "operators that are the same",
+}
+
+
+class DifferenceGrid(Grid):
+    """A row an operator, or a matched pair of them, with the time moved on one target."""
+
+    def __init__(self, difference: ModelDifference, target: int, unit: LatencyUnit) -> None:
+        self.difference = difference
+        operators = difference.difference
+        shown_in = operator_unit(unit)
+        times, scale = difference.times_on(target), shown_in.from_ms(1.0)
+        before, after = operators.before, operators.after
+        self._names = _pairs(before.names, operators.first, after.names, operators.second)
+        self._types = _pairs(before.op_types, operators.first, after.op_types, operators.second)
+        shapes = _pairs(_shapes(before), operators.first, _shapes(after), operators.second)
+        # An operator of one model alone has a dash on the other side, not 0 ms.
+        before_ms = np.where(operators.first < 0, np.nan, times.before_ms)
+        after_ms = np.where(operators.second < 0, np.nan, times.after_ms)
+        super().__init__(
+            len(operators),
+            [
+                text_column("change", "Change", [change.value for change in operators.change]),
+                text_column("what", "What", [what or NOTHING for what in operators.what]),
+                text_column("name", "Operator", self._names),
+                text_column("type", "Type", self._types),
+                text_column("shape", "Output shape", shapes),
+                number_column("before", f"First ({shown_in})", before_ms * scale),
+                number_column("after", f"Second ({shown_in})", after_ms * scale),
+                number_column(
+                    MOVED,
+                    f"Moved ({shown_in})",
+                    times.moved_ms * scale,
+                    "Time in the second model less time in the first. Sorted by its size.",
+                    signed,
+                    by_size=True,
+                ),
+            ],
+        )
+
+    def mask(self, search: str, change: Change | None) -> npt.NDArray[np.bool_]:
+        """Return a mask of the rows with every word and one kind of change, bool [R]."""
+        mask = np.ones(self.count, dtype=np.bool_)
+        if search.strip():
+            mask = search_mask(search_texts(self._names, self._types), search)
+        if change is not None:
+            only = np.zeros(self.count, dtype=np.bool_)
+            only[self.difference.difference.rows_of(change)] = True
+            mask = mask & only
+        return mask
+
+
+def difference_summary(difference: ModelDifference) -> str:
+    """Return one line with the numbers of added, removed and changed operators."""
+    counts = {change: len(difference.difference.rows_of(change)) for change in Change}
+    words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
+    return f"From {shown(difference.first.label)} to {shown(difference.second.label)}: {words}"
+
+
+def _pairs(
+    before: tuple[str, ...],
+    first: npt.NDArray[np.intp],
+    after: tuple[str, ...],
+    second: npt.NDArray[np.intp],
+) -> list[str]:
+    """Return the text of each row: of one side, or of both where they differ."""
+    texts = []
+    for i, j in zip(first.tolist(), second.tolist(), strict=True):
+        own, other = before[i] if i >= 0 else "", after[j] if j >= 0 else ""
+        both = i >= 0 and j >= 0 and own != other
+        texts.append(f"{shown(own)} → {shown(other)}" if both else shown(other or own))
+    return texts
+
+
+def _shapes(facts: OperatorFacts) -> tuple[str, ...]:
+    return tuple(map(shape_text, facts.output_shapes))

@@ -1,0 +1,193 @@
+"""The page of Compare about two models: operators added, removed, changed, and time moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.compare.difference import (
+    MOVED,
+    DifferenceGrid,
+    DifferencePresenter,
+    ModelDifference,
+    TargetsGrid,
+    difference_summary,
+)
+from ctm_gui.widgets.basic import (
+    ContentOrMessage,
+    SearchBox,
+    button,
+    combo_box,
+    hbox,
+    holder,
+    label,
+    named,
+    splitter,
+    vbox,
+)
+from ctm_gui.widgets.grid import Grid
+from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.table_view import GridView, copy_button
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
+from predictor.services.prediction.operator_difference import Change
+
+_DEVICE_PX, _NAME_PX = 180, 220
+_CHANGES = (None, *Change)
+
+
+class DifferenceView(QWidget):
+    """Two models side by side: by target above, operator by operator below.
+
+    Signals:
+        models_chosen: the user chose two models: their indices.
+        exchange_asked: the user wants them the other way round.
+    """
+
+    models_chosen = Signal(int, int)
+    exchange_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._difference: ModelDifference | None = None
+        self._unit = LatencyUnit.MS
+        self._target_id = ""
+        self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
+        self.table = GridView(GridModel(), "Operators of both models", {"name": _NAME_PX})
+        self.table.mask_of = self._mask
+        self._make_controls()
+        self._arrange()
+        self._connect()
+
+    def show_choices(self, presenter: DifferencePresenter) -> None:
+        """Offer the models, and show which two are chosen."""
+        labels = [shown(compared.label) for compared in presenter.models]
+        for box, chosen in zip((self.first_box, self.second_box), presenter.choice, strict=True):
+            with QSignalBlocker(box):
+                box.clear()
+                box.addItems(labels)
+                box.setCurrentIndex(chosen if chosen < len(labels) else -1)
+            box.setEnabled(len(labels) > 1)
+
+    def show_difference(self, difference: ModelDifference | None, message: str) -> None:
+        """Show two models' operators, or say why there are none; targets may come part by part."""
+        before, self._difference = self._difference, difference
+        if difference is not None and before is not None and self._follows(before, difference):
+            self._show_targets(difference)
+            return
+        if difference is None:
+            self.targets.show_nothing()
+            self.table.show_nothing()
+            self._stack.show_message(message)
+        else:
+            self._stack.show_content()
+        self._refresh()
+        self.targets.fit_columns()
+        self.table.fit_columns()
+
+    def choose_target(self, device_id: str) -> None:
+        """Show where the time goes on a target."""
+        self._target_id = device_id
+        self._show_operators()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show times in ``unit``; milliseconds where it is a rate."""
+        self._unit = unit
+        self._refresh()
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.focus()
+
+    def _make_controls(self) -> None:
+        self.first_box = combo_box("First model", letters=16)
+        self.second_box = combo_box("Second model", letters=16)
+        self.exchange_button = button("E&xchange", "Compare the other way round.")
+        changes = ["All operators" if c is None else c.capitalize() for c in _CHANGES]
+        self.change_box = combo_box("Operators shown", changes)
+        self.search_box = SearchBox(
+            "Search name or type (Ctrl+F)", "Search operators of both models"
+        )
+        self.summary = label(role="heading", name="Summary of the difference")
+        self.target_label = label(role="muted", wraps=False)
+
+    def _arrange(self) -> None:
+        choices = hbox(
+            named("Fi&rst", self.first_box),
+            (self.first_box, 1),
+            named("Seco&nd", self.second_box),
+            (self.second_box, 1),
+            self.exchange_button,
+        )
+        controls = hbox(
+            (self.target_label, 1),
+            (self.search_box, 1),
+            self.change_box,
+            copy_button(self.table),
+        )
+        operators = holder(controls, (self.table, 1))
+        parts = splitter(
+            Qt.Orientation.Vertical, self.targets, operators, sizes=(240, 480), stretch=(0, 1)
+        )
+        self._stack = ContentOrMessage(parts)
+        vbox(self.summary, choices, (self._stack, 1), of=self, margins=0)
+
+    def _connect(self) -> None:
+        for box in (self.first_box, self.second_box):
+            box.activated.connect(self._choose)
+        self.exchange_button.clicked.connect(self.exchange_asked)
+        self.change_box.currentIndexChanged.connect(self.table.filter)
+        self.table.filter_by(self.search_box)
+        self.targets.rows_selected.connect(self._on_target)
+
+    def _refresh(self) -> None:
+        difference = self._difference
+        self.summary.setVisible(difference is not None)
+        if difference is None:
+            return
+        self.summary.setText(difference_summary(difference))
+        self._show_targets(difference)
+        self._show_operators()
+
+    def _follows(self, before: ModelDifference, difference: ModelDifference) -> bool:
+        """Whether the change adds targets without affecting the current one."""
+        target = self._target_of(difference)
+        old, new = (d.times[target : target + 1] for d in (before, difference))
+        same_times = [*map(id, old)] == [*map(id, new)]
+        return before.difference is difference.difference and same_times
+
+    def _target_of(self, difference: ModelDifference) -> int:
+        ids = [target.device.id for target in difference.targets]
+        return ids.index(self._target_id) if self._target_id in ids else 0
+
+    def _show_targets(self, difference: ModelDifference) -> None:
+        self.targets.show_grid(TargetsGrid(difference, self._unit))
+
+    def _show_operators(self) -> None:
+        difference = self._difference
+        if difference is None:
+            return
+        target = self._target_of(difference)
+        if difference.targets:
+            self.target_label.setText(f"Times on {shown(difference.targets[target].device.name)}")
+        is_first = not self.table.grid_model.grid.columns
+        self.table.show_grid(DifferenceGrid(difference, target, self._unit))
+        if is_first:
+            self.table.sort_by(MOVED, descending=True)
+
+    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+        if not isinstance(grid, DifferenceGrid):
+            return np.ones(grid.count, dtype=np.bool_)
+        return grid.mask(self.search_box.text(), _CHANGES[self.change_box.currentIndex()])
+
+    def _on_target(self, _: object, current: int | None) -> None:
+        if self._difference is not None and current is not None:
+            chosen = self._difference.targets[current].device.id
+            if chosen != self._target_id:
+                self._target_id = chosen
+                self._show_operators()
+
+    def _choose(self, *_: object) -> None:
+        self.models_chosen.emit(self.first_box.currentIndex(), self.second_box.currentIndex())

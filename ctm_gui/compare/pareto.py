@@ -1,0 +1,342 @@
+"""Latency against the user's score: the Pareto front, and the points of the chart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui import settings as table
+from ctm_gui.compare.matrix import VariantMatrix
+from ctm_gui.prediction.run import ComparedModel
+from ctm_gui.settings import Settings
+from ctm_gui.widgets.grid import Grid, number_column, text_column
+from ctm_gui.widgets.ordering import FloatArray, number_keys
+from predictor.core.columns import latency_title
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import (
+    NOTHING,
+    batch_of,
+    in_unit,
+    interval_in_unit,
+    latency_text,
+    number,
+    shown,
+)
+
+_MOST_REMEMBERED = 2000
+
+
+class Scores(QObject):
+    """A number for each model, typed by the user and remembered by the model's fingerprint.
+
+    A fingerprint knows no weights, so the names of the file and its folder are part of the key. A
+    model keeps its score while it is open, also when another batch gives it another fingerprint.
+
+    ``changed`` is emitted when a score, the name of the scores or their better end changes.
+
+    Args:
+        settings: keep the scores.
+        parent: owner.
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._known = dict(filter(None, map(_read, settings.get(table.SCORES))))
+        self._of_entry: dict[int, float | None] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the scores: ``Accuracy (%)``."""
+        return self._settings.get(table.SCORE_NAME)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a higher score is the better one."""
+        return self._settings.get(table.SCORE_HIGHER)
+
+    def of(self, compared: ComparedModel) -> float | None:
+        """Return a model's score, None where the user has given none."""
+        if compared.entry_id not in self._of_entry:
+            self._of_entry[compared.entry_id] = self._known.get(_key(compared))
+        return self._of_entry[compared.entry_id]
+
+    def of_all(self, models: Sequence[ComparedModel]) -> list[float | None]:
+        """Return the scores of models."""
+        return [self.of(compared) for compared in models]
+
+    def set(self, compared: ComparedModel, score: float | None) -> None:
+        """Give a model a score, or take it away."""
+        self._of_entry[compared.entry_id] = score
+        # Taken out first: a dict keeps the order of insertion, and the oldest scores are dropped.
+        self._known.pop(_key(compared), None)
+        if score is not None:
+            self._known[_key(compared)] = score
+        newest = list(self._known.items())[-_MOST_REMEMBERED:]
+        # repr keeps every digit. The key comes last because it may hold blanks.
+        self._settings.set(table.SCORES, [f"{score!r} {key}" for key, score in newest])
+        self.changed.emit()
+
+    def set_name(self, name: str) -> None:
+        """Name the scores."""
+        self._settings.set(table.SCORE_NAME, name.strip() or table.SCORE_NAME.default)
+        self.changed.emit()
+
+    def set_higher_is_better(self, *, higher: bool) -> None:
+        """Set the better end of the scores."""
+        self._settings.set(table.SCORE_HIGHER, higher)
+        self.changed.emit()
+
+
+def parse_score(text: str) -> float | None:
+    """Read a score as people type it: ``71.9``, ``71,9``, ``71.9 %``.
+
+    Raises:
+        ValueError: it is no finite number.
+    """
+    plain = text.strip().removesuffix("%").strip().replace(",", ".")
+    if not plain:
+        return None
+    score = float(plain)
+    if not math.isfinite(score):
+        raise ValueError(text)
+    return score
+
+
+def _key(compared: ComparedModel) -> str:
+    path = Path(compared.model.path)
+    return f"{compared.model.graph.fingerprint}/{path.parent.name}/{path.name}"
+
+
+def _read(line: str) -> tuple[str, float] | None:
+    """Parse a line that ``set`` wrote; None for one that is malformed."""
+    score, _, key = line.partition(" ")
+    try:
+        value = float(score)
+    except ValueError:
+        return None
+    return (key, value) if key and math.isfinite(value) else None
+
+
+SCORE = "score"
+_PADDING = 0.12
+_BUDGET_REACH = 1.5
+_LOG_SPAN = 8.0
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TradeOff:
+    """M models on one target: latency against score; NaN where there is none.
+
+    Attributes:
+        labels: names of the models as shown.
+        values: latency in ``unit``, float64 [M].
+        lows, highs: 80 % interval in ``unit``, float64 [M].
+        latency_ms: the same latency in ms, float64 [M].
+        scores: float64 [M].
+        front: mask of the models on the Pareto front, bool [M].
+        unit: of the values.
+        budget: in ``unit``; None where there is none or batches differ.
+        score_name: title of the scores.
+        higher_is_better: of the scores.
+    """
+
+    labels: tuple[str, ...]
+    values: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    latency_ms: FloatArray
+    scores: FloatArray
+    front: npt.NDArray[np.bool_]
+    unit: LatencyUnit
+    budget: float | None
+    budget_ms: float | None
+    score_name: str
+    higher_is_better: bool
+
+    @property
+    def is_placed(self) -> npt.NDArray[np.bool_]:
+        """True for models with both numbers, bool [M]."""
+        return ~np.isnan(self.values + self.scores)
+
+    def front_path(self) -> tuple[FloatArray, FloatArray]:
+        """Return the front as a line of steps: values and scores, fastest first."""
+        order = np.flatnonzero(self.front)
+        order = order[np.argsort(self.latency_ms[order], kind="stable")]
+        # Up to the next better model, the score stays that of the last one.
+        values = np.repeat(self.values[order], 2)[1:]
+        return values, np.repeat(self.scores[order], 2)[:-1]
+
+
+def trade_off(
+    matrix: VariantMatrix,
+    target: int,
+    scores: Sequence[float | None],
+    *,
+    score_name: str,
+    higher_is_better: bool,
+    unit: LatencyUnit,
+    budget_ms: float | None,
+) -> TradeOff:
+    """Place the models of a matrix on one target."""
+    predictions = matrix.on_target(target)
+    latency_ms = number_keys([p.latency_ms for p in predictions])
+    batches = [batch_of(p.configuration) for p in predictions]
+    ends = [interval_in_unit(p, unit) for p in predictions]
+    given = number_keys(scores)
+    return TradeOff(
+        labels=tuple(shown(compared.label) for compared in matrix.models),
+        values=number_keys(
+            [
+                in_unit(p.latency_ms, unit, batch)
+                for p, batch in zip(predictions, batches, strict=True)
+            ]
+        ),
+        lows=number_keys([low for low, _ in ends]),
+        highs=number_keys([high for _, high in ends]),
+        latency_ms=latency_ms,
+        scores=given,
+        front=front(latency_ms, given if higher_is_better else -given),
+        unit=unit,
+        budget=in_unit(budget_ms, unit, batches[0]) if len(set(batches)) == 1 else None,
+        budget_ms=budget_ms,
+        score_name=score_name,
+        higher_is_better=higher_is_better,
+    )
+
+
+def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return the mask of the Pareto front: no other point is as fast and good, and better in one.
+
+    Args:
+        latency_ms: float64 [M] with NaN.
+        goodness: float64 [M] with NaN, higher is better.
+
+    Returns:
+        bool [M]; False where a number is missing. Equal points are all on the front.
+    """
+    is_best = np.zeros(latency_ms.size, dtype=np.bool_)
+    placed = np.flatnonzero(~np.isnan(latency_ms + goodness))
+    # Fastest first, at equal latency the best first: a point is on the front where it is better
+    # than every one before it.
+    order = placed[np.lexsort((-goodness[placed], latency_ms[placed]))]
+    best, at_ms = -math.inf, math.nan
+    for index in order.tolist():
+        equal = goodness[index] == best and latency_ms[index] == at_ms
+        if goodness[index] > best or equal:
+            is_best[index] = True
+            best, at_ms = float(goodness[index]), float(latency_ms[index])
+    return is_best
+
+
+def trade_off_sentence(points: TradeOff) -> str:
+    """Return the number of models on the front, and the best within the budget, in a sentence."""
+    placed = points.is_placed
+    missing = int(np.isnan(points.scores).sum())
+    if not placed.any():
+        return "Type a score for each model in the table: its accuracy, say."
+    dominated = int(placed.sum() - points.front.sum())
+    parts = [f"{int(points.front.sum())} on the front, {dominated} dominated"]
+    if missing:
+        parts.append(f"{missing} without a score")
+    best = _best_within(points)
+    if points.budget_ms is not None:
+        budget = f"{number(points.budget_ms)} ms"
+        parts.append(
+            f"none meets {budget}"
+            if best is None
+            else f"best within {budget}: {_named(points, best)}"
+        )
+    return "; ".join(parts)
+
+
+def _best_within(points: TradeOff) -> int | None:
+    if points.budget_ms is None:
+        return None
+    inside = np.flatnonzero(points.front & (points.latency_ms <= points.budget_ms))
+    if not inside.size:
+        return None
+    scores = points.scores[inside]
+    return int(inside[np.argmax(scores) if points.higher_is_better else np.argmin(scores)])
+
+
+def _named(points: TradeOff, model: int) -> str:
+    latency = latency_text(float(points.latency_ms[model]), LatencyUnit.MS)
+    return f"{points.labels[model]} ({number(float(points.scores[model]))}, {latency})"
+
+
+def point_details(points: TradeOff, model: int) -> str:
+    """Return the lines that hovering over a point shows, as plain text."""
+    place = "on the front" if points.front[model] else "dominated: another is as fast and as good"
+    return "\n".join(
+        [
+            points.labels[model],
+            f"{points.score_name}: {number(float(points.scores[model]))}",
+            f"{number(float(points.values[model]))} {points.unit}",
+            place,
+        ]
+    )
+
+
+class ScoresGrid(Grid):
+    """The models with their editable scores, and their place."""
+
+    def __init__(self, points: TradeOff) -> None:
+        self.points, models = points, range(len(points.labels))
+        super().__init__(
+            len(models),
+            [
+                text_column("model", "Model", points.labels),
+                number_column(
+                    SCORE, points.score_name, points.scores, "Type a number; empty for none."
+                ),
+                number_column("latency", latency_title(points.unit), points.values),
+                text_column(
+                    "front", "Front", [_place(points, m) for m in range(len(points.labels))]
+                ),
+            ],
+        )
+
+
+def _place(points: TradeOff, model: int) -> str:
+    if not points.is_placed[model]:
+        return NOTHING
+    return "on the front" if points.front[model] else "dominated"
+
+
+def axis_ranges(points: TradeOff, *, log: bool) -> tuple[Range, Range]:
+    """Return the ends of both axes with some room; powers of ten where latency is logarithmic."""
+    placed = points.is_placed
+    marks = np.concatenate([points.values[placed], points.lows[placed], points.highs[placed]])
+    marks = marks[~np.isnan(marks)]
+    if points.budget is not None and marks.size and points.budget <= _BUDGET_REACH * marks.max():
+        marks = np.append(marks, points.budget)
+    if log:
+        marks = np.log10(marks[marks > 0])
+    across = _padded(marks, least=None if log else 0.0)
+    return across, _padded(points.scores[placed], least=None)
+
+
+def prefers_log_axis(points: TradeOff) -> bool:
+    """Return whether the slowest model is so far from the fastest that the others crowd."""
+    positive = points.values[points.is_placed & (points.values > 0)]
+    return positive.size > 1 and bool(positive.max() > _LOG_SPAN * positive.min())
+
+
+def _padded(marks: FloatArray, least: float | None) -> Range:
+    if not marks.size:
+        return 0.0, 1.0
+    low, high = float(marks.min()), float(marks.max())
+    span = high - low or max(abs(high) * _PADDING, 1e-3 if math.isfinite(high) else 1.0)
+    start = low - _PADDING * span
+    return (start if least is None else max(least, start)), high + _PADDING * span

@@ -1,0 +1,180 @@
+"""The Pareto page of Compare: latency on one target against a score that the user types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QLineEdit,
+    QWidget,
+)
+
+from ctm_gui.compare.item_models import ScoresModel
+from ctm_gui.compare.matrix import VariantMatrix
+from ctm_gui.compare.pareto import (
+    SCORE,
+    Scores,
+    ScoresGrid,
+    prefers_log_axis,
+    trade_off,
+    trade_off_sentence,
+)
+from ctm_gui.compare.pareto_plot import ParetoPlot
+from ctm_gui.widgets.basic import STRETCH, button, combo_box, hbox, label, named, splitter, vbox
+from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.table_view import GridView, copy_button
+from ctm_gui.widgets.theme import Theme
+from predictor.core.units import LatencyUnit
+
+_MODEL_PX, _SCORE_PX = 170, 110
+_TRIGGERS = (
+    QAbstractItemView.EditTrigger.DoubleClicked
+    | QAbstractItemView.EditTrigger.EditKeyPressed
+    | QAbstractItemView.EditTrigger.AnyKeyPressed
+    | QAbstractItemView.EditTrigger.SelectedClicked
+)
+
+
+class ParetoView(QWidget):
+    """A plot, and beside it the table in which scores are typed.
+
+    Signals:
+        score_typed: the user gave a model a score: its index, and a number or None.
+    """
+
+    score_typed = Signal(int, object)
+
+    def __init__(self, scores: Scores, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scores = scores
+        self._matrix: VariantMatrix | None = None
+        self._unit = LatencyUnit.MS
+        self._budget_ms: float | None = None
+        self._scaled = False
+        self._model = ScoresModel(parent=self)
+        least_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
+        self.table = GridView(self._model, "Scores of the models", least_px)
+        self.table.setEditTriggers(_TRIGGERS)
+        self.plot = ParetoPlot()
+        self._make_controls()
+        self._arrange()
+        self._connect()
+
+    def show_matrix(self, matrix: VariantMatrix | None) -> None:
+        """Show the models of another matrix; the target stays where it is in it."""
+        self._matrix = matrix
+        if matrix is not None:
+            names = [matrix.target_title(t).replace("\n", ", ") for t in range(len(matrix.targets))]
+            chosen = self.target_box.currentText()
+            self.target_box.clear()
+            self.target_box.addItems(names)
+            self.target_box.setCurrentIndex(names.index(chosen) if chosen in names else 0)
+        self._refresh()
+        self.table.fit_columns()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit``."""
+        self._unit = unit
+        self._refresh()
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Show the budget's line."""
+        self._budget_ms = budget_ms
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.plot.set_theme(theme)
+
+    def focus_search(self) -> None:
+        """Go to the scores: there is nothing to search."""
+        self.table.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def save_plot(self, path: Path) -> None:
+        """Save the plot as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        self.plot.save(path)
+
+    def _make_controls(self) -> None:
+        self.summary = label(role="heading", name="Summary of the plot")
+        self.target_box = combo_box("Target of the plot", letters=24)
+        self.name_box = QLineEdit(self._scores.name)
+        self.name_box.setAccessibleName("What the scores are")
+        self.name_box.setToolTip("What the scores are: accuracy, mAP, word error rate.")
+        self.name_box.setMaximumWidth(160)
+        self.higher_box = QCheckBox("Higher is &better")
+        self.higher_box.setChecked(self._scores.higher_is_better)
+        self.log_box = QCheckBox("&Log scale")
+        self.save_button = button("Save &plot…")
+
+    def _arrange(self) -> None:
+        controls = hbox(
+            named("Ta&rget", self.target_box),
+            self.target_box,
+            8,
+            named("S&core", self.name_box),
+            self.name_box,
+            8,
+            self.higher_box,
+            self.log_box,
+            STRETCH,
+            copy_button(self.table),
+            self.save_button,
+        )
+        parts = splitter(
+            Qt.Orientation.Horizontal, self.plot, self.table, sizes=(440, 480), stretch=(3, 2)
+        )
+        vbox(self.summary, controls, (parts, 1), of=self, margins=0)
+
+    def _connect(self) -> None:
+        self.target_box.activated.connect(self._refresh)
+        self.name_box.editingFinished.connect(lambda: self._scores.set_name(self.name_box.text()))
+        self.higher_box.toggled.connect(
+            lambda higher: self._scores.set_higher_is_better(higher=higher)
+        )
+        self.log_box.toggled.connect(lambda log: self.plot.set_log(log=log))
+        self.save_button.clicked.connect(lambda: ask_and_save(self, "pareto", self.save_plot))
+        self.plot.model_chosen.connect(lambda model: self.table.select_rows([model], model))
+        self.table.rows_selected.connect(lambda _, current: self.plot.select(current))
+        self.table.row_activated.connect(self._edit)
+        self._model.score_typed.connect(self.score_typed)
+        # Not at once: the table still takes itself for edited. Not queued: the editor is deleted.
+        self.table.itemDelegate().closeEditor.connect(
+            lambda *_: QTimer.singleShot(0, self, self._refresh)
+        )
+        self._scores.changed.connect(self._refresh)
+
+    def _refresh(self, *_: object) -> None:
+        matrix, target = self._matrix, self.target_box.currentIndex()
+        if self.table.state() is QAbstractItemView.State.EditingState:
+            return  # what is typed would be lost; it follows when the editor closes
+        if matrix is None or not 0 <= target < len(matrix.targets):
+            return
+        shown = trade_off(
+            matrix,
+            target,
+            self._scores.of_all(matrix.models),
+            score_name=self._scores.name,
+            higher_is_better=self._scores.higher_is_better,
+            unit=self._unit,
+            budget_ms=self._budget_ms,
+        )
+        self.table.show_grid(ScoresGrid(shown))
+        self.summary.setText(trade_off_sentence(shown))
+        if not self._scaled and shown.is_placed.sum() > 1:
+            self._scaled = True  # from then on the scale is the user's
+            self.log_box.setChecked(prefers_log_axis(shown))
+        self.plot.show_trade_off(shown)
+
+    def _edit(self, model: int) -> None:
+        """Type the score of a model."""
+        keys = [column.key for column in self._model.grid.columns]
+        places = self._model.grid.positions([model])
+        if places.size:
+            self.table.edit(self._model.index(int(places[0]), keys.index(SCORE)))

@@ -1,0 +1,240 @@
+"""The Compare tab: a chart, and for several models the pages that hold them against one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from ctm_gui.compare.difference import DifferencePresenter
+from ctm_gui.compare.difference_view import DifferenceView
+from ctm_gui.compare.matrix import VariantsPresenter
+from ctm_gui.compare.matrix_view import MatrixView
+from ctm_gui.compare.pareto import Scores
+from ctm_gui.compare.pareto_view import ParetoView
+from ctm_gui.compare.view import CompareView
+from ctm_gui.prediction.run import Comparison
+from ctm_gui.widgets.drop_overlay import refuse_drops
+from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.units import LatencyUnit
+
+CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE = 0, 1, 2, 3
+PAGES = (
+    ("Chart", "Bars of every model on every target"),
+    ("Matrix", "Models by targets, against a baseline"),
+    ("Pareto", "Latency against a score of yours"),
+    ("What changed", "Operators of two models side by side, and the time moved"),
+)
+SHORTCUTS = ("Alt+1", "Alt+2", "Alt+3", "Alt+4")
+
+
+class CompareTabs(QWidget):
+    """The chart of one model; with several, a bar of pages above it, each built when first shown.
+
+    Signals:
+        budget_changed: the user set the budget: milliseconds, or None for no budget.
+        page_changed: the user turned to another page: its index.
+    """
+
+    budget_changed = Signal(object)
+    page_changed = Signal(int)
+
+    def __init__(
+        self,
+        chart: CompareView,
+        variants: VariantsPresenter,
+        difference: DifferencePresenter,
+        scores: Scores,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._variants, self._difference, self._scores = variants, difference, scores
+        self._comparison = Comparison()
+        self._looked_at = False
+        self._unit, self._theme = LatencyUnit.MS, LIGHT
+        self._budget_ms: float | None = None
+        self._units: list[Callable[[LatencyUnit], None]] = []
+        self._budgets: list[Callable[[float | None], None]] = []
+        self._themes: list[Callable[[Theme], None]] = []
+        self.chart = chart
+        self._follow(chart.set_unit, chart.set_theme, chart.set_budget_ms)
+        self.bar = QTabBar()
+        self.bar.setAccessibleName("Pages of Compare")
+        self.bar.setDrawBase(False)
+        self.bar.setExpanding(False)
+        for index, (title, tip) in enumerate(PAGES):
+            self.bar.addTab(title)
+            self.bar.setTabToolTip(index, f"{tip} ({SHORTCUTS[index]})")
+        self.pages = QStackedWidget()
+        self.pages.addWidget(chart)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.bar)
+        layout.addWidget(self.pages, 1)
+        self.bar.hide()
+        self._connect()
+
+    @cached_property
+    def matrix(self) -> MatrixView:
+        """The page of models by targets."""
+        page = MatrixView()
+        page.baseline_chosen.connect(self._variants.choose_baseline)
+        page.budget_changed.connect(self._on_budget)
+        page.pair_activated.connect(self._on_pair)
+        self._adopt(page)
+        self._follow(page.set_unit, page.set_theme, page.set_budget_ms)
+        return page
+
+    @cached_property
+    def pareto(self) -> ParetoView:
+        """The page of latency against a score."""
+        page = ParetoView(self._scores)
+        page.score_typed.connect(self._on_score)
+        self._adopt(page)
+        self._follow(page.set_unit, page.set_theme, page.set_budget_ms)
+        return page
+
+    @cached_property
+    def difference(self) -> DifferenceView:
+        """The page of two models' operators."""
+        page = DifferenceView()
+        page.models_chosen.connect(self._difference.choose)
+        page.exchange_asked.connect(self._difference.exchange)
+        self._adopt(page)
+        self._follow(page.set_unit)
+        return page
+
+    @property
+    def page(self) -> QWidget:
+        """The page that is shown, or will be once there are several models."""
+        if len(self._comparison.models) < 2:
+            return self.chart
+        pages = (lambda: self.chart, lambda: self.matrix, lambda: self.pareto)
+        index = self.bar.currentIndex()
+        return self.difference if index == DIFFERENCE_PAGE else pages[index]()
+
+    @property
+    def settled(self) -> bool:
+        """Whether the current page is up to date with the comparison."""
+        return self._variants.settled and self._difference.settled
+
+    def show_comparison(self, comparison: Comparison, *, looked_at: bool) -> None:
+        """Show another comparison; a hidden page is computed when it becomes visible."""
+        self._comparison, self._looked_at = comparison, looked_at
+        self.bar.setVisible(len(comparison.models) > 1)
+        self._variants.set_comparison(comparison)
+        self._difference.set_comparison(comparison)
+        self._show_page()
+
+    def show_page(self, index: int) -> None:
+        """Turn to a page; with one model the chart stays until there is a second."""
+        self.bar.setCurrentIndex(index if 0 <= index < len(PAGES) else CHART_PAGE)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit`` on every page."""
+        self._unit = unit
+        for follow in self._units:
+            follow(unit)
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Set the budget on every page without telling that the user did."""
+        self._budget_ms = budget_ms
+        for follow in self._budgets:
+            follow(budget_ms)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        for follow in self._themes:
+            follow(theme)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box of the page."""
+        page = self.page
+        if isinstance(page, CompareView | MatrixView | ParetoView | DifferenceView):
+            page.focus_search()
+
+    def _adopt(self, page: QWidget) -> None:
+        self.pages.addWidget(page)
+        refuse_drops(page)
+
+    def _follow(
+        self,
+        unit: Callable[[LatencyUnit], None],
+        theme: Callable[[Theme], None] | None = None,
+        budget: Callable[[float | None], None] | None = None,
+    ) -> None:
+        """Bring a page up to date, and keep it so."""
+        self._units.append(unit)
+        unit(self._unit)
+        if theme is not None:
+            self._themes.append(theme)
+            theme(self._theme)
+        if budget is not None:
+            self._budgets.append(budget)
+            budget(self._budget_ms)
+
+    def _connect(self) -> None:
+        self.bar.currentChanged.connect(self._on_page)
+        for index, keys in enumerate(SHORTCUTS):
+            turn = QShortcut(QKeySequence(keys), self)
+            turn.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            turn.activated.connect(partial(self.show_page, index))
+        self.chart.budget_changed.connect(self._on_budget)
+        self._variants.matrix_changed.connect(self._show_matrix)
+        self._difference.choices_changed.connect(self._show_choices)
+        self._difference.difference_changed.connect(self._show_difference)
+
+    def _show_page(self) -> None:
+        page = self.page
+        self.pages.setCurrentWidget(page)
+        is_difference = isinstance(page, DifferenceView)
+        is_matrix = isinstance(page, MatrixView | ParetoView)
+        self._variants.set_active(active=self._looked_at and is_matrix)
+        self._difference.set_active(active=self._looked_at and is_difference)
+        if not self._looked_at:
+            return
+        if is_difference:
+            self._show_choices()
+        elif is_matrix:
+            self._show_matrix()
+        else:
+            self.chart.show_predictions(self._comparison.rows)
+
+    def _show_matrix(self) -> None:
+        shown, matrix = self.page, self._variants.matrix
+        for page in map(self.pages.widget, range(self.pages.count())):
+            # A matrix that is gone is let go of by the hidden pages too.
+            if isinstance(page, MatrixView | ParetoView) and (page is shown or matrix is None):
+                page.show_matrix(matrix)
+
+    def _show_choices(self) -> None:
+        if isinstance(self.page, DifferenceView):
+            self.difference.show_choices(self._difference)
+
+    def _show_difference(self) -> None:
+        shown, difference = self.page, self._difference.difference
+        for page in map(self.pages.widget, range(self.pages.count())):
+            if isinstance(page, DifferenceView) and (page is shown or difference is None):
+                page.show_difference(difference, self._difference.message)
+
+    def _on_page(self, index: int) -> None:
+        self._show_page()
+        self.page_changed.emit(index)
+
+    def _on_budget(self, budget_ms: float | None) -> None:
+        self.set_budget_ms(budget_ms)
+        self.budget_changed.emit(budget_ms)
+
+    def _on_pair(self, model: int, target: int) -> None:
+        """Show the difference of a model from the baseline on a target."""
+        baseline = self._variants.baseline
+        if model != baseline:
+            self.difference.choose_target(self._comparison.targets[target].device.id)
+            self._difference.choose(baseline, model)
+            self.show_page(DIFFERENCE_PAGE)
+
+    def _on_score(self, model: int, score: float | None) -> None:
+        self._scores.set(self._comparison.models[model], score)

@@ -1,0 +1,207 @@
+"""The Compare tab: a sentence, bars of latency against the budget, and the table below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from ctm_gui.compare.chart import lay_out, prefers_log
+from ctm_gui.compare.chart_view import LatencyChart
+from ctm_gui.compare.columns import (
+    TIME_COLUMNS,
+    ComparisonColumns,
+    ComparisonGrid,
+    GroupOrder,
+    target_groups,
+)
+from ctm_gui.compare.item_models import ComparisonModel
+from ctm_gui.compare.words import summary
+from ctm_gui.tasks.turns import NextTurn
+from ctm_gui.widgets.basic import (
+    ContentOrMessage,
+    SearchBox,
+    add_view_keys,
+    button,
+    combo_box,
+    hbox,
+    label,
+    named,
+    splitter,
+    vbox,
+)
+from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button
+from ctm_gui.widgets.theme import Theme
+from predictor.core.columns import Place, PredictionRow, TableContext
+from predictor.core.units import LatencyUnit
+
+_NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
+# Names tell the rows apart: they stay readable, and the table scrolls instead.
+_NAME_WIDTHS_PX = {"model": 190, "device": 220}
+
+
+class CompareView(QWidget):
+    """Latency of every model on every target, side by side.
+
+    The first comparison chooses the scale by the span of its latencies; from then on it is the
+    user's.
+
+    Signals:
+        budget_changed: the user set the budget: milliseconds, or None for no budget.
+        row_activated: the user asks for more about a row: its index into the rows last shown.
+    """
+
+    budget_changed = Signal(object)
+    row_activated = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._data = ComparisonColumns(())
+        self._unit = LatencyUnit.MS
+        self._budget_ms: float | None = None
+        self._model = ComparisonModel(self)
+        self.table = GridView(self._model, "Predictions", _NAME_WIDTHS_PX)
+        self.table.details_of = self._model.details
+        self.table.mask_of = lambda _: self._mask()
+        self._make_controls()
+        self.chart = LatencyChart()
+        self._chart_turn = NextTurn(self._show_chart, self)
+        self._arrange()
+        self._connect()
+        self._refresh()
+        self.table.sort_by("latency")
+
+    def show_predictions(self, rows: Sequence[PredictionRow]) -> None:
+        """Show ``rows``; the selection stays where the rows are the same predictions."""
+        data = ComparisonColumns(rows)
+        first, same = not len(self._data), data.same_rows(self._data)
+        self._data = data
+        if not same:
+            self.table.clearSelection()
+        self._refresh_table()
+        # In a turn of its own: to paint table and chart at once would stall the window.
+        self._chart_turn.start()
+        if first and len(data):
+            self.log_box.setChecked(prefers_log(data))
+        self.table.fit_columns()
+
+    def show_activity(self, text: str) -> None:
+        """Tell what the first predictions wait for; empty for nothing. Rows stay in sight."""
+        self._stack.message.setText(text or _NOTHING_YET)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit``.
+
+        A table sorted by a time stays fastest or slowest first: a rate turns the order round.
+        """
+        turned = (unit is LatencyUnit.FPS) is not (self._unit is LatencyUnit.FPS)
+        self._unit = unit
+        self._refresh()
+        grid = self._model.grid
+        if turned and grid.sort_column is not None:
+            key = grid.columns[grid.sort_column].key
+            if key in TIME_COLUMNS:
+                self.table.sort_by(key, descending=not grid.descending)
+        self.table.fit_columns()
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Set the budget without telling that the user did."""
+        self._budget_ms = budget_ms
+        self.budget_box.set_budget_ms(budget_ms)
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.chart.set_theme(theme)
+        self._model.set_theme(theme)
+
+    def save_plot(self, path: Path) -> None:
+        """Save the chart, every row of it, as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        self.chart.save(path)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the filter."""
+        self.filter_box.focus()
+
+    def _make_controls(self) -> None:
+        self.summary = label(role="heading", name="Summary")
+        self.budget_box = BudgetBox()
+        self.order_box = combo_box("Order of the bars", [order.value for order in GroupOrder])
+        self.log_box = QCheckBox("Lo&g scale")
+        self.save_button = button("Save &plot…")
+        self.filter_box = SearchBox("Filter by model, device, vendor, runtime…", "Filter")
+        self.matches = MatchCount(self.table)
+
+    def _arrange(self) -> None:
+        controls = hbox(
+            named("&Budget", self.budget_box),
+            self.budget_box,
+            8,
+            named("So&rt bars", self.order_box),
+            self.order_box,
+            8,
+            self.log_box,
+            8,
+            (self.filter_box, 1),
+            self.matches,
+            copy_button(self.table),
+            self.save_button,
+        )
+        parts = splitter(
+            Qt.Orientation.Vertical, self.chart, self.table, sizes=(600, 400), stretch=(3, 2)
+        )
+        self._stack = ContentOrMessage(parts, _NOTHING_YET)
+        vbox(self.summary, controls, (self._stack, 1), of=self, margins=0)
+
+    def _connect(self) -> None:
+        self.budget_box.budget_edited.connect(self._on_budget)
+        self.chart.budget_dragged.connect(self.set_budget_ms)
+        self.chart.budget_dropped.connect(self._on_budget)
+        self.order_box.currentIndexChanged.connect(self._show_chart)
+        self.log_box.toggled.connect(self.chart.set_log)
+        self.table.filter_by(self.filter_box)
+        self.filter_box.textChanged.connect(self._show_chart)
+        self.save_button.clicked.connect(lambda: ask_and_save(self, "latency", self.save_plot))
+        self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
+        self.chart.row_activated.connect(self.row_activated)
+        self.table.row_activated.connect(self.row_activated)
+        self.table.rows_selected.connect(self.chart.select_rows)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
+
+    def _refresh(self) -> None:
+        self._refresh_table()
+        self._show_chart()
+
+    def _refresh_table(self) -> None:
+        self._stack.show_content(shown=len(self._data) > 0)
+        self.summary.setText(summary(self._data, self._budget_ms, self._unit))
+        self.summary.setVisible(len(self._data) > 0)
+        context = TableContext(Place.COMPARE, self._unit, self._budget_ms)
+        grid = ComparisonGrid(self._data, context)
+        self.table.show_grid(grid)
+        for key, is_needed in grid.needed_columns().items():
+            self.table.set_column_shown(key, shown=is_needed)
+
+    def _mask(self) -> npt.NDArray[np.bool_]:
+        return self._data.search_mask(self.filter_box.text())
+
+    def _show_chart(self, *_: object) -> None:
+        groups = target_groups(self._data, self._mask())
+        groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()])
+        layout = lay_out(groups, self._unit, self._budget_ms)
+        self.chart.show_layout(layout, self._budget_ms)
+
+    def _on_budget(self, budget_ms: float | None) -> None:
+        self.set_budget_ms(budget_ms)
+        self.budget_changed.emit(budget_ms)

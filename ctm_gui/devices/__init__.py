@@ -1,0 +1,1 @@
+"""The Devices tab: the library, its form, this machine."""

@@ -1,0 +1,373 @@
+"""The HCV form: groups of fields with units, ranges and sources, problems beside each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.devices.form import DeviceForm
+from ctm_gui.devices.lists_view import (
+    ConfigurationsEditor,
+    RowsEditor,
+    implied_sets,
+    list_editors,
+)
+from ctm_gui.devices.tables import applies, metric_help
+from ctm_gui.widgets.basic import combo_box, fill, label, named, note_label, show_note
+from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, FormTextEdit
+from ctm_gui.widgets.tooltips import as_tooltip
+from predictor.core.metric_labels import FAMILY_WORDS, metric_label
+from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
+from predictor.services.devices.design import architecture_titles
+from predictor.services.devices.form import (
+    CLUSTERS,
+    CONFIGURATIONS,
+    MEASURED,
+    OPERATING_POINTS,
+    range_text,
+)
+
+_LABEL_PX, _VALUE_PX, _UNIT_PX = 196, 104, 52
+
+
+class MetricField(QWidget):
+    """A row of the form with its problems below.
+
+    Signals:
+        value_edited: the text of its value.
+        availability_edited: whether it is known.
+        source_edited: the text of its source.
+    """
+
+    value_edited = Signal(str)
+    availability_edited = Signal(bool)
+    source_edited = Signal(str)
+
+    def __init__(self, metric: Metric, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._metric = metric
+        self._family: Family | None = None
+        self._shown: tuple[str, str, bool, bool] | None = None
+        # Made as its children: Qt styles a widget anew when it gets another parent.
+        self.available = QCheckBox(self)
+        self.value = FormLineEdit(self)
+        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.unit = label(metric.unit, "muted", wraps=False, parent=self)
+        self.source = FormLineEdit(self)
+        self.source.setPlaceholderText("Source: document and publisher, or address")
+        self.problem = note_label("bad", self)
+        self.warning = note_label("warn", self)
+        self._arrange()
+        self.value.textEdited.connect(self.value_edited)
+        self.source.textEdited.connect(self.source_edited)
+        self.available.clicked.connect(self._on_available)
+
+    def show_wording(self, family: Family) -> None:
+        """Name the metric as it is called in a family."""
+        if family is self._family:
+            return
+        self._family = family
+        name, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
+        self.available.setText(name.replace("&", "&&"))
+        self.available.setAccessibleName(f"{name} is known")
+        self.value.setAccessibleName(f"{name} {self._metric.unit}".strip())
+        self.source.setAccessibleName(f"Source of {name}")
+        for widget in (self.available, self.value, self.unit):
+            widget.setToolTip(text)
+            widget.setWhatsThis(text)
+        self.value.setAccessibleDescription(text)
+
+    def show_value(self, text: str, source: str, *, available: bool, editable: bool) -> None:
+        """Show the form's value; the field of an absent metric is disabled."""
+        state = (text, source, available, editable)
+        if state == self._shown:
+            return
+        self._shown = state
+        self.available.setChecked(available)
+        self.available.setEnabled(editable)
+        self.value.show_text(text if available else "")
+        self.source.show_text(source if available else "")
+        self.source.setToolTip(as_tooltip(source) if available and source else "")
+        for field in (self.value, self.source):
+            field.setReadOnly(not editable)
+            field.setEnabled(available)
+        self.value.setPlaceholderText(self._placeholder(available=available))
+
+    def show_notes(self, problems: Sequence[str], warnings: Sequence[str]) -> None:
+        """Show problems and contradictions below the fields."""
+        show_note(self.problem, problems)
+        show_note(self.warning, warnings)
+
+    def _placeholder(self, *, available: bool) -> str:
+        unit = self._metric.unit
+        return range_text(self._metric).removesuffix(unit).strip() if available else "not known"
+
+    def _arrange(self) -> None:
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setHorizontalSpacing(8)
+        layout.setVerticalSpacing(2)
+        self.available.setFixedWidth(_LABEL_PX)
+        self.value.setFixedWidth(_VALUE_PX)
+        self.unit.setFixedWidth(_UNIT_PX)
+        for column, widget in enumerate((self.available, self.value, self.unit, self.source)):
+            layout.addWidget(widget, 0, column)
+        layout.setColumnStretch(3, 1)
+        layout.addWidget(self.problem, 1, 1, 1, 3)
+        layout.addWidget(self.warning, 2, 1, 1, 3)
+
+    def _on_available(self, checked: bool) -> None:
+        self.availability_edited.emit(checked)
+        if checked:
+            self.value.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+_GROUPS = {
+    MetricGroup.COMPUTE: "Compute",
+    MetricGroup.MEMORY: "Memory",
+    MetricGroup.POWER: "Power",
+}
+_TEXTS = {
+    "name": "Name",
+    "id": "Id",
+    "vendor": "Vendor",
+    "system": "System",
+    "chip": "Chip",
+    "architecture": "Architecture",
+    "instruction_sets": "Instructions",
+}
+_TIPS = {
+    "name": "What people call the device.",
+    "id": "Short name for --device: lower-case letters and digits joined by -, _ or .",
+    "vendor": "Maker of the chip.",
+    "system": "What joins the units of one chip or board; empty where there is one.",
+    "chip": "Id of the die or system on chip; devices of one chip share silicon.",
+    "architecture": "Design of its cores; type a part of its name. Of a processor with several "
+    "kinds of cores, each has its own below.",
+    "instruction_sets": "Vector instruction sets, apart by blanks; empty for those of the "
+    "architecture.",
+    "notes": "Anything worth knowing.",
+}
+_CLUSTER_FAMILIES = {Family.CPU, Family.MOBILE_CPU, Family.MCU}
+_TITLES = {
+    CLUSTERS: "Kinds of cores",
+    MEASURED: "Measured rates",
+    OPERATING_POINTS: "Operating points",
+}
+_FIELDS_AT_ONCE = 2
+_NOTES_PX = 62
+_TITLE_PX = 78
+
+
+class DeviceFormView(QScrollArea):
+    """Shows a form presenter and passes input on to it; empty until it is built.
+
+    Args:
+        form: the form of the device that is shown.
+        parent: owner.
+    """
+
+    def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._form = form
+        self.setAccessibleName("Form of the device")
+        self.fields: dict[str, MetricField] = {}
+        self.lists: dict[str, RowsEditor] = {}
+        self._list_titles: dict[str, QLabel] = {}
+        body = QWidget()
+        self._layout = fill(QVBoxLayout(body), margins=(10, 8, 10, 10), spacing=6)
+        self._layout.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(body)
+
+    def build(self) -> Iterator[None]:
+        """Build the form from its top, a few fields from one ``yield`` to the next."""
+        self._build_texts()
+        yield
+        for group, title in _GROUPS.items():
+            self._add_heading(title)
+            metrics = [metric for metric in METRICS if metric.group is group]
+            for start in range(0, len(metrics), _FIELDS_AT_ONCE):
+                self._build_metrics(metrics[start : start + _FIELDS_AT_ONCE])
+                yield
+        self._build_configurations()
+        yield
+        for name, editor in list_editors(self._form, self._architectures, self.widget()):
+            self._build_list(name, editor)
+            yield
+        self._form.device_shown.connect(self._on_device)
+        self._form.changed.connect(self.show_form)
+        self.show_form()
+
+    def show_form(self) -> None:
+        """Show the form's values and problems."""
+        self._show_texts()
+        for name in self.fields:
+            self._show_metric(name)
+        self._show_configurations()
+        for name in self.lists:
+            self._show_list(name)
+        self._show_notes()
+
+    def _show_texts(self) -> None:
+        fields, editable = self._form.fields, self._form.editable
+        for name, field in self.texts.items():
+            field.show_text(getattr(fields, name))
+            field.setReadOnly(not editable)
+        title = self._architectures.get(fields.architecture, "")
+        self.texts["architecture"].setToolTip(title or _TIPS["architecture"])
+        self.texts["instruction_sets"].setPlaceholderText(implied_sets(fields.architecture))
+        self.notes.show_text(fields.notes)
+        self.notes.setReadOnly(not editable)
+        self.family.setCurrentIndex(list(Family).index(fields.family))
+        self.family.setEnabled(editable)
+
+    def _show_metric(self, name: str) -> None:
+        fields, field = self._form.fields, self.fields[name]
+        available = name in fields.available
+        field.show_wording(fields.family)
+        field.show_value(
+            fields.values.get(name, ""),
+            fields.sources.get(name, ""),
+            available=available,
+            editable=self._form.editable,
+        )
+        field.setVisible(available or applies(name, fields.family))
+
+    def _show_configurations(self) -> None:
+        form = self._form
+        self.configurations.show_configurations(form.fields.configurations, editable=form.editable)
+
+    def _show_list(self, name: str) -> None:
+        fields, editable = self._form.fields, self._form.editable
+        rows = getattr(fields, name)
+        self.lists[name].show_rows(rows, editable=editable)
+        may_have = name != CLUSTERS or fields.family in _CLUSTER_FAMILIES
+        for part in (self.lists[name], self._list_titles[name]):
+            part.setVisible(bool(rows) or (editable and may_have))
+
+    def _show_notes(self) -> None:
+        form = self._form
+        problems = form.problems
+        for name, note in self.text_notes.items():
+            show_note(note, [problems[name]] if name in problems else [])
+        show_note(self.text_warning, form.warnings_of("architecture"))
+        for name, field in self.fields.items():
+            wrong = [problems[key] for key in (name, f"sources.{name}") if key in problems]
+            field.show_notes(wrong, form.warnings_of(name))
+        self.configurations.show_problem(problems.get(CONFIGURATIONS, ""))
+        for name, editor in self.lists.items():
+            editor.show_notes(problems, form.warnings_of(name))
+
+    def _add_heading(self, text: str) -> QLabel:
+        heading = label(text, "heading", wraps=False)
+        fill(self._layout, 6, heading)
+        return heading
+
+    def _build_texts(self) -> None:
+        form = self._form
+        self._architectures = architecture_titles()
+        architecture = ChoiceLineEdit()
+        architecture.offer(self._architectures)
+        self.texts = {name: FormLineEdit() for name in _TEXTS} | {"architecture": architecture}
+        self.text_notes = {name: note_label("bad") for name in (*_TEXTS, "notes")}
+        self.text_warning = note_label("warn")
+        self.notes = FormTextEdit()
+        self.notes.setFixedHeight(_NOTES_PX)
+        self.family = combo_box("Family", [FAMILY_WORDS[family] for family in Family])
+        self.family.setToolTip("Kind of compute unit; the names of the metrics follow it.")
+        self._layout.addLayout(self._arrange_texts())
+        self._show_texts()
+        for name, field in self.texts.items():
+            field.textEdited.connect(partial(form.set_text, name))
+        self.notes.textChanged.connect(self._on_notes)
+        self.family.activated.connect(lambda index: form.set_family(list(Family)[index]))
+
+    def _build_metrics(self, metrics: Sequence[Metric]) -> None:
+        form = self._form
+        for metric in metrics:
+            name = metric.name
+            field = self.fields[name] = MetricField(metric, self.widget())
+            self._layout.addWidget(field)
+            self._show_metric(name)
+            field.value_edited.connect(partial(form.set_value, name))
+            field.source_edited.connect(partial(form.set_source, name))
+            field.availability_edited.connect(
+                lambda on, name=name: form.set_available(name, available=on)
+            )
+
+    def _build_configurations(self) -> None:
+        self._add_heading("Runs")
+        self.configurations = ConfigurationsEditor(self.widget())
+        self._layout.addWidget(self.configurations)
+        self._show_configurations()
+        self.configurations.edited.connect(self._form.set_configurations)
+
+    def _build_list(self, name: str, editor: RowsEditor) -> None:
+        self._list_titles[name] = self._add_heading(_TITLES[name])
+        self.lists[name] = editor
+        self._layout.addWidget(editor)
+        self._show_list(name)
+        editor.edited.connect(lambda rows, cell: self._form.set_rows(name, rows, typed=cell))
+
+    def _arrange_texts(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        places = (
+            *(("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0), ("chip", 4, 2)),
+            *(("architecture", 6, 0), ("instruction_sets", 6, 2)),
+        )
+        for name, row, column in places:
+            self._place(grid, name, _TEXTS[name], self.texts[name], (row, column))
+        self._label(grid, "Family", self.family, (2, 2))
+        grid.addWidget(self.text_warning, 8, 1, 1, 3)
+        self._place(grid, "notes", "Notes", self.notes, (9, 0), span=3)
+        for column in (1, 3):
+            grid.setColumnStretch(column, 1)
+        return grid
+
+    def _place(
+        self,
+        grid: QGridLayout,
+        name: str,
+        title: str,
+        field: QWidget,
+        place: tuple[int, int],
+        span: int = 1,
+    ) -> None:
+        field.setToolTip(_TIPS[name])
+        field.setWhatsThis(_TIPS[name])
+        field.setAccessibleName(title)
+        self._label(grid, title, field, place, span)
+        grid.addWidget(self.text_notes[name], place[0] + 1, place[1] + 1, 1, span)
+
+    @staticmethod
+    def _label(
+        grid: QGridLayout, title: str, field: QWidget, place: tuple[int, int], span: int = 1
+    ) -> None:
+        words = named(title, field)
+        words.setMinimumWidth(_TITLE_PX if place[1] == 0 else 0)
+        top = Qt.AlignmentFlag.AlignTop if span > 1 else Qt.AlignmentFlag.AlignVCenter
+        grid.addWidget(words, place[0], place[1], top)
+        grid.addWidget(field, place[0], place[1] + 1, 1, span)
+
+    def _on_notes(self) -> None:
+        # Also said when it is shown, and then it is what the form holds.
+        if self.notes.toPlainText() != self._form.fields.notes:
+            self._form.set_text("notes", self.notes.toPlainText())
+
+    def _on_device(self) -> None:
+        self.show_form()
+        self.ensureVisible(0, 0)

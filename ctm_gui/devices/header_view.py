@@ -1,0 +1,99 @@
+"""The header above the form: name, commands and warnings of a device."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.devices.form import DeviceForm
+from ctm_gui.widgets.basic import (
+    ElidedLabel,
+    button,
+    hbox,
+    label,
+    note_label,
+    show_note,
+    vbox,
+)
+from predictor.core.wording import shown
+
+_SHOWN_LINES = 3
+_SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
+
+
+class DeviceHeader(QWidget):
+    """Name, buttons and summary of the device that a form shows.
+
+    Signals:
+        duplicate, export, delete: the buttons that are not of the form itself.
+    """
+
+    duplicate = Signal()
+    export = Signal()
+    delete = Signal()
+
+    def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._form = form
+        self.name = ElidedLabel()
+        self.name.setProperty("role", "heading")
+        self.state = label(role="muted")
+        self.needs = note_label("warn")
+        self.problems = note_label("bad")
+        self.warnings = note_label("warn")
+        self.duplicate_button = button(
+            "&Duplicate", "Make a device of your own from this one", self.duplicate.emit
+        )
+        self.save_button = button("&Save", "Keep what was typed; predictions follow", form.save)
+        self.revert_button = button("&Revert", "Go back to what was saved", form.revert)
+        self.export_button = button("E&xport…", "Write a device file", self.export.emit)
+        self.delete_button = button(
+            "De&lete", "Delete this device; undo brings it back", self.delete.emit
+        )
+        buttons = hbox(
+            (self.name, 1),
+            self.save_button,
+            self.revert_button,
+            self.duplicate_button,
+            self.export_button,
+            self.delete_button,
+            spacing=6,
+        )
+        notes = (self.state, self.needs, self.problems, self.warnings)
+        vbox(buttons, *notes, of=self, margins=(8, 8, 8, 4), spacing=3)
+        for signal in (form.device_shown, form.changed, form.modified_changed):
+            signal.connect(self._show)
+        self._show()
+
+    def _show(self, *_: object) -> None:
+        form = self._form
+        here = form.entry is not None
+        self.name.set_full_text(shown(form.fields.name) if here else "No device is chosen")
+        own = form.editable
+        for part in (self.save_button, self.revert_button, self.delete_button):
+            part.setVisible(own)
+        self.save_button.setEnabled(form.can_save)
+        self.revert_button.setEnabled(form.modified)
+        for part in (self.duplicate_button, self.export_button):
+            part.setEnabled(here)
+        show_note(self.state, [self._state()] if here else [])
+        missing = form.missing_line() if here else ""
+        show_note(self.needs, [missing] if missing else [])
+        show_note(self.problems, _at_most(form.problem_lines()) if own else [])
+        show_note(self.warnings, _at_most(form.warning_lines()) if here else [])
+
+    def _state(self) -> str:
+        form = self._form
+        if not form.editable:
+            return _SHIPPED
+        state = (
+            "Your own device; changes are not saved yet."
+            if form.modified
+            else "Your own device; saved, and among the targets."
+        )
+        return f"{state} {len(form.fields.available)} metrics known."
+
+
+def _at_most(lines: list[str]) -> list[str]:
+    rest = len(lines) - _SHOWN_LINES
+    return [*lines[:_SHOWN_LINES], f"and {rest} more below"] if rest > 0 else lines

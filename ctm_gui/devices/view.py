@@ -1,0 +1,301 @@
+"""The Devices tab: all devices at the left, the form, the profile or a comparison at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShowEvent
+from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QTabWidget, QVBoxLayout, QWidget
+
+from ctm_gui.devices.comparison_view import DeviceComparisonView
+from ctm_gui.devices.form import DeviceForm
+from ctm_gui.devices.form_view import DeviceFormView
+from ctm_gui.devices.header_view import DeviceHeader
+from ctm_gui.devices.library import DeviceLibrary
+from ctm_gui.devices.profile_plot import DeviceProfile
+from ctm_gui.devices.tables import DevicesGrid
+from ctm_gui.devices.this_machine import ThisMachine
+from ctm_gui.tasks.turns import in_turns
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    SearchBox,
+    add_view_keys,
+    busy_bar,
+    button,
+    hbox,
+    label,
+    splitter,
+    vbox,
+)
+from ctm_gui.widgets.drop_overlay import refuse_drops
+from ctm_gui.widgets.grid import search_mask
+from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.table_view import GridView
+from ctm_gui.widgets.theme import LIGHT, Theme
+
+
+class DevicesList(QWidget):
+    """A search box above a table of devices; ``chosen`` gives the key of the current one."""
+
+    chosen = Signal(str)
+
+    def __init__(
+        self, library: DeviceLibrary, form: DeviceForm, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._library, self._form = library, form
+        self.grid = self._new_grid()
+        self.search_box = SearchBox("Search devices (Ctrl+F)", "Search devices")
+        self.table = GridView(GridModel(self.grid), "Devices")
+        self.table.mask_of = lambda _: search_mask(self.grid.texts, self.search_box.text())
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self._nothing = label("No device matches.", "muted", wraps=False)
+        self._nothing.hide()
+        vbox(self.search_box, self.table, self._nothing, of=self, margins=0)
+        self.table.filter_by(self.search_box)
+        self.search_box.textChanged.connect(self._show_matches)
+        self.table.rows_selected.connect(self._on_rows)
+        library.changed.connect(self.refresh)
+        form.modified_changed.connect(lambda _: self.refresh())
+
+    def current_key(self) -> str:
+        """Return the key of the current device; empty for none."""
+        row = self.table.current_row()
+        return "" if row is None else self.grid.entries[row].key
+
+    def select(self, key: str) -> None:
+        """Make a device current; a search that leaves it out is cleared."""
+        row = self.grid.row_of(key)
+        if row is None:
+            return
+        if not self.grid.positions([row]).size:
+            self.search_box.clear()
+        self.table.select_rows([row], row)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.focus()
+
+    def refresh(self) -> None:
+        """Show the library as it is now; order, search and the current device stay."""
+        self.grid = self._new_grid()
+        # Rows are others after a device was added: the one of the form is selected anew.
+        self.table.selectionModel().reset()
+        self.table.show_grid(self.grid)
+        self._show_matches()
+        self.table.fit_columns()
+
+    def _new_grid(self) -> DevicesGrid:
+        return DevicesGrid(self._library.entries, self._form.is_modified)
+
+    def _show_matches(self, *_: object) -> None:
+        """Select the device of the form, or say that the search leaves none."""
+        self._nothing.setVisible(not self.grid.order.size)
+        row = self.grid.row_of(self._form.key)
+        self.table.select_rows([] if row is None else [row], row)
+
+    def _on_rows(self, _rows: object, current: int | None) -> None:
+        if current is not None:
+            self.chosen.emit(self.grid.entries[current].key)
+
+
+FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
+_LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
+_FILES = "Device files (*.json);;All (*)"
+_LIST_PX, _FORM_PX = 330, 610
+
+
+class DevicesView(QWidget):
+    """Shows the devices of a library; built when it is first shown.
+
+    It is built piece by piece between the window's events; ``built`` is emitted at the end. The
+    pages of the profile and of the comparison are made when they are first asked for.
+
+    Args:
+        library: the devices.
+        form: the form of the current one.
+        machine: makes a device of this machine.
+        parent: owner.
+    """
+
+    built = Signal()
+
+    def __init__(
+        self,
+        library: DeviceLibrary,
+        form: DeviceForm,
+        machine: ThisMachine,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.library, self.form, self.machine = library, form, machine
+        self._theme = LIGHT
+        self._profile: DeviceProfile | None = None
+        self._comparison: DeviceComparisonView | None = None
+        self._places: dict[int, QVBoxLayout] = {}
+        self._is_begun = self._is_built = False
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the view is complete."""
+        return self._is_built
+
+    @property
+    def profile(self) -> DeviceProfile:
+        """The page of the device in its family."""
+        if self._profile is None:
+            self._profile = DeviceProfile()
+            self._profile.set_theme(self._theme)
+            self._places[PROFILE_PAGE].addWidget(self._profile)
+            refuse_drops(self._profile)
+        return self._profile
+
+    @property
+    def comparison(self) -> DeviceComparisonView:
+        """The page of two devices."""
+        if self._comparison is None:
+            self._comparison = DeviceComparisonView()
+            self._comparison.show_entries(self.library.entries)
+            self._places[COMPARISON_PAGE].addWidget(self._comparison)
+            refuse_drops(self._comparison)
+        return self._comparison
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin to build the view the first time: the window starts without it."""
+        if not self._is_begun:
+            self._is_begun = True
+            in_turns(self._build(), self)
+        super().showEvent(event)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        if self._is_built:
+            self.list.focus_search()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        if self._profile is not None:
+            self._profile.set_theme(theme)
+
+    def show_device(self, device_id: str) -> None:
+        """Make a device current."""
+        key = self.library.key_of(device_id)
+        if self._is_built:
+            self.list.select(key)
+        elif key:
+            self.form.show(key)
+
+    def import_files(self) -> None:
+        """Ask for device files and make devices of them."""
+        paths, _ = QFileDialog.getOpenFileNames(self, "Import devices", "", _FILES)
+        self.library.import_files(paths)
+
+    def export_file(self) -> None:
+        """Ask where to write the current device's file."""
+        entry = self.form.entry
+        if entry is None:
+            return
+        path, _ = QFileDialog.getSaveFileName(
+            self, "Export device", f"{entry.device.id}.json", _FILES
+        )
+        if path:
+            self.library.export(entry.key, path)
+
+    def _build(self) -> Iterator[None]:
+        if not self.form.key and self.library.entries:
+            self.form.show(self.library.entries[0].key)
+        parts = splitter(Qt.Orientation.Horizontal)
+        vbox(parts, of=self, margins=0)
+        self.list = DevicesList(self.library, self.form)
+        parts.addWidget(self._build_left())
+        yield
+        parts.addWidget(self._build_right())
+        parts.setStretchFactor(1, 1)
+        parts.setSizes([_LIST_PX, _FORM_PX])
+        yield
+        yield from self.form_view.build()
+        self._connect()
+        self._show_machine()
+        self.list.select(self.form.key)
+        refuse_drops(self)
+        self._is_built = True
+        self.built.emit()
+
+    def _build_right(self) -> QWidget:
+        self.header = DeviceHeader(self.form)
+        self.form_view = DeviceFormView(self.form)
+        self.pages = QTabWidget()
+        self.pages.setAccessibleName("Device")
+        self.pages.addTab(self.form_view, "Form")
+        for page, title in _LATER_PAGES.items():
+            place = QWidget()
+            self._places[page] = vbox(of=place, margins=0)
+            self.pages.addTab(place, title)
+        right = QWidget()
+        vbox(self.header, (self.pages, 1), of=right, margins=0, spacing=4)
+        return right
+
+    def _build_left(self) -> QWidget:
+        self.import_button = button(
+            "&Import…", "Make devices from device files, ours or NeuSight's", self.import_files
+        )
+        self.detect_button = button(
+            "Detect this &machine",
+            "Make a device of this machine: what its system states, then what it sustains",
+            self.machine.detect,
+        )
+        left, buttons = QWidget(), hbox(self.import_button, self.detect_button, STRETCH)
+        vbox(buttons, self._build_progress(), (self.list, 1), of=left, margins=8)
+        return left
+
+    def _build_progress(self) -> QWidget:
+        self._progress = QWidget()
+        self._progress.hide()
+        self._state = label()
+        self.cancel_button = button("Cancel", act=self.machine.cancel, name="Stop measuring")
+        moving = hbox((busy_bar("Measuring this machine", 10), 1), self.cancel_button)
+        vbox(self._state, moving, of=self._progress, margins=0)
+        return self._progress
+
+    def _connect(self) -> None:
+        self.list.chosen.connect(self.form.show)
+        self.form.device_shown.connect(self._on_device)
+        self.form.device_shown.connect(self._follow_form)
+        self.library.changed.connect(self._on_library)
+        self.library.made.connect(self.list.select)
+        self.header.duplicate.connect(self._duplicate)
+        self.header.export.connect(self.export_file)
+        self.header.delete.connect(lambda: self.library.delete(self.form.key))
+        self.machine.changed.connect(self._show_machine)
+        self.pages.currentChanged.connect(self._on_device)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
+
+    def _duplicate(self) -> None:
+        self.pages.setCurrentIndex(FORM_PAGE)
+        self.library.duplicate(self.form.key, self.form.check.entry)
+
+    def _follow_form(self) -> None:
+        """Mark the form's device in the list: undo may have brought another one."""
+        if self.form.key != self.list.current_key():
+            self.list.select(self.form.key)
+
+    def _on_library(self) -> None:
+        if self._comparison is not None:
+            self._comparison.show_entries(self.library.entries)
+        self._on_device()
+
+    def _on_device(self, *_: object) -> None:
+        """Show the current device, as it is saved, on the page that is looked at."""
+        entry = self.form.entry
+        device = None if entry is None else entry.device
+        if self.pages.currentIndex() == PROFILE_PAGE:
+            self.profile.show_device(device, [e.device for e in self.library.entries])
+        elif self.pages.currentIndex() == COMPARISON_PAGE:
+            self.comparison.show_device(device)
+
+    def _show_machine(self) -> None:
+        self._progress.setVisible(self.machine.busy)
+        self._state.setText(self.machine.state)
+        self.detect_button.setEnabled(not self.machine.busy)

@@ -1,0 +1,131 @@
+"""The table of past predictions, and the boxes that choose which of them are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QComboBox, QHBoxLayout, QWidget
+
+from ctm_gui.history.past_model import PastModel
+from ctm_gui.history.past_rows import PERIODS, PastFilter, PastRows
+from ctm_gui.history.past_tables import TAGS
+from ctm_gui.widgets.basic import SearchBox, combo_box, fill
+from ctm_gui.widgets.table_view import GridView, MatchCount
+from predictor.core.records import Basis
+from predictor.core.wording import NOTHING, shown
+
+_BOX_PX = 150
+_LEAST_PX = {"model": 150, "device": 180, TAGS: 90, "note": 110}
+
+
+class PastTable(GridView):
+    """A row for each prediction; tags and notes are edited in place."""
+
+    def __init__(self, model: PastModel) -> None:
+        super().__init__(model, "Predictions of the past", _LEAST_PX)
+        self.setEditTriggers(
+            QAbstractItemView.EditTrigger.EditKeyPressed
+            | QAbstractItemView.EditTrigger.DoubleClicked
+        )
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a cell is being edited."""
+        return self.state() is QAbstractItemView.State.EditingState
+
+    def edit_tags(self) -> None:
+        """Edit the tags of the current row, where another column has the cursor."""
+        index = self.currentIndex()
+        if index.isValid():
+            column = [c.key for c in self.grid_model.grid.columns].index(TAGS)
+            self.edit(index.siblingAtColumn(column))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_F2 and not self._is_editable(self.currentIndex()):
+            self.edit_tags()
+            return
+        super().keyPressEvent(event)
+
+    def _activate(self, index: QModelIndex) -> None:
+        # A double click on tags or a note edits them.
+        if not self._is_editable(index):
+            super()._activate(index)
+
+    def _is_editable(self, index: QModelIndex) -> bool:
+        return bool(index.flags() & Qt.ItemFlag.ItemIsEditable)
+
+
+class PastFilterBar(QWidget):
+    """Search, model, target, basis, tag, time, and the number of rows left in a table.
+
+    Args:
+        table: shows the rows.
+
+    Signals:
+        changed: another choice was made.
+    """
+
+    changed = Signal()
+
+    def __init__(self, table: GridView) -> None:
+        super().__init__()
+        self.search_box = SearchBox("Filter by model, device, engine, tag, note…", "Filter")
+        self.model_box = _box("Model", "All models")
+        self.device_box = _box("Device", "All devices")
+        self.basis_box = _box("Basis", "Every basis")
+        self.tag_box = _box("Tag", "All tags")
+        self.period_box = _box("Time", "")
+        self.measured_box = QCheckBox("&Measured only")
+        self.matches = MatchCount(table)
+        for basis in Basis:
+            self.basis_box.addItem(basis.value, basis.value)
+        self.basis_box.addItem("no number", NOTHING)
+        self.period_box.clear()
+        for words, days in PERIODS:
+            self.period_box.addItem(words, days)
+        boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
+        layout = QHBoxLayout(self)
+        fill(layout, (self.search_box, 1), *boxes, self.measured_box, self.matches, margins=0)
+        self.search_box.textChanged.connect(self.changed)
+        for box in boxes:
+            box.activated.connect(self.changed)
+        self.measured_box.toggled.connect(self.changed)
+
+    def show_choices(self, data: PastRows) -> None:
+        """Offer the models, devices and tags of the data; the choice stays."""
+        _fill(self.model_box, [(shown(name), name) for name in data.models()])
+        _fill(self.device_box, [(shown(name), identity) for name, identity in data.devices()])
+        _fill(self.tag_box, [(shown(tag), tag) for tag in data.tags()])
+        self.tag_box.setVisible(self.tag_box.count() > 1)
+
+    def wanted(self) -> PastFilter:
+        """Return the chosen filter."""
+        return PastFilter(
+            self.search_box.text(),
+            self.model_box.currentData() or "",
+            self.device_box.currentData() or "",
+            self.basis_box.currentData() or "",
+            self.tag_box.currentData() or "",
+            self.period_box.currentData(),
+            self.measured_box.isChecked(),
+        )
+
+
+def _box(name: str, every: str) -> QComboBox:
+    box = combo_box(name)
+    box.setMaximumWidth(_BOX_PX)
+    box.addItem(every, "")
+    return box
+
+
+def _fill(box: QComboBox, items: Sequence[tuple[str, str]]) -> None:
+    if [box.itemData(place) for place in range(1, box.count())] == [data for _, data in items]:
+        return
+    chosen = box.currentData()
+    while box.count() > 1:
+        box.removeItem(1)
+    for words, data in items:
+        box.addItem(words, data)
+    box.setCurrentIndex(max(box.findData(chosen), 0))

@@ -1,0 +1,128 @@
+"""The plot of predicted against measured: both axes logarithmic and alike, whiskers, hovering."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.history.past_rows import BASES, PastRows, TruthChart
+from ctm_gui.history.past_tables import pair_details
+from ctm_gui.widgets.axes import ValueAxis, faded
+from ctm_gui.widgets.ordering import FloatArray
+from ctm_gui.widgets.plots import PointPlot
+from predictor.core.units import LatencyUnit
+from predictor.services.history.truth import Pair
+
+_RADIUS_PX = 4.5
+_REACH_PX = 12.0
+_LEGEND_PX = 8.0
+_LEAST_PX = 220
+
+
+class TruthPlot(PointPlot):
+    """A point for each measured latency, the line where both are equal.
+
+    Signals:
+        pair_chosen: the user clicked a point: the id of its prediction.
+    """
+
+    pair_chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._data, self._chart = PastRows(), TruthChart()
+        self._current: frozenset[str] = frozenset()
+        axes = {"bottom": ValueAxis("bottom"), "left": ValueAxis("left")}
+        axes["bottom"].setLogMode(x=True)
+        axes["left"].setLogMode(y=True)
+        self._axes = axes
+        name = "Predicted against measured"
+        super().__init__(axes, name, f"{name} latency", parent)
+        self.setMinimumSize(QSize(_LEAST_PX, _LEAST_PX))
+
+    def show_pairs(self, data: PastRows, unit: LatencyUnit) -> None:
+        """Show the pairs of ``data``, latencies in ``unit``."""
+        self._data, self._chart = data, TruthChart(data.pairs, unit)
+        plot = self.canvas.getPlotItem()
+        quantity = "rate" if unit is LatencyUnit.FPS else "latency"
+        plot.setLabel("bottom", f"Measured {quantity} ({unit})")
+        plot.setLabel("left", f"Predicted {quantity} ({unit})")
+        self.setAccessibleDescription(
+            f"{len(self._chart)} measured latencies; the table beside it sums them up."
+        )
+        low, high = self._chart.span()
+        # One range for both axes: then the diagonal is the line of equality.
+        self._box.setRange(xRange=(low, high), yRange=(low, high), padding=0)
+        self._item.refresh()
+
+    def select(self, prediction_ids: frozenset[str]) -> None:
+        """Mark the points of predictions."""
+        self._current = prediction_ids
+        self._item.refresh()
+
+    def pair_at(self, point: QPointF) -> Pair | None:
+        """Return the pair near a point of the canvas, None where there is none."""
+        return self._chart.nearest(self._points(), self._inside(point), _REACH_PX)
+
+    def choose_at(self, point: QPointF) -> None:
+        pair = self.pair_at(point)
+        if pair is not None:
+            self.pair_chosen.emit(pair.predicted.id)
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return the tooltip of a point of the canvas, plain text."""
+        pair = self.pair_at(point)
+        return "" if pair is None else pair_details(pair, self._data, self._chart.unit)
+
+    def _points(self) -> FloatArray:
+        """Return the places of the points, float64 [N, 2] in pixels of the box."""
+        return np.stack([self._x(self._chart.measured), self._y(self._chart.predicted)], axis=1)
+
+    def _x(self, values: FloatArray) -> FloatArray:
+        (left, right), _ = self._box.viewRange()
+        return np.asarray((values - left) / (right - left) * self._box.rect().width())
+
+    def _y(self, values: FloatArray) -> FloatArray:
+        _, (bottom, top) = self._box.viewRange()
+        return np.asarray((top - values) / (top - bottom) * self._box.rect().height())
+
+    def _paint(self, painter: QPainter, rect: QRectF) -> None:
+        painter.setFont(self.font())
+        self._paint_grid(painter, rect)
+        painter.setPen(QPen(QColor(self._theme.muted), 1.4, Qt.PenStyle.DashLine))
+        painter.drawLine(rect.bottomLeft(), rect.topRight())
+        if not len(self._chart):
+            return
+        self._paint_whiskers(painter)
+        self._paint_points(painter)
+        self._paint_legend(painter)
+
+    def _paint_whiskers(self, painter: QPainter) -> None:
+        low, high = self._chart.whiskers
+        x, tops, bottoms = self._x(self._chart.measured), self._y(high), self._y(low)
+        for index in np.flatnonzero(np.isfinite(tops + bottoms)).tolist():
+            painter.setPen(QPen(faded(self._colour(index), 150), 1.4))
+            painter.drawLine(QLineF(x[index], bottoms[index], x[index], tops[index]))
+
+    def _paint_points(self, painter: QPainter) -> None:
+        for index, (x, y) in enumerate(self._points().tolist()):
+            if self._chart.pairs[index].predicted.id in self._current:
+                self._paint_ring(painter, QPointF(x, y), _RADIUS_PX)
+            painter.setPen(QPen(QColor(self._theme.surface), 1.0))
+            painter.setBrush(self._colour(index))
+            painter.drawEllipse(QPointF(x, y), _RADIUS_PX, _RADIUS_PX)
+
+    def _paint_legend(self, painter: QPainter) -> None:
+        metrics = QFontMetricsF(self.font())
+        y = _LEGEND_PX + metrics.height() / 2
+        for basis in self._chart.bases():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.series[BASES.index(basis)]))
+            painter.drawEllipse(QPointF(2 * _LEGEND_PX, y), _RADIUS_PX, _RADIUS_PX)
+            painter.setPen(QColor(self._theme.text))
+            painter.drawText(QPointF(3.5 * _LEGEND_PX, y + metrics.ascent() / 2 - 1), basis.value)
+            y += metrics.height() + 2
+
+    def _colour(self, index: int) -> QColor:
+        return QColor(self._theme.series[int(self._chart.basis[index])])

@@ -1,0 +1,285 @@
+"""The Models panel: opened files with their state, details of the current one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtCore import Signal as QtSignal
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QFont,
+    QGuiApplication,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPalette,
+    QPen,
+)
+from PySide6.QtWidgets import (
+    QListView,
+    QMenu,
+    QStackedLayout,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from ctm_gui.models.details_view import ModelDetails
+from ctm_gui.models.list_model import ModelRole, ModelsListModel, facts
+from ctm_gui.models.shelf import ModelShelf, ModelState
+from ctm_gui.widgets.basic import STRETCH, add_keys, hbox, label, tool_button, vbox
+from ctm_gui.widgets.theme import LIGHT, Theme
+
+Index = QModelIndex | QPersistentModelIndex
+
+_PADDING = 6
+_CROSS = 16
+_BAR = 3
+
+
+class ModelDelegate(QStyledItemDelegate):
+    """Draws two lines a row; ``close_clicked`` gives the row of the clicked cross.
+
+    The cross is for the mouse only: Delete, the context menu and the buttons of the details do the
+    same by keyboard.
+    """
+
+    close_clicked = QtSignal(int)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = LIGHT
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use another theme's colours."""
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, _: Index) -> QSize:
+        return QSize(120, 2 * option.fontMetrics.lineSpacing() + 2 * _PADDING + 2)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        painter.save()
+        rect: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        if selected:
+            painter.fillRect(rect, option.palette.brush(QPalette.ColorRole.Highlight))
+        self._paint_text(painter, rect, index, selected=selected)
+        if selected or state & QStyle.StateFlag.State_MouseOver:
+            self._paint_cross(painter, self._cross(rect), selected=selected)
+        if _state(index) is ModelState.READING:
+            self._paint_bar(painter, rect)
+        painter.setPen(QPen(QColor(self._theme.grid)))
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        painter.restore()
+
+    def editorEvent(
+        self, event: QEvent, _model: object, option: QStyleOptionViewItem, index: Index
+    ) -> bool:
+        if event.type() is QEvent.Type.MouseButtonRelease and isinstance(event, QMouseEvent):
+            cross = self._cross(option.rect).adjusted(-4, -4, 4, 4)
+            if cross.contains(event.position().toPoint()):
+                self.close_clicked.emit(index.row())
+                return True
+        return False
+
+    def _paint_text(self, painter: QPainter, rect: QRect, index: Index, *, selected: bool) -> None:
+        theme = self._theme
+        failed = _state(index) is ModelState.FAILED
+        inner = rect.adjusted(_PADDING, _PADDING, -_PADDING - _CROSS - 4, -_PADDING)
+        height = inner.height() // 2
+        font = QFont(painter.font())
+        font.setWeight(QFont.Weight.DemiBold)
+        name_rect = QRect(inner.left(), inner.top(), inner.width(), height)
+        facts_rect = name_rect.translated(0, height)
+        painter.setFont(font)
+        self._draw(
+            painter, name_rect, str(index.data()), theme.on_accent if selected else theme.text
+        )
+        font.setWeight(QFont.Weight.Normal)
+        painter.setFont(font)
+        quiet = theme.bad if failed else theme.muted
+        facts = str(index.data(ModelRole.FACTS))
+        self._draw(painter, facts_rect, facts, theme.on_accent if selected else quiet)
+
+    @staticmethod
+    def _draw(painter: QPainter, rect: QRect, text: str, colour: str) -> None:
+        painter.setPen(QColor(colour))
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
+        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+
+    def _paint_cross(self, painter: QPainter, rect: QRect, *, selected: bool) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colour = self._theme.on_accent if selected else self._theme.muted
+        painter.setPen(QPen(QColor(colour), 1.6))
+        inner = rect.adjusted(4, 4, -4, -4)
+        painter.drawLine(inner.topLeft(), inner.bottomRight())
+        painter.drawLine(inner.topRight(), inner.bottomLeft())
+
+    def _paint_bar(self, painter: QPainter, rect: QRect) -> None:
+        bar = QRect(rect.left(), rect.bottom() - _BAR, rect.width(), _BAR)
+        painter.fillRect(bar, QColor(self._theme.accent))
+
+    @staticmethod
+    def _cross(rect: QRect) -> QRect:
+        top = rect.center().y() - _CROSS // 2
+        return QRect(rect.right() - _PADDING - _CROSS, top, _CROSS, _CROSS)
+
+
+def _state(index: Index) -> ModelState:
+    # Qt hands a text enumeration on as plain text.
+    return ModelState(index.data(ModelRole.STATE))
+
+
+EMPTY_TEXT = "Drop .onnx files or folders here,\nor press Ctrl+O"
+
+
+class ModelsPanel(QWidget):
+    """List of models above the details of the current one.
+
+    ``open_requested`` asks for the file dialog; ``current_changed`` gives the row (-1 for none).
+    """
+
+    open_requested = Signal()
+    current_changed = Signal(int)
+
+    def __init__(self, shelf: ModelShelf, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shelf = shelf
+        self._model = ModelsListModel(shelf, self)
+        self._heading = label("Models", "heading", wraps=False)
+        self._list = self._build_list()
+        self._empty = label(EMPTY_TEXT, "empty")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.details = ModelDetails(shelf)
+        self._stack = QStackedLayout()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._list)
+        add = tool_button("Open…", "Open .onnx files (Ctrl+O)", "Open models")
+        add.clicked.connect(self.open_requested)
+        head = hbox(self._heading, STRETCH, add)
+        vbox(head, (self._stack, 1), self.details, of=self, margins=(8, 8, 8, 4), spacing=6)
+        self._connect()
+        self._on_rows_changed()
+
+    def selected_rows(self) -> list[int]:
+        """Return the selected rows, ascending."""
+        return sorted(index.row() for index in self._list.selectionModel().selectedRows())
+
+    def current_row(self) -> int:
+        """Return the current row, -1 for none."""
+        return self._list.currentIndex().row()
+
+    def set_current_row(self, row: int) -> None:
+        """Make a row current and select it alone."""
+        self._list.selectionModel().setCurrentIndex(
+            self._model.index(row), QItemSelectionModel.SelectionFlag.ClearAndSelect
+        )
+
+    def remove_selected(self) -> None:
+        """Remove the selected models; undo brings them back."""
+        self._shelf.remove(self.selected_rows())
+
+    def select_all(self) -> None:
+        """Select every model."""
+        self._list.selectAll()
+
+    def copy(self) -> None:
+        """Copy name and facts of the selected models, one a line."""
+        rows = [self._shelf.entries[row] for row in self.selected_rows()]
+        lines = [f"{entry.name}\t{facts(entry)}" for entry in rows]
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw the rows in the theme's colours."""
+        self._delegate.set_theme(theme)
+        self._list.viewport().update()
+
+    def _build_list(self) -> QListView:
+        view = QListView()
+        view.setModel(self._model)
+        view.setAccessibleName("Models")
+        view.setSelectionMode(QListView.SelectionMode.ExtendedSelection)
+        view.setUniformItemSizes(True)
+        view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._delegate = ModelDelegate(view)
+        view.setItemDelegate(self._delegate)
+        view.viewport().setMouseTracking(True)
+        return view
+
+    def _connect(self) -> None:
+        self._delegate.close_clicked.connect(self._on_close)
+        self._list.customContextMenuRequested.connect(self._show_menu)
+        self._list.selectionModel().currentChanged.connect(self._on_current_changed)
+        self._model.rowsInserted.connect(self._on_inserted)
+        self._model.rowsRemoved.connect(self._on_rows_changed)
+        self._shelf.entry_changed.connect(self._on_entry_changed)
+        add_keys(self._list, QKeySequence.StandardKey.Delete, self.remove_selected)
+        add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
+
+    def _on_inserted(self, _parent: QModelIndex, first: int, _last: int) -> None:
+        self._on_rows_changed()
+        self.set_current_row(first)
+
+    def _on_rows_changed(self) -> None:
+        count = len(self._shelf.entries)
+        self._heading.setText(f"Models ({count})" if count else "Models")
+        self._stack.setCurrentWidget(self._list if count else self._empty)
+        self._show_details()
+
+    def _on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        self._show_details()
+        self.current_changed.emit(current.row())
+
+    def _on_entry_changed(self, row: int) -> None:
+        if row == self.current_row():
+            self._show_details()
+
+    def _show_details(self) -> None:
+        row = self.current_row()
+        entries: Sequence[object] = self._shelf.entries
+        self.details.show_row(row if 0 <= row < len(entries) else None)
+
+    def _on_close(self, row: int) -> None:
+        entry = self._shelf.entries[row]
+        if entry.pending:
+            self._shelf.cancel(row)
+        else:
+            self._shelf.remove([row])
+
+    def _show_menu(self, position: QPoint) -> None:
+        index = self._list.indexAt(position)
+        if index.isValid():
+            menu = self._build_menu(index.row())
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(self._list.viewport().mapToGlobal(position))
+
+    def _build_menu(self, row: int) -> QMenu:
+        entry = self._shelf.entries[row]
+        menu = QMenu(self)
+        actions: list[tuple[str, bool, object]] = [
+            ("Read Again", not entry.pending, lambda: self._shelf.read_again(row)),
+            ("Cancel", entry.pending, lambda: self._shelf.cancel(row)),
+            ("Remove", not entry.pending, self.remove_selected),
+        ]
+        for text, enabled, callback in actions:
+            action = QAction(text, menu, enabled=enabled)
+            action.triggered.connect(callback)
+            menu.addAction(action)
+        return menu

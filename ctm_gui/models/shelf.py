@@ -1,0 +1,317 @@
+"""The models of the window: reading, re-reading with other dimensions, removing, undo."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.undo import UndoStep
+from predictor.core.errors import CtmError
+from predictor.core.progress import Progress
+from predictor.core.records import DynamicDimension
+from predictor.core.text import plural, printable
+from predictor.services.models.ingestion import IngestionWorker, Model
+
+# Models that were removed, for undo; older ones are read again. Some 10 MB.
+_KEPT_OPERATORS = 5_000
+
+
+class ModelState(StrEnum):
+    """Steps of a model from its file to its predictions."""
+
+    WAITING = "waiting"
+    READING = "reading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(slots=True, eq=False)
+class ModelEntry:
+    """One model of the window.
+
+    Attributes:
+        id: unique in this session.
+        path: absolute path of the file.
+        bindings: values that the user gave to dynamic dimensions, by name.
+        state: step of its reading; ``READY`` alone says that ``model`` fits the bindings.
+        model: the last one that was read, kept while it is read again.
+        error: of the last reading where it failed, else None.
+    """
+
+    id: int
+    path: str
+    bindings: dict[str, int] = field(default_factory=dict)
+    state: ModelState = ModelState.WAITING
+    model: Model | None = None
+    error: CtmError | None = None
+    task: Task | None = None
+
+    @property
+    def name(self) -> str:
+        """File name as shown: without its folder, odd characters escaped."""
+        return printable(Path(self.path).name)
+
+    @property
+    def pending(self) -> bool:
+        """Whether it waits to be read or is being read."""
+        return self.state in {ModelState.WAITING, ModelState.READING}
+
+    @property
+    def dimensions(self) -> tuple[DynamicDimension, ...]:
+        """The dynamic dimensions with the values that the user asked for last."""
+        if self.model is None:
+            return ()
+        return tuple(
+            DynamicDimension(d.name, self.bindings.get(d.name, d.value), d.default, d.reason)
+            for d in self.model.dynamic
+        )
+
+
+class ModelShelf(QObject):
+    """The list of models, in the order of their addition.
+
+    ``inserting``/``inserted`` and ``removing``/``removed`` frame changes of the list with the first
+    and last row; ``entry_changed`` gives the row of one that changed; ``content_changed`` is
+    emitted when the models to compare change.
+
+    Attributes:
+        entries: the models in order.
+
+    Args:
+        ingestion: reads files in a child process.
+        worker: the thread that waits for it.
+        undo_stack: gets a command for each removal.
+        parent: owner.
+    """
+
+    inserting = Signal(int, int)
+    inserted = Signal(int, int)
+    removing = Signal(int, int)
+    removed = Signal(int, int)
+    entry_changed = Signal(int)
+    content_changed = Signal()
+    read = Signal(object)
+    failed = Signal(object)
+
+    def __init__(
+        self,
+        ingestion: IngestionWorker,
+        worker: SerialWorker,
+        undo_stack: QUndoStack,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._ingestion = ingestion
+        self._worker = worker
+        self._undo_stack = undo_stack
+        self.entries: list[ModelEntry] = []
+        self._removed: list[ModelEntry] = []
+        self._ids = itertools.count(1)
+        self._batch: int | None = None
+
+    @property
+    def pending_count(self) -> int:
+        """Number of those that wait to be read or are being read."""
+        return sum(entry.pending for entry in self.entries)
+
+    def models(self) -> list[Model]:
+        """Return those that were read, in order."""
+        return [entry.model for entry in self.entries if entry.model is not None]
+
+    def labels(self) -> dict[int, str]:
+        """Return a name for each entry id that is unique in the list: with folders where needed."""
+        names = Counter(entry.name for entry in self.entries)
+        labels: dict[int, str] = {}
+        for entry in self.entries:
+            label = entry.name
+            if names[label] > 1:
+                label = f"{printable(Path(entry.path).parent.name)}/{label}"
+            taken = labels.values()
+            labels[entry.id] = f"{label} ({entry.id})" if label in taken else label
+        return labels
+
+    def add(self, paths: Iterable[str]) -> list[int]:
+        """Add the files and read them; one that is in the list already is read again there.
+
+        Returns:
+            Row of each path.
+        """
+        rows = {entry.path: row for row, entry in enumerate(self.entries)}
+        asked = list(dict.fromkeys(paths))
+        new = [ModelEntry(next(self._ids), path) for path in asked if path not in rows]
+        for path in asked:
+            if path in rows:
+                self.read_again(rows[path])
+        if new:
+            first = len(self.entries)
+            self._insert([(first + i, entry) for i, entry in enumerate(new)])
+        rows = {entry.path: row for row, entry in enumerate(self.entries)}
+        return [rows[path] for path in asked]
+
+    def restore(self, models: Iterable[tuple[str, Mapping[str, int]]]) -> None:
+        """Add files, each with values of its dynamic dimensions, and read them."""
+        open_paths = {entry.path for entry in self.entries}
+        new = [
+            ModelEntry(next(self._ids), path, dict(bindings))
+            for path, bindings in models
+            if path not in open_paths
+        ]
+        first = len(self.entries)
+        self._insert([(first + i, entry) for i, entry in enumerate(new)])
+
+    def remove(self, rows: Iterable[int]) -> None:
+        """Remove rows; undo brings them back, large and long removed ones by reading them again."""
+        taken = [(row, self.entries[row]) for row in sorted(set(rows))]
+        if taken:
+            what = taken[0][1].name if len(taken) == 1 else plural(len(taken), "model")
+            take = partial(self._take, [row for row, _ in taken])
+            put_back = partial(self._insert, taken)
+            self._undo_stack.push(UndoStep(f"Remove {what}", take, put_back))
+
+    def cancel(self, row: int) -> None:
+        """Stop reading a model: a new one leaves the list, one read before keeps its old result."""
+        entry = self.entries[row]
+        if not entry.pending:
+            return
+        self._stop(entry)
+        if entry.model is None:
+            self._take([row])
+        else:
+            entry.bindings = {d.name: d.value for d in entry.model.dynamic}
+            self._settle(entry, ModelState.READY)
+
+    def cancel_all(self) -> None:
+        """Stop reading whatever is being read or waits."""
+        # Backwards: a new model leaves the list, and the rows after it move up.
+        for row in reversed(range(len(self.entries))):
+            self.cancel(row)
+
+    def bind(self, row: int, name: str, value: int) -> None:
+        """Give a dynamic dimension another value and read the model again."""
+        entry = self.entries[row]
+        if entry.bindings.get(name) != value:
+            entry.bindings[name] = value
+            self._read(entry)
+
+    def set_batch(self, batch: int | None) -> None:
+        """Read every model at this batch; None is each model's own."""
+        if batch != self._batch:
+            self._batch = batch
+            for entry in self.entries:
+                self._read(entry)
+
+    def read_again(self, row: int) -> None:
+        """Read a model's file again, with the same dimensions."""
+        self._read(self.entries[row])
+
+    def _insert(self, rows: Sequence[tuple[int, ModelEntry]]) -> None:
+        # Qt's beginInsertRows announces one run of rows, so each run has its own frame.
+        for first, last in _runs([row for row, _ in rows]):
+            run = [entry for row, entry in rows if first <= row <= last]
+            self.inserting.emit(first, last)
+            self.entries[first:first] = run
+            self.inserted.emit(first, last)
+        self._removed = [entry for entry in self._removed if entry not in self.entries]
+        for _, entry in rows:
+            if entry.model is None and entry.error is None:
+                self._read(entry)
+        self.content_changed.emit()
+
+    def _take(self, rows: Sequence[int]) -> None:
+        # From the last run up, so that the rows before keep their numbers.
+        for first, last in reversed(_runs(rows)):
+            for entry in self.entries[first : last + 1]:
+                self._stop(entry)
+            self.removing.emit(first, last)
+            self._removed += self.entries[first : last + 1]
+            del self.entries[first : last + 1]
+            self.removed.emit(first, last)
+        self._forget()
+        self.content_changed.emit()
+
+    def _forget(self) -> None:
+        """Let go of the oldest models that were removed, as far as there are too many operators."""
+        room = _KEPT_OPERATORS
+        for place in reversed(range(len(self._removed))):
+            entry = self._removed[place]
+            room -= len(entry.model.graph.names) if entry.model is not None else 0
+            if room < 0:
+                for forgotten in self._removed[: place + 1]:
+                    forgotten.model = None
+                del self._removed[: place + 1]
+                return
+
+    @staticmethod
+    def _stop(entry: ModelEntry) -> None:
+        if entry.task is not None:
+            entry.task.cancel()
+            entry.task = None
+
+    def _read(self, entry: ModelEntry) -> None:
+        # What a newer reading supersedes is dropped and not stopped: stopping restarts the child,
+        # which costs more than letting a reading of some milliseconds end.
+        if entry.task is not None:
+            entry.task.drop()
+        entry.state = ModelState.WAITING
+        entry.error = None
+        entry.task = self._worker.submit(
+            partial(_ingest, self._ingestion, entry.path, dict(entry.bindings), self._batch),
+            on_result=partial(self._on_read, entry),
+            on_error=partial(self._on_failed, entry),
+            on_progress=partial(self._on_progress, entry),
+        )
+        self._notify(entry)
+
+    def _on_progress(self, entry: ModelEntry, _: Progress) -> None:
+        entry.state = ModelState.READING
+        self._notify(entry)
+
+    def _on_read(self, entry: ModelEntry, model: Model) -> None:
+        entry.model = model
+        self._settle(entry, ModelState.READY)
+        self.read.emit(entry)
+
+    def _on_failed(self, entry: ModelEntry, error: CtmError) -> None:
+        entry.error = error
+        self._settle(entry, ModelState.FAILED)
+        self.failed.emit(entry)
+
+    def _settle(self, entry: ModelEntry, state: ModelState) -> None:
+        entry.task = None
+        entry.state = state
+        self._notify(entry)
+        self.content_changed.emit()
+
+    def _notify(self, entry: ModelEntry) -> None:
+        self.entry_changed.emit(self.entries.index(entry))
+
+
+def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and last row of each run of consecutive numbers; ``rows`` ascend."""
+    runs: list[tuple[int, int]] = []
+    for row in rows:
+        if runs and runs[-1][1] == row - 1:
+            runs[-1] = (runs[-1][0], row)
+        else:
+            runs.append((row, row))
+    return runs
+
+
+def _ingest(
+    ingestion: IngestionWorker,
+    path: str,
+    bindings: Mapping[str, int],
+    batch: int | None,
+    context: TaskContext,
+) -> Model:
+    context.report(Progress(0, 1, "reading"))
+    return ingestion.ingest(path, bindings, batch, cancel=context.token)

@@ -1,0 +1,1 @@
+"""The Operators tab: where the time of one model on one target goes."""

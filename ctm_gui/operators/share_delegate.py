@@ -1,0 +1,32 @@
+"""Painting of an operator's share of the latency."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
+
+from ctm_gui.operators.rows import OperatorsGrid
+from ctm_gui.widgets.cell_delegate import CellDelegate, Index
+from ctm_gui.widgets.grid_model import GridModel
+
+# Room for a text like 99.99 % to the right of a share's bar, and least width of bar and text.
+SHARE_TEXT_PX, LEAST_SHARE_PX = 66, 150
+
+
+class ShareDelegate(CellDelegate):
+    """A bar at the left, as long as the share is of the largest one; the text at the right."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint the cell, and its bar to the left of the text."""
+        super().paint(painter, option, index)
+        grid = cast("GridModel", index.model()).grid
+        length = grid.bar_length(index.row()) if isinstance(grid, OperatorsGrid) else 0.0
+        if length:
+            selected = QStyle.StateFlag.State_Selected in option.state
+            colour = QColor(self._theme.on_accent if selected else self._theme.series[0])
+            room = QRectF(option.rect).adjusted(4, 4, -SHARE_TEXT_PX, -4)
+            room.setWidth(room.width() * length)
+            painter.fillRect(room, colour)

@@ -1,0 +1,214 @@
+"""The Operators tab: where the time of one model on one target goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
+
+from ctm_gui.operators.rows import (
+    SHARE,
+    OperatorFilter,
+    OperatorsGrid,
+    OperatorSummary,
+    totals,
+)
+from ctm_gui.operators.share_delegate import LEAST_SHARE_PX, ShareDelegate
+from ctm_gui.operators.type_strip import TypeStrip
+from ctm_gui.widgets.basic import (
+    ContentOrMessage,
+    SearchBox,
+    add_view_keys,
+    button,
+    hbox,
+    holder,
+    label,
+    vbox,
+)
+from ctm_gui.widgets.grid import Grid
+from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.pair_choice import PairChoice
+from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button
+from ctm_gui.widgets.theme import Theme
+from predictor.core.records import Device
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
+from predictor.services.prediction.predict import OperatorTable
+
+_NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
+
+
+class OperatorsView(QWidget):
+    """Operators of one model on one target, ranked by their share of the latency.
+
+    Signals:
+        node_data_asked: the user wants the values as node data: the Path to write.
+    """
+
+    node_data_asked = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._summary: OperatorSummary | None = None
+        self._device: Device | None = None
+        self._unit = LatencyUnit.MS
+        self._type: int | None = None
+        self._model = GridModel(parent=self)
+        self.table = GridView(self._model, "Operators", {SHARE: LEAST_SHARE_PX})
+        self.table.mask_of = self._mask
+        self._make_controls()
+        self._shares = ShareDelegate(self)
+        self.strip = TypeStrip()
+        self._arrange()
+        self._connect()
+        self.show_table(None)
+
+    def show_table(
+        self, table: OperatorTable | None, message: str = "", device: Device | None = None
+    ) -> None:
+        """Show an operator table, or say why there is none.
+
+        Args:
+            table: the operators.
+            message: why there is no table.
+            device: of the target, which names its metrics; needed where there is attention.
+        """
+        self._device = device
+        if table is None or not table.names:
+            self._summary = None
+            self.table.show_nothing()
+            self._stack.show_message(shown(message) if message else _NOTHING_YET)
+            self._set_filter_enabled(enabled=False)
+            return
+        self._summary = OperatorSummary(table)
+        self._type = None
+        self._stack.show_content()
+        self._set_filter_enabled(enabled=True)
+        self.table.clearSelection()
+        self._refresh()
+        self.table.fit_columns()
+        self.table.scrollToTop()
+
+    def select_operators(self, operators: IndexArray, current: int | None) -> None:
+        """Select operators, intp [K]; those that are not shown are left out."""
+        self.table.select_rows(operators, current)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show times in ``unit``; milliseconds where it is a rate."""
+        self._unit = unit
+        self._refresh()
+        self.table.fit_columns()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.strip.set_theme(theme)
+        self._shares.set_theme(theme)
+        self.table.viewport().update()
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.focus()
+
+    def save_plot(self, path: Path) -> None:
+        """Save the bars of time by type as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        save_plot(self.strip.plot, path, "Time by operator type")
+
+    def _make_controls(self) -> None:
+        self.pair = PairChoice()
+        self.search_box = SearchBox("Search name or type (Ctrl+F)", "Search operators")
+        self.matches = MatchCount(self.table)
+        self.hide_box = QCheckBox("H&ide views and fused")
+        self.hide_box.setToolTip("Leave out operators that take no time of their own.")
+        self.type_button = button("", "Show all types again.", name="All types")
+        self.type_button.hide()
+        self._copy = copy_button(self.table)
+        self.save_button = button("Save &plot…")
+        self.node_data_button = button(
+            "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
+        )
+        self.totals = label(role="muted", name="Totals")
+
+    def _arrange(self) -> None:
+        controls = hbox(
+            (self.search_box, 1),
+            self.matches,
+            self.type_button,
+            self.hide_box,
+            self._copy,
+            self.save_button,
+            self.node_data_button,
+        )
+        self._stack = ContentOrMessage(holder(self.strip, (self.table, 1), self.totals))
+        vbox(self.pair, controls, (self._stack, 1), of=self)
+
+    def _connect(self) -> None:
+        self.table.filter_by(self.search_box)
+        self.hide_box.toggled.connect(self.table.filter)
+        self.type_button.clicked.connect(lambda: self._choose_type(None))
+        self.strip.chosen.connect(self._choose_type)
+        self.save_button.clicked.connect(
+            lambda: ask_and_save(self, "operator types", self.save_plot)
+        )
+        self.node_data_button.clicked.connect(self._ask_for_node_data)
+        self._model.layoutChanged.connect(self._show_totals)
+        self._model.modelReset.connect(self._show_totals)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
+
+    def _set_filter_enabled(self, *, enabled: bool) -> None:
+        buttons = (self._copy, self.save_button, self.node_data_button)
+        for widget in (self.search_box, self.hide_box, *buttons):
+            widget.setEnabled(enabled)
+
+    def _refresh(self) -> None:
+        if self._summary is None:
+            return
+        is_first = not self._model.grid.columns
+        grid = OperatorsGrid(self._summary.table, self._unit, self._device)
+        self.table.show_grid(grid)
+        if is_first:
+            # The delegate and the first order need columns to be there.
+            keys = [column.key for column in grid.columns]
+            self.table.setItemDelegateForColumn(keys.index(SHARE), self._shares)
+            self.table.sort_by(SHARE, descending=True)
+        self.strip.show_times(self._summary.type_times, self._unit)
+        self._show_type()
+
+    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+        if self._summary is None:
+            return np.ones(grid.count, dtype=np.bool_)
+        types = None if self._type is None else self._summary.type_times[self._type].types
+        chosen = OperatorFilter(self.search_box.text(), types, self.hide_box.isChecked())
+        return self._summary.mask(chosen)
+
+    def _show_type(self) -> None:
+        self.strip.set_current(self._type)
+        self.type_button.setVisible(self._type is not None)
+        if self._summary is not None and self._type is not None:
+            words = self._summary.type_times[self._type].label.replace("&", "&&")
+            self.type_button.setText(f"Type: {words} ✕")
+
+    def _show_totals(self, *_: object) -> None:
+        if self._summary is not None:
+            self.totals.setText(totals(self._summary.table, self._model.grid.order, self._unit))
+
+    def _choose_type(self, index: int | None) -> None:
+        self._type = index
+        self._show_type()
+        self.table.filter()
+
+    def _ask_for_node_data(self) -> None:
+        name = f"{Path(self.pair.model_box.currentText()).stem or 'operators'}.json"
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save node data", name, "JSON (*.json)")
+        if chosen:
+            path = Path(chosen)
+            self.node_data_asked.emit(path if path.suffix else path.with_suffix(".json"))

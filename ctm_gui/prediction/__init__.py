@@ -1,0 +1,1 @@
+"""The running prediction, explanations of one pair, what-ifs."""

@@ -1,0 +1,200 @@
+"""Why one model takes its time on one target: the choice, its operators, what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.prediction.run import Comparison, ComparisonFollower
+from ctm_gui.tasks.serial import SerialWorker
+from ctm_gui.widgets.ordering import IndexArray
+from predictor.core.errors import CtmError
+from predictor.core.records import Device
+from predictor.core.wording import number, shown
+from predictor.services.prediction.node_data import write_node_data
+from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.services.prediction.sensitivity import (
+    Alternative,
+    Sensitivity,
+    change_words,
+    sensitivity_of,
+)
+
+NOTHING_YET = "Add a model and check a target to see where the time goes."
+WORKING = "Working out where the time goes…"
+
+
+class ExplanationPresenter(ComparisonFollower):
+    """Follows a comparison and explains one of its pairs; works only while it is looked at.
+
+    ``choices_changed`` is emitted when models, targets or the choice change; ``table_changed`` when
+    ``table``, its ``device`` and ``message`` do; ``sensitivity_changed`` when ``sensitivity`` does,
+    which comes a little after its table. ``done`` gives a sentence about a finished action,
+    ``failed`` the CtmError of a failed one.
+
+    Args:
+        worker: the thread that predictions are made on.
+        parent: owner.
+    """
+
+    choices_changed = Signal()
+    table_changed = Signal()
+    sensitivity_changed = Signal()
+    done = Signal(str)
+    failed = Signal(object)
+
+    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
+        super().__init__(worker, parent)
+        # Ids, not indices: these change with each comparison.
+        self._chosen: tuple[int, str] | None = None
+        self.table: OperatorTable | None = None
+        self.sensitivity: Sensitivity | None = None
+        self.device: Device | None = None
+        self.message = NOTHING_YET
+        self.selected: IndexArray = np.zeros(0, dtype=np.intp)
+        self.current: int | None = None
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Labels of the models to choose from."""
+        return [compared.label for compared in self._comparison.models]
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """Names of the targets to choose from."""
+        return [target.device.name for target in self._comparison.targets]
+
+    @property
+    def choice(self) -> tuple[int, int] | None:
+        """Model and target index of the pair that is explained; None where there is none."""
+        if not self._comparison.models or not self._comparison.targets:
+            return None
+        entry_id, device_id = self._chosen or (0, "")
+        models = [compared.entry_id for compared in self._comparison.models]
+        targets = [target.device.id for target in self._comparison.targets]
+        # A pair that has gone gives way to the first one.
+        return (
+            models.index(entry_id) if entry_id in models else 0,
+            targets.index(device_id) if device_id in targets else 0,
+        )
+
+    def set_comparison(self, comparison: Comparison) -> None:
+        """Follow a new comparison; the chosen model and device stay chosen where they are in it."""
+        super().set_comparison(comparison)
+        self.choices_changed.emit()
+
+    def choose(self, model_index: int, target_index: int) -> None:
+        """Explain another pair of the comparison."""
+        models, targets = self._comparison.models, self._comparison.targets
+        if not (0 <= model_index < len(models) and 0 <= target_index < len(targets)):
+            return
+        self._choose(models[model_index].entry_id, targets[target_index].device.id)
+
+    def choose_model(self, entry_id: int) -> None:
+        """Explain another model of the shelf, on the same device."""
+        self._choose(entry_id, self._chosen[1] if self._chosen else "")
+
+    def choose_device(self, device_id: str) -> None:
+        """Explain the same model on another device."""
+        self._choose(self._chosen[0] if self._chosen else 0, device_id)
+
+    def select(self, operators: IndexArray, current: int | None) -> None:
+        """Select operators of the table, intp [K]; ``current`` is the one with the cursor."""
+        self.selected, self.current = operators, current
+
+    def write_node_data(self, path: Path) -> None:
+        """Write the table's latencies and shares as node data of Model Explorer, off-thread."""
+        table = self.table
+        if table is None:
+            return
+        self._worker.submit(
+            lambda _: write_node_data(table, path),
+            on_result=lambda files: self.done.emit(
+                "Wrote " + " and ".join(shown(str(file)) for file in files)
+            ),
+            on_error=self.failed.emit,
+        )
+
+    def _choose(self, entry_id: int, device_id: str) -> None:
+        if (entry_id, device_id) != self._chosen:
+            self._chosen = (entry_id, device_id)
+            self._refresh()
+            self.choices_changed.emit()
+
+    def _begin(self) -> None:
+        choice = self.choice
+        if choice is None:
+            self._show(None, NOTHING_YET)
+            return
+        compared, target = self._comparison.models[choice[0]], self._comparison.targets[choice[1]]
+        if compared.problem:
+            self._show(None, compared.problem)
+            return
+        self.message = WORKING
+        # Read now: the comparison may be another one when the worker comes to it.
+        device, signatures = target.device, self._comparison.signatures
+        own = self._comparison.own
+        place = choice[0] * len(self._comparison.targets) + choice[1]
+        scale = self._comparison.rows[place].prediction.scale
+
+        def show(table: OperatorTable) -> None:
+            self._show(table, "", device)
+            self._submit(
+                lambda _: sensitivity_of(
+                    compared.model, target, signatures=signatures, own=own
+                ).scaled(scale),
+                self._show_sensitivity,
+                # A target of which only measurements are known has nothing to vary.
+                lambda _: self._show_sensitivity(None),
+            )
+
+        self._submit(
+            lambda _: explain(compared.model, target, signatures=signatures).scaled(scale),
+            show,
+            self._on_error,
+        )
+
+    def _let_go(self) -> None:
+        if self.table is not None:
+            self._show(None, WORKING)
+
+    def _on_error(self, error: CtmError) -> None:
+        self._show(None, str(error))
+
+    def _show(
+        self, table: OperatorTable | None, message: str, device: Device | None = None
+    ) -> None:
+        self._task = None
+        self.table, self.device = table, device
+        # Rows of the table before mean other operators now.
+        self.selected, self.current = np.zeros(0, dtype=np.intp), None
+        self.message = message
+        self.table_changed.emit()
+        self._show_sensitivity(None)
+
+    def _show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
+        self._task = None
+        self.sensitivity = sensitivity
+        self.sensitivity_changed.emit()
+
+
+def sensitivity_details(sensitivity: Sensitivity) -> str:
+    """Return the lines that hovering over the sentence on a prediction's sensitivity shows."""
+    facts = [
+        f"{each.label} ({number(each.value, 5)}{f' {each.unit}' if each.unit else ''}) +10 %: "
+        f"{change_words(each.more)}"
+        for each in sensitivity.facts
+    ]
+    return "\n".join([*facts, *map(_alternative, sensitivity.alternatives)])
+
+
+def _alternative(alternative: Alternative) -> str:
+    text = f"{alternative.change}: {change_words(alternative.latency_factor)}"
+    low, high = alternative.low80_factor, alternative.high80_factor
+    if low is not None and high is not None:
+        ends = (change_words(end) for end in (low, high))
+        text += f" (80 %: {' to '.join(ends)})"
+    return text + (", does not fit in memory" if alternative.fits_memory is False else "")

@@ -1,0 +1,134 @@
+"""The tool bar: what-if batch, precision and threads, and the unit of every latency."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
+
+from ctm_gui.prediction.run import WhatIf
+from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, label, named
+from predictor.core.records import Precision
+from predictor.core.units import LatencyUnit
+
+MAX_BATCH = 65_536
+MAX_THREADS = 1024
+PRECISION_NAMES = {
+    None: "usual",
+    Precision.FP32: "FP32",
+    Precision.FP16: "FP16",
+    Precision.BF16: "BF16",
+    Precision.INT8: "INT8",
+    Precision.AMP_FP16: "AMP FP16",
+    Precision.AMP_BF16: "AMP BF16",
+}
+# Tooltip and explanation ("What's This?") of each control.
+_BATCH = (
+    "Batch of every model",
+    (
+        "How many inputs one run takes, for every model in place of its own. The models are read "
+        "again with it; where an operator pins the batch, the row of the model says which one."
+    ),
+)
+_PRECISION = (
+    "Arithmetic of every target",
+    (
+        "The arithmetic of every target in place of its usual one. A target that does not support "
+        "it has no number. INT8 on a model of floats means that the whole model is quantised."
+    ),
+)
+_THREADS = (
+    "CPU threads of every target",
+    (
+        "How many threads every CPU target uses in place of its usual number. Targets without "
+        "threads are not changed."
+    ),
+)
+_UNIT = (
+    "Unit of every latency; FPS is batch / latency",
+    (
+        "The unit of every latency in the window, in what is copied and in reports. FPS, frames a "
+        "second, is batch divided by latency."
+    ),
+)
+_RESET = (
+    "Back to each model's batch and each device's usual run",
+    "Takes batch, precision and threads back to each model's own and each device's usual ones.",
+)
+
+
+class WhatIfBar(QWidget):
+    """Controls that predict again at once; the usual value of each is its first."""
+
+    batch_changed = Signal(object)
+    precision_changed = Signal(object)
+    threads_changed = Signal(object)
+    unit_changed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.batch = _spin_box(MAX_BATCH, "model's own", "Batch", _BATCH)
+        self.threads = _spin_box(MAX_THREADS, "usual", "Threads", _THREADS)
+        self.precision = combo_box("Precision", PRECISION_NAMES.values())
+        _explain(self.precision, _PRECISION)
+        self.unit = combo_box("Unit", [unit.value for unit in LatencyUnit])
+        _explain(self.unit, _UNIT)
+        self.reset = button("Reset", act=self._reset, name="Reset what-ifs")
+        _explain(self.reset, _RESET)
+        self._arrange()
+        self._connect()
+        self._show_reset()
+
+    def show_what_if(self, what_if: WhatIf) -> None:
+        """Show values that were set elsewhere."""
+        self.batch.setValue(what_if.batch or 0)
+        self.threads.setValue(what_if.threads or 0)
+        self.precision.setCurrentIndex(list(PRECISION_NAMES).index(what_if.precision))
+
+    def show_unit(self, unit: LatencyUnit) -> None:
+        """Show a unit that was set elsewhere."""
+        self.unit.setCurrentIndex(list(LatencyUnit).index(unit))
+
+    def _arrange(self) -> None:
+        controls = [("Batch", self.batch), ("Precision", self.precision), ("Threads", self.threads)]
+        layout = fill(QHBoxLayout(self), label("What if", "heading", wraps=False), margins=0)
+        layout.setSpacing(6)
+        for text, control in controls:
+            fill(layout, named(text, control), control, 6)
+        fill(layout, self.reset, STRETCH, named("Unit", self.unit), self.unit, 6)
+
+    def _connect(self) -> None:
+        self.batch.valueChanged.connect(lambda value: self.batch_changed.emit(value or None))
+        self.threads.valueChanged.connect(lambda value: self.threads_changed.emit(value or None))
+        self.precision.currentIndexChanged.connect(
+            lambda index: self.precision_changed.emit(list(PRECISION_NAMES)[index])
+        )
+        self.unit.currentIndexChanged.connect(
+            lambda index: self.unit_changed.emit(list(LatencyUnit)[index])
+        )
+        for signal in (self.batch.valueChanged, self.threads.valueChanged):
+            signal.connect(self._show_reset)
+        self.precision.currentIndexChanged.connect(self._show_reset)
+
+    def _reset(self) -> None:
+        self.show_what_if(WhatIf())
+
+    def _show_reset(self) -> None:
+        self.reset.setEnabled(
+            bool(self.batch.value() or self.threads.value() or self.precision.currentIndex())
+        )
+
+
+def _spin_box(maximum: int, usual: str, name: str, words: tuple[str, str]) -> QSpinBox:
+    box = QSpinBox(minimum=0, maximum=maximum)
+    # Zero stands for "as usual" and is shown in words.
+    box.setSpecialValueText(usual)
+    box.setMinimumWidth(110)
+    box.setAccessibleName(name)
+    _explain(box, words)
+    return box
+
+
+def _explain(widget: QWidget, words: tuple[str, str]) -> None:
+    tip, explanation = words
+    widget.setToolTip(tip)
+    widget.setWhatsThis(explanation)

@@ -1,1 +1,0 @@
-"""View state and commands: no widgets."""

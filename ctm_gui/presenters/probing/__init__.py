@@ -1,1 +1,0 @@
-"""State and commands of the probing wizard: plans, runs, imports, signatures."""

@@ -1,0 +1,1 @@
+"""The probing wizard: target, plan, measurement, result."""

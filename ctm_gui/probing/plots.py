@@ -1,0 +1,113 @@
+"""The two plots of the wizard: coverage of a plan, and samples as they come."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.probing.progress import SampleTrace
+from ctm_gui.widgets.axes import ValueAxis, colour_axes
+from ctm_gui.widgets.plots import StillPlot
+from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.services.probing.plan import Coverage
+
+MOST_POINTS = 800
+_SYMBOLS = ("o", "t", "s")
+_LEAST_HEIGHT_PX = 150
+
+
+class _Plot(StillPlot):
+    """A plot in the theme's colours."""
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__({"left": ValueAxis("left")}, (0, 8, 8, 6), parent)
+        self.theme = LIGHT
+        self.setAccessibleName(name)
+        self.setMinimumHeight(_LEAST_HEIGHT_PX)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.theme = theme
+        self.setBackground(theme.surface)
+        colour_axes(self.getPlotItem(), theme)
+        self.paint_again()
+
+    def paint_again(self) -> None:
+        """Draw the data in the present colours."""
+
+
+class CoveragePlot(_Plot):
+    """All candidates by estimated latency, the chosen ones marked."""
+
+    def __init__(self) -> None:
+        super().__init__("Coverage of the plan")
+        self._coverage: Coverage | None = None
+        self.plotItem.setLogMode(y=True)
+        self.plotItem.setLabel("left", "Estimated latency (ms)")
+        self.plotItem.setLabel("bottom", "Reference networks by estimated latency")
+
+    def show_coverage(self, coverage: Coverage | None) -> None:
+        """Show the chosen networks of a plan among all candidates."""
+        self._coverage = coverage
+        chosen = 0 if coverage is None else int(coverage.chosen.sum())
+        count = 0 if coverage is None else len(coverage.names)
+        self.setAccessibleDescription(
+            f"{chosen} of {count} networks are chosen; the table says which."
+        )
+        self.paint_again()
+
+    def paint_again(self) -> None:
+        """Draw every candidate."""
+        self.clear()
+        if self._coverage is None:
+            return
+        coverage, theme = self._coverage, self.theme
+        own_ms = np.where(np.isnan(coverage.expected_ms), coverage.middle_ms, coverage.expected_ms)
+        order = np.argsort(own_ms, kind="stable")
+        place = np.arange(1.0, order.size + 1)
+        self.plot(
+            # Two points a segment for connect="pairs": one curve is faster than a line item each.
+            np.repeat(place, 2),
+            np.stack([coverage.low_ms[order], coverage.high_ms[order]], axis=1).ravel(),
+            connect="pairs",
+            pen=pg.mkPen(theme.grid, width=2),
+        )
+        chosen = coverage.chosen[order]
+        for mask, symbol, size, colour in (
+            (~chosen, "o", 4, theme.muted),
+            (chosen, "d", 11, theme.series[1]),
+        ):
+            self.plot(
+                place[mask],
+                own_ms[order][mask],
+                pen=None,
+                symbol=symbol,
+                symbolSize=size,
+                symbolBrush=colour,
+                symbolPen=None,
+            )
+
+
+class SamplesPlot(_Plot):
+    """Every run of the network that is measured, block by block."""
+
+    def __init__(self) -> None:
+        super().__init__("Samples of the network that is measured")
+        self.plotItem.setLabel("left", "One run (ms)")
+        self.plotItem.setLabel("bottom", "Run (block 1 circles, 2 triangles, 3 squares)")
+        self._curves = [
+            self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
+            for symbol in _SYMBOLS
+        ]
+
+    def show_trace(self, trace: SampleTrace) -> None:
+        """Show the samples that have come so far."""
+        # Blocks count from 1 in a session.
+        for number, curve in enumerate(self._curves, start=1):
+            curve.setData(*trace.points(number, MOST_POINTS))
+
+    def paint_again(self) -> None:
+        """Colour the blocks."""
+        for curve, colour in zip(self._curves, self.theme.series, strict=False):
+            curve.setSymbolBrush(colour)

@@ -1,0 +1,286 @@
+"""The fields of the first page, by the way to the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QSpinBox,
+    QWidget,
+)
+
+from ctm_gui.devices.library import DeviceEntry
+from ctm_gui.probing.choice import Source, TargetChoice, Way
+from ctm_gui.widgets.basic import button, combo_box, fill
+from predictor.core.records import Configuration, Device, Precision
+from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
+from predictor.core.wording import shown
+
+_DETECTED = "This machine, as detected"
+_MOST_THREADS = 1024
+_TYPED_LINES = 5
+_NAME_LETTERS = 60
+_SOURCES = {
+    Source.KIT: "Results of a kit",
+    Source.TOOL: "A file of another benchmark tool",
+    Source.TYPED: "Medians typed by hand",
+}
+
+
+class DeviceBox(QComboBox):
+    """Chooses a device by any part of its name; the first entry stands for none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._devices: dict[str, Device] = {}
+        self.setEditable(True)
+        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.setAccessibleName("Device")
+        # Its width is not that of the longest name: all of them would be measured, 40 ms.
+        self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(_NAME_LETTERS)
+        edit = QLineEdit(placeholderText="Type a part of its name")
+        self.setLineEdit(edit)
+        completer = QCompleter(self.model(), self)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self.setCompleter(completer)
+
+    def show_devices(self, entries: Sequence[DeviceEntry], first: str) -> None:
+        """Offer devices; the choice stays.
+
+        Args:
+            entries: in the order of the list.
+            first: text of the first entry, which stands for no device.
+        """
+        text = self.currentText() if self.currentIndex() > 0 else first
+        self.blockSignals(True)
+        self.clear()
+        self.addItem(first)
+        self._devices = {_device_text(entry): entry.device for entry in entries}
+        self.addItems(list(self._devices))
+        self.setCurrentIndex(max(self.findText(text), 0))
+        self.blockSignals(False)
+
+    @property
+    def device(self) -> Device | None:
+        """The device; None for the first entry, and for a name that there is not."""
+        return self._devices.get(self.currentText())
+
+    @property
+    def problem(self) -> str:
+        """The problem with the typed text; empty where there is none."""
+        text = self.currentText()
+        is_listed = not text or text in self._devices or text == self.itemText(0)
+        return "" if is_listed else f"No device is called {shown(text)}."
+
+    def choose(self, device_id: str) -> None:
+        """Choose a device by its id."""
+        for text, device in self._devices.items():
+            if device.id == device_id:
+                self.setCurrentIndex(self.findText(text))
+
+
+class FileField(QWidget):
+    """A path, typed or chosen."""
+
+    changed = Signal()
+
+    def __init__(self, name: str, title: str) -> None:
+        super().__init__()
+        self._title = title
+        self.edit = QLineEdit()
+        self.edit.setAccessibleName(name)
+        self.button = button("Browse…", act=self._browse, name=f"Choose: {name}")
+        fill(QHBoxLayout(self), (self.edit, 1), self.button, margins=0)
+        self.edit.textChanged.connect(lambda _: self.changed.emit())
+        self.setFocusProxy(self.edit)
+
+    def _browse(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, self._title)
+        if path:
+            self.edit.setText(path)
+
+
+class TargetForm(QWidget):
+    """The target and the way to it; ``changed`` is emitted when a field differs."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.way = Way.THIS
+        self._entries: Sequence[DeviceEntry] = ()
+        self._addresses: dict[str, str] = {}
+        self.source_box = combo_box("What is imported", _SOURCES.values())
+        self.device_box = DeviceBox()
+        self.runtime_box = combo_box("Runtime", [MEASURED])
+        self.precision_box = combo_box("Precision", [Precision.FP32.value])
+        self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
+        self.threads_box.setAccessibleName("Threads")
+        self.batch_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
+        self.batch_box.setAccessibleName("Batch")
+        self.batch_box.setSpecialValueText("as the file says")
+        self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")
+        self.address_edit.setAccessibleName("Address of the board")
+        self.key_field = FileField("Private key", "Private key for the board")
+        self.key_field.edit.setPlaceholderText("the agent and the usual keys")
+        self.python_edit = QLineEdit("python3")
+        self.python_edit.setAccessibleName("Python on the board")
+        self.file_field = FileField("File to import", "File to import")
+        self.typed_edit = QPlainTextEdit()
+        self.typed_edit.setAccessibleName("Medians")
+        self.typed_edit.setTabChangesFocus(True)
+        self.typed_edit.setPlaceholderText("One network a line, as: resnet50 23.4 ms")
+        lines_px = _TYPED_LINES * self.typed_edit.fontMetrics().lineSpacing()
+        self.typed_edit.setFixedHeight(lines_px + 14)
+        self._form = self._arrange()
+        self._connect()
+        self.show_way(Way.THIS)
+
+    @property
+    def problem(self) -> str:
+        """The first missing or wrong field, in one sentence."""
+        fields = self.choice(None)
+        if self._form.isRowVisible(self.device_box) and self.device_box.problem:
+            return self.device_box.problem
+        return fields.problem
+
+    def choice(self, own_machine: Device | None) -> TargetChoice:
+        """Return the choice that the fields make.
+
+        Args:
+            own_machine: this machine as the user's device, which stands for the detected one.
+        """
+        device = self.device_box.device
+        if self.way is Way.THIS and device is None:
+            device = own_machine
+        return TargetChoice(
+            self.way,
+            device,
+            self.threads_box.value(),
+            self.address_edit.text().strip(),
+            self.key_field.edit.text().strip(),
+            self.python_edit.text().strip() or "python3",
+            list(_SOURCES)[self.source_box.currentIndex()],
+            self.file_field.edit.text().strip(),
+            self.typed_edit.toPlainText(),
+            Configuration(
+                self.runtime_box.currentText(),
+                Precision(self.precision_box.currentText()),
+                self.threads_box.value(),
+                self.batch_box.value(),
+            ),
+        )
+
+    def fill(self, device: Device, configuration: Configuration) -> None:
+        """Fill in a target for the way that is shown; an import is of another tool's file."""
+        if self.way is Way.IMPORT:
+            self.source_box.setCurrentText(_SOURCES[Source.TOOL])
+            self.runtime_box.setCurrentText(configuration.runtime)
+            self.precision_box.setCurrentText(configuration.precision.value)
+        self.device_box.choose(device.id)
+        self.threads_box.setValue(configuration.threads)
+        # Another board must not be measured in the name of this one.
+        self.address_edit.setText(self._addresses.get(device.id, ""))
+
+    def show_devices(self, entries: Sequence[DeviceEntry]) -> None:
+        """Offer devices."""
+        self._entries = entries
+        self.device_box.show_devices(entries, _DETECTED if self.way is Way.THIS else "")
+
+    def show_way(self, way: Way) -> None:
+        """Show the fields that ``way`` needs."""
+        before, self.way = self.way, way
+        if Way.IMPORT in {before, way} and before is not way:
+            self._offer(way is Way.IMPORT)
+        if Way.THIS in {before, way}:
+            # Another device that was chosen before must not stand for this machine unasked.
+            self.device_box.setCurrentIndex(0)
+        self.show_devices(self._entries)
+        self._show_rows()
+
+    def _note_address(self, address: str) -> None:
+        if self.device_box.device is not None:
+            self._addresses[self.device_box.device.id] = address
+
+    def _show_rows(self) -> None:
+        way = self.way
+        source = list(_SOURCES)[self.source_box.currentIndex()]
+        importing, kit = way is Way.IMPORT, way is Way.IMPORT and source is Source.KIT
+        for field, there in (
+            (self.source_box, importing),
+            (self.file_field, importing and source is not Source.TYPED),
+            (self.typed_edit, importing and source is Source.TYPED),
+            (self.address_edit, way is Way.SSH),
+            (self.key_field, way is Way.SSH),
+            (self.python_edit, way is Way.SSH),
+            (self.device_box, not kit),
+            (self.runtime_box, not kit),
+            (self.precision_box, not kit),
+            (self.threads_box, not kit),
+            (self.batch_box, importing and not kit),
+        ):
+            self._form.setRowVisible(field, there)
+        self.changed.emit()
+
+    def _offer(self, importing: bool) -> None:
+        """Offer runtimes and precisions: all for an import, else those of reference runs."""
+        runtimes = [UNKNOWN, *(name for name in RUNTIMES if name != UNKNOWN)]
+        _refill(self.runtime_box, runtimes if importing else [MEASURED])
+        precisions = [p.value for p in Precision] if importing else [Precision.FP32.value]
+        _refill(self.precision_box, precisions)
+        self.threads_box.setSpecialValueText("as the file says" if importing else "all cores")
+        self.threads_box.setValue(0)
+
+    def _arrange(self) -> QFormLayout:
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        form.addRow("What", self.source_box)
+        form.addRow("File", self.file_field)
+        form.addRow("Medians", self.typed_edit)
+        form.addRow("Address", self.address_edit)
+        form.addRow("Private key", self.key_field)
+        form.addRow("Python there", self.python_edit)
+        form.addRow("Device", self.device_box)
+        form.addRow("Runtime", self.runtime_box)
+        form.addRow("Precision", self.precision_box)
+        form.addRow("Threads", self.threads_box)
+        form.addRow("Batch", self.batch_box)
+        tip = "Reference networks are fp32 networks, run by onnxruntime"
+        self.runtime_box.setToolTip(tip)
+        self.precision_box.setToolTip(tip)
+        self.threads_box.setSpecialValueText("all cores")
+        return form
+
+    def _connect(self) -> None:
+        for edit in (self.address_edit, self.python_edit):
+            edit.textChanged.connect(lambda _: self.changed.emit())
+        self.address_edit.textChanged.connect(self._note_address)
+        for field in (self.key_field, self.file_field):
+            field.changed.connect(self.changed)
+        self.typed_edit.textChanged.connect(self.changed)
+        self.device_box.currentTextChanged.connect(lambda _: self.changed.emit())
+        self.source_box.currentIndexChanged.connect(lambda _: self._show_rows())
+        for box in (self.threads_box, self.batch_box):
+            box.valueChanged.connect(lambda _: self.changed.emit())
+
+
+def _device_text(entry: DeviceEntry) -> str:
+    whose = "own, " if entry.own else ""
+    return f"{shown(entry.device.name)} ({whose}{entry.device.id})"
+
+
+def _refill(box: QComboBox, texts: Sequence[str]) -> None:
+    box.clear()
+    box.addItems(list(texts))

@@ -1,0 +1,197 @@
+"""The Targets panel: the catalogue with search and check boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTreeView, QWidget
+
+from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.targets.tree_model import Column, TargetsTreeModel
+from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
+from predictor.core.records import Device
+from predictor.core.wording import configuration_text
+
+_BASIS_WIDTH = 76
+_STAR_WIDTH = 22
+
+
+class TargetsPanel(QWidget):
+    """Search box above a tree of families, vendors and devices.
+
+    ``device_activated`` gives the id of a device that was double-clicked or entered;
+    ``details_requested`` that of a device to show with its facts.
+    """
+
+    device_activated = Signal(str)
+    details_requested = Signal(str)
+
+    def __init__(self, selection: TargetSelection, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.selection = selection
+        self._model = TargetsTreeModel(selection, self)
+        self.heading = label(role="heading", wraps=False)
+        self.search_box = SearchBox("Search name, vendor, family…", "Search targets")
+        self.search_box.textChanged.connect(self._on_filter)
+        self.checked_only = self._build_checked_only()
+        self._tree = self._build_tree()
+        self._nothing = label("No device matches.", "muted", wraps=False)
+        self._nothing.setVisible(False)
+        search = hbox((self.search_box, 1), self.checked_only)
+        parts = (self._build_header(), search, (self._tree, 1), self._nothing)
+        vbox(*parts, of=self, margins=8, spacing=6)
+        selection.devices_changed.connect(self._on_devices)
+        selection.changed.connect(self._show_counts)
+        selection.badges_changed.connect(self._show_badges)
+        self._show_badges()
+        self._show_counts()
+        self._expand()
+
+    @property
+    def tree(self) -> QTreeView:
+        """The tree, for focus and tests."""
+        return self._tree
+
+    @property
+    def model(self) -> TargetsTreeModel:
+        """The tree's model."""
+        return self._model
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.focus()
+
+    def select_shown(self, *, selected: bool) -> None:
+        """Check or uncheck every device that the search leaves."""
+        self.selection.select(self._model.shown_device_ids(), selected=selected)
+
+    def _show_badges(self) -> None:
+        """Leave the room to the names while there is no number yet."""
+        self._tree.setColumnHidden(Column.BASIS, not self.selection.has_badges)
+
+    def _build_header(self) -> QHBoxLayout:
+        check = tool_button("All", "Check every device that is shown", "Check all shown targets")
+        uncheck = tool_button(
+            "None", "Uncheck every device that is shown", "Uncheck all shown targets"
+        )
+        check.clicked.connect(lambda _: self.select_shown(selected=True))
+        uncheck.clicked.connect(lambda _: self.select_shown(selected=False))
+        return hbox(self.heading, STRETCH, check, uncheck)
+
+    def _build_checked_only(self) -> QToolButton:
+        made = tool_button("Checked", "Show the checked devices only", "Show checked targets only")
+        made.setCheckable(True)
+        made.toggled.connect(self._on_filter)
+        return made
+
+    def _build_tree(self) -> QTreeView:
+        tree = QTreeView()
+        tree.setModel(self._model)
+        tree.setAccessibleName("Targets")
+        tree.setHeaderHidden(True)
+        tree.setUniformRowHeights(True)
+        tree.setIndentation(14)
+        tree.setExpandsOnDoubleClick(True)
+        header = tree.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(Column.BASIS, QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(Column.STAR, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(Column.BASIS, _BASIS_WIDTH)
+        header.setMinimumSectionSize(_STAR_WIDTH)
+        header.resizeSection(Column.STAR, _STAR_WIDTH)
+        tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        tree.customContextMenuRequested.connect(self._show_menu)
+        tree.clicked.connect(self._on_clicked)
+        tree.activated.connect(self._on_activated)
+        return tree
+
+    def _on_filter(self) -> None:
+        checked_only = self.checked_only.isChecked()
+        self._model.set_filter(self.search_box.text(), checked_only=checked_only)
+        self._nothing.setVisible(not self._model.shown_device_ids())
+        self._expand()
+
+    def _on_devices(self) -> None:
+        """Show other devices; open groups stay open, and the place that was looked at."""
+        place = self._tree.verticalScrollBar().value()
+        closed = {path for path, index in self._groups() if not self._tree.isExpanded(index)}
+        self._on_filter()
+        for path, index in self._groups():
+            self._tree.setExpanded(index, path not in closed)
+        self._tree.verticalScrollBar().setValue(place)
+        self._show_counts()
+
+    def _groups(
+        self, parent: QModelIndex = QModelIndex(), path: tuple[str, ...] = ()
+    ) -> Iterator[tuple[tuple[str, ...], QModelIndex]]:
+        """Yield each group with the titles that lead to it."""
+        for row in range(self._model.rowCount(parent)):
+            index = self._model.index(row, 0, parent)
+            if self._model.rowCount(index):
+                here = (*path, str(index.data()))
+                yield here, index
+                yield from self._groups(index, here)
+
+    def _expand(self) -> None:
+        """Open every group of a search; without one, the groups that hold a checked device."""
+        if self.search_box.text().strip() or self.checked_only.isChecked():
+            self._tree.expandAll()
+        else:
+            self._open_checked(QModelIndex())
+
+    def _open_checked(self, parent: QModelIndex) -> None:
+        for row in range(self._model.rowCount(parent)):
+            index = self._model.index(row, 0, parent)
+            state = index.data(Qt.ItemDataRole.CheckStateRole)
+            if self._model.rowCount(index) and Qt.CheckState(state) is not Qt.CheckState.Unchecked:
+                self._tree.expand(index)
+                self._open_checked(index)
+
+    def _show_menu(self, place: QPoint) -> None:
+        device = self._model.device(self._tree.indexAt(place))
+        if device is not None:
+            menu = target_menu(self.selection, device, self)
+            menu.addAction("Show in Devices", lambda: self.details_requested.emit(device.id))
+            menu.popup(self._tree.viewport().mapToGlobal(place))
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        device = self._model.device(index)
+        if device is not None and index.column() == Column.STAR:
+            favourite = device.id not in self.selection.favourites
+            self.selection.set_favourite(device.id, favourite=favourite)
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        device = self._model.device(index)
+        if device is not None and index.column() != Column.STAR:
+            self.device_activated.emit(device.id)
+
+    def _show_counts(self) -> None:
+        checked, count = len(self.selection.selected_ids), len(self.selection.devices)
+        self.heading.setText(f"Targets ({checked} of {count})")
+
+
+def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> QMenu:
+    """Return the menu of a device; it goes when it is closed."""
+    menu = QMenu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    favourite = device.id in selection.favourites
+    menu.addAction(
+        "Remove from Favourites" if favourite else "Add to Favourites",
+        lambda: selection.set_favourite(device.id, favourite=not favourite),
+    )
+    choices = menu.addMenu("Configuration")
+    group = QActionGroup(choices)
+    chosen = selection.configuration_of(device)
+    for number, configuration in enumerate(selection.choices(device)):
+        words = configuration_text(configuration)
+        action = choices.addAction(f"{words} (usual)" if number == 0 else words)
+        action.setCheckable(True)
+        action.setChecked(configuration == chosen)
+        group.addAction(action)
+        action.triggered.connect(
+            lambda _=False, c=configuration: selection.set_configuration(device, c)
+        )
+    return menu

@@ -1,0 +1,269 @@
+"""The catalogue as a tree of families, vendors and devices with check boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+)
+
+from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.widgets.tooltips import as_tooltip
+from predictor.core.metrics import Family
+from predictor.core.records import Device
+from predictor.core.text import plural
+from predictor.core.wording import configuration_text
+
+# Height of a row; the width follows the column.
+_ROW_SIZE = QSize(0, 22)
+# Joined once: the view asks a thousand times before its first frame.
+_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+_NAME_FLAGS = _FLAGS | Qt.ItemFlag.ItemIsUserCheckable
+
+Index = QModelIndex | QPersistentModelIndex
+
+FAMILY_NAMES = {
+    Family.GPU: "GPUs",
+    Family.CPU: "CPUs",
+    Family.MOBILE_CPU: "Mobile CPUs",
+    Family.MOBILE_GPU: "Mobile GPUs",
+    Family.NPU: "NPUs and DSPs",
+    Family.FPGA: "FPGAs",
+    Family.ASIC: "Accelerators",
+    Family.MCU: "Microcontrollers",
+}
+_FAMILY_ORDER = {family: place for place, family in enumerate(Family)}
+
+FAVOURITES = "Favourites"
+
+
+class Column(IntEnum):
+    """Columns of the tree."""
+
+    NAME = 0
+    BASIS = 1
+    STAR = 2
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A family, a vendor or a device; a group's devices are those below it."""
+
+    text: str
+    parent: _Node | None
+    device: Device | None = None
+    children: list[_Node] = field(default_factory=list)
+
+    @property
+    def row(self) -> int:
+        return self.parent.children.index(self) if self.parent else 0
+
+    def devices(self) -> Iterator[Device]:
+        if self.device is not None:
+            yield self.device
+        for child in self.children:
+            yield from child.devices()
+
+    def child(self, text: str) -> _Node:
+        """Return the group of this name below, made where it is missing."""
+        for node in self.children:
+            if node.text == text and node.device is None:
+                return node
+        node = _Node(text, self)
+        self.children.append(node)
+        return node
+
+
+class TargetsTreeModel(QAbstractItemModel):
+    """Family > vendor > device. Groups have three states; a search hides devices that do not match.
+
+    Favourites stand in a group of their own on top as well. Checking a group checks the devices
+    that are shown below it.
+    """
+
+    def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._selection = selection
+        self._search = ""
+        self._checked_only = False
+        self._root = self._build()
+        selection.changed.connect(self._refresh_names)
+        selection.badges_changed.connect(self._refresh_badges)
+
+    def set_filter(self, text: str, *, checked_only: bool) -> None:
+        """Show the devices in which every word of ``text`` occurs, and that are checked now."""
+        self.beginResetModel()
+        self._search, self._checked_only = text, checked_only
+        self._root = self._build()
+        self.endResetModel()
+
+    def shown_device_ids(self) -> list[str]:
+        """Return the ids of the devices that the search leaves."""
+        return list(dict.fromkeys(device.id for device in self._root.devices()))
+
+    def device(self, index: Index) -> Device | None:
+        """Return the device of a row, None for a group."""
+        return self._node(index).device
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
+        children = self._node(parent).children
+        if 0 <= row < len(children) and 0 <= column < len(Column):
+            # The pointer does not keep a node alive: the tree under _root does.
+            return self.createIndex(row, column, children[row])
+        return QModelIndex()
+
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]
+        node = self._node(index).parent
+        return QModelIndex() if node is None or node is self._root else self._index(node)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:
+        # Qt's rule: only the first column has children.
+        return 0 if parent.column() > 0 else len(self._node(parent).children)
+
+    def columnCount(self, _: Index = QModelIndex()) -> int:
+        return len(Column)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        return _NAME_FLAGS if index.column() == Column.NAME else _FLAGS
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        node = self._node(index)
+        if index.column() == Column.BASIS:
+            return self._basis(node, role)
+        if index.column() == Column.STAR:
+            return self._star(node, role)
+        if role == Qt.ItemDataRole.CheckStateRole:
+            return self._check_state(node)
+        read = _ROLES.get(role)
+        return None if read is None else read(node)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        if role != Qt.ItemDataRole.CheckStateRole or not index.isValid():
+            return False
+        checked = Qt.CheckState(value) is Qt.CheckState.Checked
+        ids = [device.id for device in self._node(index).devices()]
+        self._selection.select(ids, selected=checked)
+        return True
+
+    def _basis(self, node: _Node, role: int) -> Any:
+        if node.device is None:
+            return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        word, sentence = self._selection.badge(node.device.id)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return word
+        return sentence if role == Qt.ItemDataRole.ToolTipRole and sentence else None
+
+    def _star(self, node: _Node, role: int) -> Any:
+        if node.device is None:
+            return None
+        favourite = node.device.id in self._selection.favourites
+        words = {
+            Qt.ItemDataRole.DisplayRole: "★" if favourite else "☆",
+            Qt.ItemDataRole.TextAlignmentRole: Qt.AlignmentFlag.AlignCenter,
+            Qt.ItemDataRole.ToolTipRole: "No favourite any more" if favourite else "Favourite",
+            Qt.ItemDataRole.AccessibleTextRole: "favourite" if favourite else "no favourite",
+        }
+        return words.get(Qt.ItemDataRole(role))
+
+    def _check_state(self, node: _Node) -> Qt.CheckState:
+        states = {self._selection.is_selected(device.id) for device in node.devices()}
+        if len(states) > 1:
+            return Qt.CheckState.PartiallyChecked
+        return Qt.CheckState.Checked if True in states else Qt.CheckState.Unchecked
+
+    def _node(self, index: Index) -> _Node:
+        node = index.internalPointer() if index.isValid() else None
+        return node if isinstance(node, _Node) else self._root
+
+    def _index(self, node: _Node, column: int = 0) -> QModelIndex:
+        return self.createIndex(node.row, column, node)
+
+    def _build(self) -> _Node:
+        root = _Node("", None)
+        favourites = root.child(FAVOURITES) if self._selection.favourites else None
+        for device in sorted(self._selection.search(self._search), key=_order):
+            if self._checked_only and not self._selection.is_selected(device.id):
+                continue
+            vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
+            name = device.name.removeprefix(f"{device.vendor} ") + self._chosen_words(device)
+            vendor.children.append(_Node(name, vendor, device))
+            if favourites is not None and device.id in self._selection.favourites:
+                name = device.name + self._chosen_words(device)
+                favourites.children.append(_Node(name, favourites, device))
+        if favourites is not None and not favourites.children:
+            root.children.remove(favourites)
+        return root
+
+    def _chosen_words(self, device: Device) -> str:
+        """Return the configuration of a device where it is not the usual one."""
+        chosen = self._selection.configuration_of(device)
+        return "" if chosen == device.configurations[0] else f" · {configuration_text(chosen)}"
+
+    def _refresh_names(self) -> None:
+        for group in self._groups():
+            self._announce(group.children, Column.NAME)
+
+    def _refresh_badges(self, device_ids: frozenset[str]) -> None:
+        # Each change costs the view a quarter of a millisecond, and few groups have badges.
+        for group in self._groups():
+            others = [c for c in group.children if c.device and c.device.id in device_ids]
+            if others:
+                self._announce(others, Column.BASIS)
+
+    def _groups(self) -> Iterator[_Node]:
+        stack = [self._root]
+        while stack:
+            node = stack.pop()
+            if node.children:
+                yield node
+                stack.extend(node.children)
+
+    def _announce(self, nodes: Sequence[_Node], column: Column) -> None:
+        """Announce that the first of these neighbours, the last and all between are others."""
+        self.dataChanged.emit(self._index(nodes[0], column), self._index(nodes[-1], column))
+
+
+def _order(device: Device) -> tuple[int, str, str]:
+    return _FAMILY_ORDER[device.family], device.vendor.casefold(), device.name.casefold()
+
+
+def describe(device: Device) -> str:
+    """Return the tooltip of a device: usual configuration, number of facts, notes."""
+    usual = device.configurations[0]
+    facts = len(device.metrics)
+    threads = f", {usual.threads} threads" if usual.threads else ""
+    lines = [
+        f"{device.name} ({device.id})",
+        f"Usual configuration: {usual.runtime}, {usual.precision}{threads}",
+        f"{plural(facts, 'hardware fact')} known",
+    ]
+    if device.notes:
+        lines.append(device.notes)
+    return "\n".join(lines)
+
+
+def _tip(node: _Node) -> str | None:
+    # Names and notes of the user's devices come from files: never markup.
+    return as_tooltip(describe(node.device)) if node.device else None
+
+
+_ROLES: dict[int, Callable[[_Node], object]] = {
+    Qt.ItemDataRole.DisplayRole: lambda node: node.text,
+    Qt.ItemDataRole.SizeHintRole: lambda _: _ROW_SIZE,
+    Qt.ItemDataRole.ToolTipRole: _tip,
+}

@@ -1,1 +1,0 @@
-"""Widgets and plots: no decisions."""

@@ -1,0 +1,1 @@
+"""Parts that views share: theme, tables, plots, fields."""

@@ -1,0 +1,292 @@
+"""Small widgets made alike in every view: labels, buttons, boxes, rows, columns, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.widgets.tooltips import as_tooltip
+
+Box = TypeVar("Box", bound=QBoxLayout)
+Keys = str | QKeySequence.StandardKey
+Margins = int | tuple[int, int, int, int]
+STRETCH = None
+# A widget or layout, alone or with its stretch; pixels of room; STRETCH for all room left over.
+Part = QWidget | QLayout | tuple[QWidget | QLayout, int] | int | None
+
+
+def label(
+    text: str = "",
+    role: str = "",
+    name: str = "",
+    *,
+    wraps: bool = True,
+    selectable: bool = False,
+    parent: QWidget | None = None,
+) -> QLabel:
+    """Return a label of plain text: names come from files and are never markup.
+
+    Args:
+        text: its words.
+        role: the style sheet's name of its look: heading, muted, warn, bad, empty.
+        name: for screen readers.
+        wraps: whether long text goes on in a second line.
+        selectable: whether mouse and keys can select its text.
+        parent: owner.
+    """
+    made = QLabel(text, parent)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setWordWrap(wraps)
+    made.setProperty("role", role)
+    made.setAccessibleName(name)
+    if selectable:
+        flags = Qt.TextInteractionFlag
+        made.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+    return made
+
+
+def note_label(role: str, parent: QWidget | None = None) -> QLabel:
+    """Return a hidden label for a sentence beside a field."""
+    made = label(role=role, parent=parent)
+    made.hide()
+    return made
+
+
+def show_note(note: QLabel, lines: Sequence[str]) -> None:
+    """Show sentences in a note, one a line; hide it where there is none."""
+    text = "\n".join(lines)
+    # A label lays its surroundings out again for the same text too.
+    if text != note.text():
+        note.setText(text)
+        note.setVisible(bool(text))
+
+
+class ElidedLabel(QLabel):
+    """One line of plain text that ends in an ellipsis where it is too long; the whole as tip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def set_full_text(self, text: str) -> None:
+        """Show a text, as far as there is room."""
+        self._full = text
+        # Qt would read what looks like markup as markup, and load what it names.
+        self.setToolTip(as_tooltip(text) if "<" in text else text)
+        self._elide()
+
+    def minimumSizeHint(self) -> QSize:
+        # A label is as wide as its text by default: a long message would widen the window.
+        return QSize(40, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        metrics = self.fontMetrics()
+        text = metrics.elidedText(self._full, Qt.TextElideMode.ElideRight, self.width())
+        if text != self.text():
+            self.setText(text)
+
+
+def button(
+    text: str,
+    tip: str = "",
+    act: Callable[[], object] | None = None,
+    *,
+    name: str = "",
+    keys: Keys = "",
+) -> QPushButton:
+    """Return a push button.
+
+    Args:
+        text: its words, with the mnemonic marked.
+        tip: its tooltip.
+        act: called when it is clicked.
+        name: for screen readers, where ``text`` does not say enough.
+        keys: its shortcut.
+    """
+    made = QPushButton(text)
+    made.setToolTip(tip)
+    made.setAccessibleName(name)
+    if keys:
+        made.setShortcut(QKeySequence(keys))
+    if act is not None:
+        # Not connected itself: PySide would pass ``checked`` on to what takes a default argument.
+        made.clicked.connect(lambda _checked: act())
+    return made
+
+
+def tool_button(text: str, tip: str, name: str = "") -> QToolButton:
+    """Return a tool button of text."""
+    made = QToolButton()
+    made.setText(text)
+    made.setToolTip(tip)
+    made.setAccessibleName(name)
+    return made
+
+
+def combo_box(name: str, items: Iterable[str] = (), *, letters: int = 0) -> QComboBox:
+    """Return a box of choices.
+
+    Args:
+        name: for screen readers.
+        items: the choices.
+        letters: its least width in letters; its choices do not widen it then. 0 fits the widest.
+    """
+    made = QComboBox()
+    made.addItems(list(items))
+    made.setAccessibleName(name)
+    if letters:
+        # The default policy measures every entry and is as wide as the longest.
+        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        made.setMinimumContentsLength(letters)
+    return made
+
+
+class SearchBox(QLineEdit):
+    """A line for the words that are searched."""
+
+    def __init__(self, hint: str, name: str) -> None:
+        super().__init__(placeholderText=hint, clearButtonEnabled=True)
+        self.setAccessibleName(name)
+
+    def focus(self) -> None:
+        """Put the cursor into it; typing replaces the words before."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.selectAll()
+
+
+def busy_bar(name: str, height_px: int) -> QProgressBar:
+    """Return a bar that moves without end, for work of unknown length."""
+    made = QProgressBar(minimum=0, maximum=0, textVisible=False)
+    made.setMaximumHeight(height_px)
+    made.setAccessibleName(name)
+    return made
+
+
+def named(text: str, field: QWidget) -> QLabel:
+    """Return the label of a field; its mnemonic focuses the field."""
+    made = QLabel(text)
+    made.setBuddy(field)
+    return made
+
+
+def fill(
+    layout: Box, *parts: Part, margins: Margins | None = None, spacing: int | None = None
+) -> Box:
+    """Add parts to a row or column; margins and spacing stay the style's where None."""
+    if margins is not None:
+        layout.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
+    if spacing is not None:
+        layout.setSpacing(spacing)
+    for part in parts:
+        if part is None:
+            layout.addStretch(1)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        else:
+            item, stretch = part if isinstance(part, tuple) else (part, 0)
+            if isinstance(item, QLayout):
+                layout.addLayout(item, stretch)
+            else:
+                layout.addWidget(item, stretch)
+    return layout
+
+
+def hbox(*parts: Part, margins: Margins | None = None, spacing: int | None = None) -> QHBoxLayout:
+    """Return a row of parts."""
+    return fill(QHBoxLayout(), *parts, margins=margins, spacing=spacing)
+
+
+def vbox(
+    *parts: Part,
+    of: QWidget | None = None,
+    margins: Margins | None = None,
+    spacing: int | None = None,
+) -> QVBoxLayout:
+    """Return a column of parts, the layout of a widget where one is given."""
+    made = QVBoxLayout() if of is None else QVBoxLayout(of)
+    return fill(made, *parts, margins=margins, spacing=spacing)
+
+
+def holder(*parts: Part) -> QWidget:
+    """Return a widget that is a column of parts without margins."""
+    made = QWidget()
+    vbox(*parts, of=made, margins=0)
+    return made
+
+
+def splitter(
+    orientation: Qt.Orientation,
+    *widgets: QWidget,
+    sizes: Sequence[int] = (),
+    stretch: Sequence[int] = (),
+) -> QSplitter:
+    """Return a splitter of ``widgets``; none of them can be pushed together to nothing."""
+    made = QSplitter(orientation)
+    for widget in widgets:
+        made.addWidget(widget)
+    made.setChildrenCollapsible(False)
+    for index, factor in enumerate(stretch):
+        made.setStretchFactor(index, factor)
+    if sizes:
+        made.setSizes(list(sizes))
+    return made
+
+
+class ContentOrMessage(QStackedWidget):
+    """A widget, or in its place the reason why there is nothing to show."""
+
+    def __init__(self, content: QWidget, message: str = "", name: str = "") -> None:
+        super().__init__()
+        self.message = label(message, "empty", name)
+        self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._content = content
+        self.addWidget(self.message)
+        self.addWidget(content)
+
+    def show_content(self, *, shown: bool = True) -> None:
+        """Show the widget, or the last message."""
+        self.setCurrentWidget(self._content if shown else self.message)
+
+    def show_message(self, text: str) -> None:
+        """Show a sentence in place of the widget."""
+        self.message.setText(text)
+        self.show_content(shown=False)
+
+
+def add_keys(widget: QWidget, keys: QKeySequence.StandardKey, act: Callable[[], None]) -> None:
+    """Call ``act`` when ``keys`` are pressed while ``widget`` itself has the focus."""
+    action = QAction(widget)
+    action.setShortcut(QKeySequence(keys))
+    action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+    action.triggered.connect(lambda _checked: act())
+    widget.addAction(action)
+
+
+def add_view_keys(view: QWidget, keys: Keys, act: Callable[[], None]) -> None:
+    """Call ``act`` when ``keys`` are pressed while the focus is anywhere in ``view``."""
+    shortcut = QShortcut(QKeySequence(keys), view)
+    shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+    shortcut.activated.connect(act)

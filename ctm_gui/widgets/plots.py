@@ -1,0 +1,321 @@
+"""Shared by every plot of the window: points, and fixed rows that scroll.
+
+y is in pixels from the top and scrolls, so rows keep their height however many there are; the axes
+stay in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import (
+    QEvent,
+    QLineF,
+    QPoint,
+    QPointF,
+    QRectF,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QScrollBar,
+    QToolTip,
+    QWidget,
+)
+
+from ctm_gui.widgets.axes import PixelItem, colour_axes, first_ticks
+from ctm_gui.widgets.save_plot import save_plot
+from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.tooltips import as_tooltip
+
+RING_PX = 4  # between a chosen point and the ring around it
+
+
+class StillPlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """A plot without pyqtgraph's own zooming and menus.
+
+    Args:
+        axes: axis items by side, where they are not the usual ones.
+        margins_px: left, top, right and bottom.
+        parent: the parent widget.
+    """
+
+    def __init__(
+        self,
+        axes: dict[str, pg.AxisItem],
+        margins_px: tuple[int, int, int, int],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent, axisItems=axes, enableMenu=False)
+        self.hideButtons()
+        self.setAntialiasing(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.getPlotItem().layout.setContentsMargins(*margins_px)
+        self.getViewBox().setMouseEnabled(x=False, y=False)
+        # pyqtgraph's own "Export…" needs a click that it never gets here; ours is "Save plot…".
+        for action in self.scene().contextMenu:
+            action.deleteLater()
+        self.scene().contextMenu = []
+
+
+class _Canvas(StillPlot):
+    """A plot with tooltips from its owner."""
+
+    def __init__(
+        self,
+        owner: RowPlot | PointPlot,
+        axes: dict[str, pg.AxisItem],
+        margins_px: tuple[int, int, int, int],
+    ) -> None:
+        super().__init__(axes, margins_px, owner)
+        self._owner = owner
+        # The widget around it has the keys: a click must not take the focus from that one.
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.getViewBox().setDefaultPadding(0)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            text = self._owner.canvas_tooltip(event.pos())
+            QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
+            return True
+        return bool(super().viewportEvent(event))
+
+
+class _RowCanvas(_Canvas):
+    """Rows from the top down, which the wheel scrolls."""
+
+    def __init__(self, owner: RowPlot, axes: dict[str, pg.AxisItem]) -> None:
+        super().__init__(owner, axes, (0, 4, 8, 4))
+        self._scroll_bar = owner.scroll_bar
+        self.setMouseTracking(True)
+        # y counts downwards as in a table, so the scroll bar's value is the top of the view.
+        self.getViewBox().invertY(True)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._scroll_bar.wheelEvent(event)
+
+
+class _PointCanvas(_Canvas):
+    """Points, of which a click chooses one."""
+
+    def __init__(self, owner: PointPlot, axes: dict[str, pg.AxisItem]) -> None:
+        super().__init__(owner, axes, (4, 8, 10, 4))
+        self._choose_at = owner.choose_at
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._choose_at(event.position())
+
+
+class PointPlot(QWidget):
+    """A plot of points, painted in pixels by ``_paint``.
+
+    Args:
+        axes: axis items by side, ``bottom`` and ``left``, where they are not the usual ones.
+        name: for screen readers.
+        title: of the plot in a file.
+        parent: the parent widget.
+    """
+
+    def __init__(
+        self, axes: dict[str, pg.AxisItem], name: str, title: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme, self._title = LIGHT, title
+        self.canvas = _PointCanvas(self, axes)
+        self._box: pg.ViewBox = self.canvas.getViewBox()
+        self._item = PixelItem(self._box, self._paint)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.canvas)
+        self.setAccessibleName(name)
+        self.set_theme(LIGHT)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        self.canvas.setBackground(theme.surface)
+        colour_axes(self.canvas.getPlotItem(), theme)
+        self._item.refresh()
+
+    def save(self, path: Path) -> None:
+        """Save the plot as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        save_plot(self, path, self._title)
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return the tooltip of a point of the canvas, plain text."""
+        raise NotImplementedError
+
+    def choose_at(self, point: QPointF) -> None:
+        """Choose the point at a place of the canvas that the user clicked."""
+        raise NotImplementedError
+
+    def canvas_tooltip(self, position: QPoint) -> str:
+        """Return the tooltip of a pixel of the canvas."""
+        return self.tooltip_at(QPointF(position))
+
+    def _paint_grid(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint a line at each labelled tick; pyqtgraph would paint it over the points."""
+        painter.setPen(QPen(QColor(self._theme.grid), 1.0))
+        (left, right), (bottom, top) = self._box.viewRange()
+        axis = self.canvas.getPlotItem().getAxis
+        for x in first_ticks(axis("bottom"), left, right, rect.width()):
+            x_px = (x - left) / (right - left) * rect.width()
+            painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
+        for y in first_ticks(axis("left"), bottom, top, rect.height()):
+            y_px = (top - y) / (top - bottom) * rect.height()
+            painter.drawLine(QLineF(0, y_px, rect.width(), y_px))
+
+    def _paint_ring(self, painter: QPainter, centre: QPointF, radius_px: float) -> None:
+        """Paint the ring around a chosen point."""
+        painter.setPen(QPen(QColor(self._theme.accent), 2.0))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(centre, radius_px + RING_PX, radius_px + RING_PX)
+
+    def _inside(self, point: QPointF) -> tuple[float, float]:
+        """Return a place of the canvas in pixels of the box."""
+        inside = self._box.mapFromScene(self.canvas.mapToScene(point.toPoint()))
+        return inside.x(), inside.y()
+
+    def _paint(self, painter: QPainter, rect: QRectF) -> None:
+        raise NotImplementedError
+
+
+class RowPlot(QWidget):
+    """A plot of rows of fixed height with a scroll bar.
+
+    Args:
+        axes: axis items by side (``left``, ``top``, ``bottom``).
+        parent: the parent widget.
+    """
+
+    clicked = Signal(float, float)
+    double_clicked = Signal(float, float)
+
+    def __init__(self, axes: dict[str, pg.AxisItem], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.scroll_bar = QScrollBar(Qt.Orientation.Vertical)
+        self.scroll_bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.canvas = _RowCanvas(self, axes)
+        self.plot: pg.PlotItem = self.canvas.getPlotItem()
+        self.box: pg.ViewBox = self.canvas.getViewBox()
+        self.tooltip_at: Callable[[QPointF, bool], str] = lambda _point, _on_axis: ""
+        self._content_px = 0
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.canvas, 1)
+        layout.addWidget(self.scroll_bar)
+        self.scroll_bar.valueChanged.connect(self._show_rows)
+        self.box.sigResized.connect(self._fit)
+        self.canvas.scene().sigMouseClicked.connect(self._clicked)
+
+    def set_content_height(self, height_px: int) -> None:
+        """Set the height of all rows together."""
+        self._content_px = height_px
+        self._fit()
+
+    def frame_height(self) -> int:
+        """Return the pixels that the axes take above and under the rows."""
+        rows_px = int(self.box.rect().height())
+        return int(self.canvas.height()) - rows_px
+
+    def reveal(self, top_px: int, height_px: int) -> None:
+        """Scroll as little as is needed to show the rows from ``top_px`` on."""
+        value, page = self.scroll_bar.value(), self.scroll_bar.pageStep()
+        if top_px < value:
+            self.scroll_bar.setValue(top_px)
+        elif top_px + height_px > value + page:
+            self.scroll_bar.setValue(top_px + height_px - page)
+
+    def rows_moved(self, key: int, row_px: int, count: int) -> int | None:
+        """Return the number of rows that a key moves the cursor down; None for another key.
+
+        Args:
+            key: a Qt.Key.
+            row_px: height of a row.
+            count: the rows there are.
+        """
+        page, keys = max(1, self.scroll_bar.pageStep() // row_px), Qt.Key
+        steps = {
+            keys.Key_Up: -1,
+            keys.Key_Down: 1,
+            keys.Key_PageUp: -page,
+            keys.Key_PageDown: page,
+            keys.Key_Home: -count,
+            keys.Key_End: count,
+        }
+        return steps.get(Qt.Key(key))
+
+    def save_rows(self, shown_by: QWidget, height_px: int, path: Path, title: str) -> None:
+        """Save every row as SVG or PNG, by the path's ending.
+
+        Args:
+            shown_by: the widget around it, made for the picture and deleted then.
+            height_px: of all rows.
+            path: the file.
+            title: title of the SVG document.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        shown_by.grab()  # its axes take their room at the first painting
+        shown_by.resize(shown_by.width(), self.frame_height() + height_px + 2)
+        shown_by.grab()
+        save_plot(self, path, title)
+        shown_by.deleteLater()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the theme's colours for background, axes and grid."""
+        self.canvas.setBackground(theme.surface)
+        axis = self.plot.getAxis("bottom")
+        axis.setPen(pg.mkPen(theme.grid))
+        axis.setTickPen(pg.mkPen(theme.grid))
+        axis.setTextPen(pg.mkPen(theme.muted))
+
+    def canvas_tooltip(self, position: QPoint) -> str:
+        """Return the tooltip of a pixel of the canvas."""
+        scene_point = self.canvas.mapToScene(position)
+        on_axis = scene_point.x() < self.box.sceneBoundingRect().left()
+        return self.tooltip_at(self.box.mapSceneToView(scene_point), on_axis)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the rows' height."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self, *_: object) -> None:
+        page = int(self.box.rect().height())
+        self.scroll_bar.setPageStep(max(page, 1))
+        self.scroll_bar.setSingleStep(24)
+        self.scroll_bar.setRange(0, max(0, self._content_px - page))
+        self.scroll_bar.setVisible(self._content_px > page)
+        self._show_rows()
+
+    def _show_rows(self, *_: object) -> None:
+        top = self.scroll_bar.value()
+        self.box.setYRange(top, top + max(self.box.rect().height(), 1.0), padding=0)
+
+    def _clicked(self, event: Any) -> None:
+        # pyqtgraph's MouseClickEvent has no types.
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return
+        point = self.box.mapSceneToView(event.scenePos())
+        signal = self.double_clicked if event.double() else self.clicked
+        signal.emit(point.x(), point.y())

@@ -1,0 +1,1 @@
+"""The frame: main window, menus, settings, help, session, and all state behind it."""

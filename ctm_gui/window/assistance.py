@@ -1,0 +1,174 @@
+"""Help, commands, settings, versions and facts for a report of a problem.
+
+The dialogs are imported where they are opened: the first frame does not need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMessageBox, QTabWidget, QWhatsThis, QWidget
+
+from ctm_gui.settings import THEME, Settings
+from ctm_gui.window.actions import ACTIONS
+from ctm_gui.window.help_pages import Command, page_of
+from ctm_gui.window.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ctm_gui.window.help_window import HelpWindow
+    from ctm_gui.window.palette import CommandPalette
+    from ctm_gui.window.settings_dialog import SettingsDialog
+
+PALETTE = "palette"
+_WHAT_IT_IS = "Predicts how fast an ONNX model will run on hardware that is not on your desk."
+
+
+class Assistance(QObject):
+    """The commands of Help, and the dialogs of commands and settings.
+
+    Signals:
+        setting_changed: the Setting whose value the user changed.
+
+    Args:
+        window: the main window; owner of this object.
+        tabs: its views.
+        actions: of the table, by id.
+        settings: shown and changed by the dialog.
+        workspace: models and targets counted in the system information.
+    """
+
+    setting_changed = Signal(object)
+
+    def __init__(
+        self,
+        window: QWidget,
+        tabs: QTabWidget,
+        actions: Mapping[str, QAction],
+        settings: Settings,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._tabs = window, tabs
+        self._actions, self._settings, self._workspace = actions, settings, workspace
+        self._help: HelpWindow | None = None
+        # The wizard has pages of help too, and is a window of its own.
+        for name in ("help", "whats_this"):
+            actions[name].setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
+
+    def show_palette(self) -> CommandPalette:
+        """Ask for a command by a few letters of its name."""
+        from ctm_gui.window.palette import CommandPalette  # noqa: PLC0415
+
+        palette = CommandPalette(self._commands(), self._run, self._window)
+        palette.open()
+        return palette
+
+    def show_settings(self) -> SettingsDialog:
+        """Show the dialog of the settings."""
+        from ctm_gui.window.settings_dialog import SettingsDialog  # noqa: PLC0415
+
+        dialog = SettingsDialog(self._settings, self._window)
+        dialog.changed.connect(self.setting_changed)
+        dialog.open()
+        return dialog
+
+    def show_help(self, page: str = "") -> HelpWindow:
+        """Show a page of help; that of the view with the focus where none is named."""
+        from ctm_gui.window.help_window import HelpWindow  # noqa: PLC0415
+
+        if self._help is None:
+            self._help = HelpWindow(self._window)
+        self._help.show_page(page or page_of(type(part).__name__ for part in self._place()))
+        self._help.show()
+        self._help.activateWindow()
+        return self._help
+
+    def whats_this(self) -> None:
+        """Explain the focused control; without an explanation, let the user point at one."""
+        focused = self._focused()
+        text = focused.whatsThis() if focused is not None else ""
+        if focused is not None and text:
+            place = focused.mapToGlobal(focused.rect().bottomLeft())
+            QWhatsThis.showText(place, text, focused)
+        else:
+            QWhatsThis.enterWhatsThisMode()
+
+    def copy_system_information(self) -> None:
+        """Copy versions, system and counts for a report of a problem."""
+        from ctm_gui.window.system_information import system_information  # noqa: PLC0415
+
+        QGuiApplication.clipboard().setText(system_information(self._facts()))
+
+    def show_about(self) -> QMessageBox:
+        """Show the program's description and versions, without blocking the window."""
+        from ctm_gui.window.system_information import versions  # noqa: PLC0415
+
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("About CloserToMe")
+        box.setText(_WHAT_IT_IS)
+        box.setInformativeText(versions())
+        copy = box.addButton("Copy Versions", QMessageBox.ButtonRole.ActionRole)
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(versions()))
+        box.setStandardButtons(QMessageBox.StandardButton.Close)
+        box.open()
+        return box
+
+    def _focused(self) -> QWidget | None:
+        return QApplication.focusWidget() or self._window.focusWidget()
+
+    def _facts(self) -> dict[str, str]:
+        selection = self._workspace.selection
+        return {
+            "Settings": str(self._settings.path),
+            "Theme": self._settings.get(THEME),
+            "Models": str(len(self._workspace.shelf.entries)),
+            "Targets": f"{len(selection.selected_ids)} of {len(selection.devices)}",
+        }
+
+    def _place(self) -> Iterator[QWidget]:
+        """Yield the focused widget and its ancestors, then the current view."""
+        part = self._focused()
+        while part is not None and part is not self._window:
+            yield part
+            part = part.parentWidget()
+        yield from _shown_views(self._tabs)
+
+    def _commands(self) -> list[Command]:
+        return [
+            _command(self._actions[spec.id], spec.menu, spec.tip)
+            for spec in ACTIONS
+            if spec.id != PALETTE
+        ]
+
+    def _run(self, action_id: str) -> None:
+        # Once the palette is gone and the focus is where it was.
+        QTimer.singleShot(0, self, self._actions[action_id].trigger)
+
+
+def _shown_views(tabs: QTabWidget) -> Iterator[QWidget]:
+    view = tabs.currentWidget()
+    if view is not None:
+        yield view
+        children = view.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        yield from (child for child in children if child.isVisible())
+
+
+def _command(action: QAction, menu: str, tip: str) -> Command:
+    text, _, own_keys = action.text().partition("\t")
+    return Command(
+        id=action.objectName(),
+        menu=_plain(menu),
+        text=_plain(text),
+        keys=own_keys or action.shortcut().toString(action.shortcut().SequenceFormat.NativeText),
+        tip=tip,
+        enabled=action.isEnabled(),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a menu text without the marks of its key: ``&&`` is an ampersand."""
+    return text.replace("&&", "\0").replace("&", "").replace("\0", "&").removesuffix("…")

@@ -1,0 +1,211 @@
+"""The views in the tabs, made when the first frame is on the screen, and their connections.
+
+They import the plots: without them the window starts in about half the time. ``MainWindow`` makes
+them one a turn of the event loop, or all at once where somebody asks for one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QTabWidget, QWidget
+
+from ctm_gui import settings as table
+from ctm_gui.attention.view import AttentionView
+from ctm_gui.compare.difference import DifferencePresenter
+from ctm_gui.compare.matrix import VariantsPresenter
+from ctm_gui.compare.pareto import Scores
+from ctm_gui.compare.tabs import CompareTabs
+from ctm_gui.compare.view import CompareView
+from ctm_gui.devices.form import DeviceForm
+from ctm_gui.devices.view import DevicesView
+from ctm_gui.history.view import HistoryView
+from ctm_gui.operators.tabs import ExplanationTabs
+from ctm_gui.operators.view import OperatorsView
+from ctm_gui.prediction.explanation import ExplanationPresenter
+from ctm_gui.settings import Settings
+from ctm_gui.widgets.drop_overlay import refuse_drops
+from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.window.start_page import FirstView
+from ctm_gui.window.workspace import Workspace
+from predictor.core.units import LatencyUnit
+
+View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView
+
+
+class CentralViews(QObject):
+    """Makes the views and puts them into their tabs.
+
+    ``built`` is emitted once all views exist.
+
+    Args:
+        workspace: the data of the views.
+        settings: budget, page and scores of the comparison.
+        tabs: with a place for each view.
+        first: the first of these places, which also holds the page to start from.
+        parent: owner.
+    """
+
+    built = Signal()
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        tabs: QTabWidget,
+        first: FirstView,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self.workspace = workspace
+        self._settings = settings
+        self._tabs, self._first = tabs, first
+        self._theme, self._unit = LIGHT, LatencyUnit.MS
+        self.is_built = False
+        self.explanation = ExplanationPresenter(workspace.predictor, self)
+        # One generator for both ways: finish goes on at the step that build has reached.
+        self._steps = self._build()
+
+    def build(self) -> Iterator[None]:
+        """Make the missing views, one between two ``yield``."""
+        yield from self._steps
+
+    def finish(self) -> None:
+        """Make the missing views at once."""
+        for _ in self._steps:
+            pass
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views in the order of their tabs."""
+        return (
+            self.compare_tabs,
+            self.operators_view,
+            self.attention_view,
+            self.devices_view,
+            self.history_view,
+        )
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw every view in the theme's colours."""
+        self._theme = theme
+        for view in self.views if self.is_built else ():
+            view.set_theme(theme)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show latencies in ``unit``."""
+        self._unit = unit
+        if self.is_built:
+            self.compare_tabs.set_unit(unit)
+            self.operators_view.set_unit(unit)
+            self.history_view.set_unit(unit)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box of the view that is shown."""
+        self.views[self._tabs.currentIndex()].focus_search()
+
+    def show_operators(self, device_id: str) -> None:
+        """Show where the time goes on a device."""
+        self.workspace.selection.select([device_id], selected=True)
+        self.explanation.choose_device(device_id)
+        self._tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def show_device(self, device_id: str) -> None:
+        """Show the facts of a device."""
+        self._tabs.setCurrentIndex(DEVICES_TAB)
+        self.devices_view.show_device(device_id)
+
+    def show_budget(self) -> None:
+        """Show the budget of the settings."""
+        self.compare_tabs.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
+
+    def _build(self) -> Iterator[None]:
+        workspace = self.workspace
+        self.compare_view = CompareView()
+        yield
+        self.compare_tabs = CompareTabs(
+            self.compare_view,
+            VariantsPresenter(workspace.predictor, self),
+            DifferencePresenter(workspace.predictor, self),
+            Scores(self._settings, self),
+        )
+        yield
+        self.operators_view = OperatorsView()
+        yield
+        self.attention_view = AttentionView()
+        yield
+        self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
+        self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
+        self.history_view = HistoryView(workspace.history, workspace.projects)
+        yield
+        for index, view in enumerate(self.views):
+            refuse_drops(view)
+            if index != COMPARE_TAB:
+                self._replace(index, view)
+                yield
+        self._connect()
+        self._show()
+        # Last: it is seen with what it shows.
+        self._first.set_other(self.compare_tabs)
+        self.built.emit()
+
+    def _replace(self, index: int, view: QWidget) -> None:
+        tabs, place = self._tabs, self._tabs.widget(index)
+        current, title = tabs.currentIndex(), tabs.tabText(index)
+        # Removing a tab makes its neighbour current for a moment: nobody is to react to that.
+        blocked = tabs.blockSignals(True)
+        tabs.removeTab(index)
+        tabs.insertTab(index, view, title)
+        tabs.setCurrentIndex(current)
+        tabs.blockSignals(blocked)
+        if place is not None:
+            place.deleteLater()
+
+    def _connect(self) -> None:
+        workspace = self.workspace
+        self.explanation_tabs = ExplanationTabs(
+            self.explanation, self.operators_view, self.attention_view, self._tabs
+        )
+        self.explanation.done.connect(workspace.messages.info)
+        self.explanation.failed.connect(workspace.messages.error)
+        self.compare_tabs.budget_changed.connect(self._on_budget)
+        self.compare_tabs.page_changed.connect(partial(self._settings.set, table.COMPARE_MODE))
+        self.compare_view.row_activated.connect(self._on_row_activated)
+        self.compare_view.table.add_row_action("I Measured This Model Here…", self._record_measured)
+        workspace.comparison_changed.connect(self._on_comparison)
+        machine = workspace.machine
+        machine.changed.connect(lambda: self.compare_view.show_activity(machine.state))
+        self._tabs.currentChanged.connect(self._show_comparison)
+
+    def _show(self) -> None:
+        """Bring the new views up to the window's theme, unit, budget and comparison."""
+        self.is_built = True
+        self.set_theme(self._theme)
+        self.set_unit(self._unit)
+        self.show_budget()
+        self.compare_tabs.show_page(self._settings.get(table.COMPARE_MODE))
+        self._on_comparison()
+        self.explanation_tabs.look()
+
+    def _on_comparison(self) -> None:
+        self.explanation.set_comparison(self.workspace.comparison)
+        self._show_comparison()
+
+    def _show_comparison(self, *_: object) -> None:
+        # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
+        looked_at = self._tabs.currentIndex() == COMPARE_TAB
+        self.compare_tabs.show_comparison(self.workspace.comparison, looked_at=looked_at)
+
+    def _on_budget(self, budget_ms: float | None) -> None:
+        self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
+
+    def _on_row_activated(self, row: int) -> None:
+        self.explanation.choose(*self.workspace.comparison.pair_of(row))
+        self._tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def _record_measured(self, row: int) -> None:
+        shown = self.workspace.comparison.rows[row]
+        self.workspace.history.find(shown.prediction, shown.device_name)

@@ -1,0 +1,363 @@
+"""The main window: panels at the left, tabs in the centre, what-ifs above, status below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QMainWindow,
+    QTabWidget,
+    QToolBar,
+    QWidget,
+)
+
+from ctm_gui import settings as table
+from ctm_gui.models.panel import ModelsPanel
+from ctm_gui.prediction.what_if_bar import WhatIfBar
+from ctm_gui.settings import AnySetting, Settings, remembered_theme
+from ctm_gui.targets.panel import TargetsPanel
+from ctm_gui.widgets.basic import splitter
+from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
+from ctm_gui.widgets.theme import LIGHT, Theme, ThemeChoice
+from ctm_gui.window.actions import TITLES, build_actions
+from ctm_gui.window.assistance import Assistance
+from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
+from ctm_gui.window.menus import RecentMenu, fill_menus, follow_undo
+from ctm_gui.window.message_list import MessageList, Noticed
+from ctm_gui.window.session import (
+    FIRST_SIZE,
+    Session,
+    remember_models,
+    remember_targets,
+    remembered_unit,
+    restore_targets,
+)
+from ctm_gui.window.start_page import FirstView
+from ctm_gui.window.status_line import StatusLine
+from ctm_gui.window.workspace import Workspace
+from predictor.core.errors import HostError
+from predictor.core.units import LatencyUnit
+
+if TYPE_CHECKING:
+    from ctm_gui.window.central_views import CentralViews
+
+_LEFT_WIDTH = 340
+# A folder of models changes the list once a model.
+_REMEMBER_DELAY_MS = 200
+_STANDS_IN = "All numbers are estimates of the roofline engine."
+
+
+class MainWindow(QMainWindow):
+    """Shows a workspace and passes the user's commands on to it.
+
+    The views in the tabs are made by ``build_views`` once the first frame is on the screen, or at
+    once where one is asked for before.
+
+    ``theme_chosen`` gives the ThemeChoice of the View menu; ``probing_asked`` asks for the wizard,
+    ``report_asked`` for the report.
+
+    Args:
+        workspace: models, targets, what-ifs and the comparison.
+        settings: restored now, written at the end.
+    """
+
+    theme_chosen = Signal(object)
+    probing_asked = Signal()
+    report_asked = Signal()
+
+    def __init__(self, workspace: Workspace, settings: Settings) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self._settings = settings
+        self._central: CentralViews | None = None
+        self._theme, self._unit = LIGHT, LatencyUnit.MS
+        self.models_panel = ModelsPanel(workspace.shelf)
+        self.targets_panel = TargetsPanel(workspace.selection)
+        self.what_if_bar = WhatIfBar()
+        self.message_list = MessageList(workspace.messages)
+        self.status_line = StatusLine(workspace)
+        self.actions_by_id = build_actions(self, self)
+        self.recent_menu = RecentMenu(settings, self)
+        self._models_timer = QTimer(self, singleShot=True, interval=_REMEMBER_DELAY_MS)
+        self._models_timer.timeout.connect(self._remember_models)
+        self.setWindowTitle("CloserToMe")
+        self._arrange()
+        self.assistance = Assistance(self, self.tabs, self.actions_by_id, settings, workspace)
+        fill_menus(self.menuBar(), self.actions_by_id, self.recent_menu, remembered_theme(settings))
+        self.overlay = DropOverlay(self)
+        self.overlay.dropped.connect(self.open_paths)
+        self._connect()
+        # The whole window takes drops: a search box would take a path as text.
+        refuse_drops(self)
+        self.setAcceptDrops(True)
+        self._restore()
+
+    # The views
+
+    def build_views(self) -> Iterator[None]:
+        """Make the views, one from one ``yield`` to the next."""
+        yield from self._made().build()
+
+    @property
+    def central(self) -> CentralViews:
+        """The views in the tabs and their connections."""
+        central = self._made()
+        central.finish()
+        return central
+
+    # What the actions call
+
+    def open_files(self) -> None:
+        """Ask for model files."""
+        paths, _ = QFileDialog.getOpenFileNames(
+            self,
+            "Open models",
+            self._settings.get(table.FOLDER),
+            "ONNX models (*.onnx);;All (*)",
+        )
+        self.open_paths(paths)
+
+    def open_folder(self) -> None:
+        """Ask for a folder of models."""
+        folder = QFileDialog.getExistingDirectory(
+            self, "Open a folder of models", self._settings.get(table.FOLDER)
+        )
+        if folder:
+            self.open_paths([folder])
+
+    def open_paths(self, paths: Sequence[str]) -> None:
+        """Add files and the contents of folders."""
+        if paths:
+            self._settings.set(table.FOLDER, str(Path(paths[0]).parent))
+            self.workspace.open_paths(paths)
+
+    def undo(self) -> None:
+        """Take the last removal back."""
+        self.workspace.undo_stack.undo()
+
+    def redo(self) -> None:
+        """Remove again."""
+        self.workspace.undo_stack.redo()
+
+    def copy(self) -> None:
+        """Copy from the focused widget, as its copy keys do."""
+        copy_from(self.focusWidget())
+
+    def select_all(self) -> None:
+        """Select everything in the widget that has the focus; every model where it has none."""
+        if not select_all_in(self.focusWidget()):
+            self.models_panel.select_all()
+
+    def remove(self) -> None:
+        """Remove the selected models."""
+        self.models_panel.remove_selected()
+
+    def search(self) -> None:
+        """Put the cursor into the search box of the view that has the focus."""
+        # focusWidget is None before the first focus; the window itself is in no panel.
+        if self._panels.isAncestorOf(self.focusWidget() or self):
+            self.targets_panel.focus_search()
+        else:
+            self.central.focus_search()
+
+    def read_again(self) -> None:
+        """Read the selected models again."""
+        for row in self.models_panel.selected_rows():
+            self.workspace.shelf.read_again(row)
+
+    def cancel(self) -> None:
+        """Stop searching and reading."""
+        self.workspace.cancel_all()
+
+    def show_tab(self, index: int) -> None:
+        """Show a tab."""
+        self.tabs.setCurrentIndex(index)
+
+    def choose_theme(self, choice: ThemeChoice) -> None:
+        """Draw the window in the theme of the user's choice."""
+        self._settings.set(table.THEME, choice.value)
+        self.theme_chosen.emit(choice)
+
+    def probe_device(self) -> None:
+        """Ask for the probing wizard."""
+        self.probing_asked.emit()
+
+    def go_to_part(self, step: int) -> None:
+        """Put the focus into the next part of the window, or the one before."""
+        parts = (self.what_if_bar, self.models_panel, self.targets_panel, self.tabs)
+        go_to_part((*parts, self.message_list), step)
+
+    def write_report(self) -> None:
+        """Ask for the report of the comparison."""
+        self.report_asked.emit()
+
+    def toggle_messages(self) -> None:
+        """Show or hide the list of messages."""
+        self.message_list.setVisible(not self.message_list.isVisible())
+        self.actions_by_id["messages"].setChecked(self.message_list.isVisible())
+
+    # What the application calls
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw everything that paints itself in the theme's colours."""
+        self._theme = theme
+        self.models_panel.set_theme(theme)
+        if self._central is not None:
+            self._central.set_theme(theme)
+        self.message_list.set_theme(theme)
+        self.status_line.set_theme(theme)
+        self.overlay.set_theme(theme)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._remember()
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Search where no view has taken the key itself."""
+        if event.matches(QKeySequence.StandardKey.Find):
+            self.search()
+        else:
+            super().keyPressEvent(event)
+
+    def _arrange(self) -> None:
+        self.first_view = FirstView(self.workspace.shelf)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("Views")
+        for index, title in enumerate(TITLES):
+            self.tabs.addTab(QWidget() if index else self.first_view, title)
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
+        self.noticed = Noticed(self.tabs)
+        self._centre = splitter(down, self.noticed, self.message_list, sizes=(640, 160))
+        widths = (_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH)
+        self._body = splitter(across, self._panels, self._centre, sizes=widths, stretch=(0, 1))
+        self.message_list.hide()
+        splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
+        names = [title.lower() for title in TITLES]
+        self._session = Session(self, self.tabs, names, splitters, self._settings)
+        self.setCentralWidget(self._body)
+        bar = QToolBar("What if", movable=False)
+        bar.setObjectName("what_if")
+        # The default menu would let the user hide the only tool bar.
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        bar.addWidget(self.what_if_bar)
+        self.addToolBar(bar)
+        self.statusBar().addWidget(self.status_line, 1)
+        self.statusBar().setSizeGripEnabled(False)
+
+    def _connect(self) -> None:
+        workspace = self.workspace
+        workspace.opened.connect(self._settings.add_recent)
+        workspace.activity_changed.connect(self._show_activity)
+        workspace.what_if_changed.connect(self._show_what_if)
+        workspace.comparison_changed.connect(self._show_engine)
+        self.models_panel.open_requested.connect(self.open_files)
+        self.models_panel.current_changed.connect(self._on_current_model)
+        self.what_if_bar.batch_changed.connect(workspace.set_batch)
+        self.what_if_bar.precision_changed.connect(workspace.set_precision)
+        self.what_if_bar.threads_changed.connect(workspace.set_threads)
+        self.what_if_bar.unit_changed.connect(self._on_unit)
+        self.targets_panel.device_activated.connect(self._on_device_activated)
+        self.targets_panel.details_requested.connect(self._on_details)
+        self.status_line.messages_requested.connect(self.toggle_messages)
+        self.recent_menu.path_chosen.connect(lambda path: self.open_paths([path]))
+        start = self.first_view.start
+        start.open_requested.connect(self.open_files)
+        start.folder_requested.connect(self.open_folder)
+        start.samples_chosen.connect(workspace.open_paths)
+        start.help_requested.connect(self.assistance.show_help)
+        workspace.shelf.content_changed.connect(self._remember_models_soon)
+        self.assistance.setting_changed.connect(self._take_setting)
+        self._show_activity()
+        actions = self.actions_by_id
+        follow_undo(workspace.undo_stack, actions["undo"], actions["redo"])
+
+    def _restore(self) -> None:
+        self._session.restore()
+        restore_targets(self.workspace.selection, self._settings)
+        self._on_unit(remembered_unit(self._settings))
+
+    def _remember(self) -> None:
+        self._session.remember()
+        if self._models_timer.isActive():
+            self._remember_models()
+        remember_targets(self.workspace.selection, self._settings)
+        try:
+            self._settings.sync()
+        except HostError as error:
+            self.workspace.messages.error(error)
+
+    def _show_what_if(self) -> None:
+        self.what_if_bar.show_what_if(self.workspace.what_if)
+
+    def _show_engine(self) -> None:
+        problem = self.workspace.comparison.engine_problem
+        self.noticed.show_notice(f"{problem} {_STANDS_IN}" if problem else "")
+
+    def _show_activity(self) -> None:
+        busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
+        self.actions_by_id["cancel"].setEnabled(busy)
+        self.actions_by_id["report"].setEnabled(bool(self.workspace.comparison.rows))
+        has_models = bool(self.workspace.shelf.entries)
+        for action in ("remove", "read_again", "select_all"):
+            self.actions_by_id[action].setEnabled(has_models)
+
+    def _take_setting(self, setting: AnySetting) -> None:
+        """Apply a setting that the dialog changed."""
+        if setting is table.THEME:
+            choice = remembered_theme(self._settings)
+            self.actions_by_id[f"theme_{choice.value}"].setChecked(True)
+            self.theme_chosen.emit(choice)
+        elif setting is table.UNIT:
+            self._on_unit(remembered_unit(self._settings))
+        elif setting is table.BUDGET_MS:
+            self.central.show_budget()
+
+    def _remember_models_soon(self) -> None:
+        # At each change, not only at the end: what ends the program ends no session.
+        if not self._models_timer.isActive():
+            self._models_timer.start()
+
+    def _remember_models(self) -> None:
+        self._models_timer.stop()
+        remember_models(self.workspace.shelf, self._settings)
+
+    def _on_unit(self, unit: LatencyUnit) -> None:
+        self._settings.set(table.UNIT, unit.value)
+        self.what_if_bar.show_unit(unit)
+        self._unit = unit
+        if self._central is not None:
+            self._central.set_unit(unit)
+
+    def _on_device_activated(self, device_id: str) -> None:
+        self.central.show_operators(device_id)
+
+    def _on_details(self, device_id: str) -> None:
+        self.central.show_device(device_id)
+
+    def _made(self) -> CentralViews:
+        if self._central is None:
+            # Not at the top: its views import the plots, which take long.
+            from ctm_gui.window.central_views import CentralViews  # noqa: PLC0415
+
+            self._central = CentralViews(
+                self.workspace, self._settings, self.tabs, self.first_view, self
+            )
+            self._central.set_theme(self._theme)
+            self._central.set_unit(self._unit)
+            self._central.built.connect(self._on_views)
+        return self._central
+
+    def _on_views(self) -> None:
+        self._on_current_model(self.models_panel.current_row())
+
+    def _on_current_model(self, row: int) -> None:
+        entries = self.workspace.shelf.entries
+        if self._central is not None and 0 <= row < len(entries):
+            self._central.explanation.choose_model(entries[row].id)

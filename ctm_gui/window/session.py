@@ -1,0 +1,136 @@
+"""Layout, models and targets of the window from one session to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from PySide6.QtCore import QByteArray
+from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget
+
+from ctm_gui import settings as table
+from ctm_gui.models.shelf import ModelEntry, ModelShelf
+from ctm_gui.settings import Setting, Settings
+from ctm_gui.targets.choice import TargetSelection
+from predictor.core.documents import Document
+from predictor.core.records import Configuration, Precision
+from predictor.core.runtimes import RUNTIMES
+from predictor.core.units import LatencyUnit
+
+FIRST_SIZE = (1280, 800)
+
+
+class Session:
+    """Restores and remembers the layout of a window.
+
+    Args:
+        window: with the geometry.
+        tabs: with the current tab.
+        names: of the views in the tabs, in their order.
+        splitters: by the setting that keeps the state.
+        settings: keep the layout.
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        tabs: QTabWidget,
+        names: Sequence[str],
+        splitters: Mapping[Setting[bytes], QSplitter],
+        settings: Settings,
+    ) -> None:
+        self._window = window
+        self._tabs, self._names = tabs, tuple(names)
+        self._splitters = splitters
+        self._settings = settings
+
+    def restore(self) -> None:
+        """Lay the window out as it was; as it is first where nothing is remembered."""
+        if not self._window.restoreGeometry(QByteArray(self._settings.get(table.GEOMETRY))):
+            self._window.resize(*FIRST_SIZE)
+        for setting, splitter in self._splitters.items():
+            splitter.restoreState(QByteArray(self._settings.get(setting)))
+        name = self._settings.get(table.VIEW)
+        self._tabs.setCurrentIndex(self._names.index(name) if name in self._names else 0)
+
+    def remember(self) -> None:
+        """Keep the layout."""
+        self._settings.set(table.GEOMETRY, bytes(self._window.saveGeometry().data()))
+        for setting, splitter in self._splitters.items():
+            self._settings.set(setting, bytes(splitter.saveState().data()))
+        self._settings.set(table.VIEW, self._names[self._tabs.currentIndex()])
+
+
+def remember_models(shelf: ModelShelf, settings: Settings) -> None:
+    """Keep the open models with their dimensions."""
+    settings.set(table.MODELS, remembered_models(shelf.entries))
+
+
+def restore_models(shelf: ModelShelf, settings: Settings) -> None:
+    """Open the models of the last session if the user wants that; missing files become errors."""
+    if settings.get(table.RESTORE):
+        shelf.restore(read_models(settings.get(table.MODELS)))
+
+
+def remembered_models(entries: Iterable[ModelEntry]) -> list[str]:
+    """Return one line of JSON a model, as the settings keep it: path and dimensions."""
+    return [
+        Document({"path": entry.path, "bindings": entry.bindings}).to_json() for entry in entries
+    ]
+
+
+def read_models(lines: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
+    """Parse the lines of ``remembered_models``; invalid ones are left out.
+
+    Returns:
+        Path of each file, which may be gone, and values of its dynamic dimensions by name.
+    """
+    models = (_model(line) for line in lines)
+    return [model for model in models if model is not None]
+
+
+def _model(line: str) -> tuple[str, dict[str, int]] | None:
+    content = Document(text=line).content
+    path, bindings = content.get("path"), content.get("bindings")
+    if not (isinstance(path, str) and path and isinstance(bindings, dict)):
+        return None
+    # type() and not isinstance: True is an int in Python, and JSON may hold it.
+    return path, {name: v for name, v in bindings.items() if type(v) is int and v > 0}
+
+
+def remembered_unit(settings: Settings) -> LatencyUnit:
+    """Return the unit of the last session; milliseconds for an unknown one."""
+    unit = settings.get(table.UNIT)
+    return LatencyUnit(unit) if unit in list(LatencyUnit) else LatencyUnit.MS
+
+
+def restore_targets(selection: TargetSelection, settings: Settings) -> None:
+    """Take up favourites and the configurations chosen in place of the usual ones."""
+    entries = [_configuration(text) for text in settings.get(table.CONFIGURATIONS)]
+    configurations = dict(entry for entry in entries if entry is not None)
+    favourites = settings.get(table.FAVOURITES)
+    if favourites or configurations:
+        selection.restore(favourites, configurations)
+
+
+def remember_targets(selection: TargetSelection, settings: Settings) -> None:
+    """Keep the checked devices, the favourites and the chosen configurations."""
+    settings.set(table.TARGETS, list(selection.selected_ids))
+    # Distinguishes a list that the user emptied from a first start.
+    settings.set(table.TARGETS_CHOSEN, True)
+    settings.set(table.FAVOURITES, sorted(selection.favourites))
+    texts = [
+        f"{device_id}/{c.runtime}/{c.precision}/{c.threads}/{c.batch}"
+        for device_id, c in sorted(selection.configurations.items())
+    ]
+    settings.set(table.CONFIGURATIONS, texts)
+
+
+def _configuration(text: str) -> tuple[str, Configuration] | None:
+    """Parse a line of ``remember_targets``; None for an invalid one."""
+    parts = text.split("/")
+    if len(parts) != 5 or parts[1] not in RUNTIMES or parts[2] not in list(Precision):
+        return None
+    device_id, runtime, precision, threads, batch = parts
+    if not (threads.isdecimal() and batch.isdecimal()):
+        return None
+    return device_id, Configuration(runtime, Precision(precision), int(threads), int(batch))

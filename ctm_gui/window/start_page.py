@@ -1,0 +1,119 @@
+"""The first tab: ways to begin while there is no model, the comparison from then on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ctm_gui.models.shelf import ModelShelf
+from ctm_gui.widgets.basic import STRETCH, button, fill, hbox, label
+from predictor.core.resources import resources_dir
+
+# The shipped models, the lightest first: file, usual name, what it is for.
+_SAMPLES = (
+    ("mobilenetv2-1.0-224", "MobileNetV2", "classifies images of 224 × 224; light, for phones"),
+    ("yolov3-tiny-416", "YOLOv3-tiny", "finds objects in images of 416 × 416"),
+    ("distilbert-base", "DistilBERT", "reads text; batch and length are open and can be set"),
+)
+_WIDTH_PX = 620
+_STEPS = (
+    "CloserToMe says how fast it will run on the targets that are ticked at the left: the latency, "
+    "why, and how sure that is. Nothing leaves this machine."
+)
+
+
+class StartPage(QScrollArea):
+    """Ways to begin.
+
+    Signals:
+        open_requested, folder_requested, help_requested: the user asks for a dialog or for help.
+        samples_chosen: paths of shipped models to open.
+    """
+
+    open_requested = Signal()
+    folder_requested = Signal()
+    help_requested = Signal()
+    samples_chosen = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setProperty("role", "page")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName("Start")
+        self.open_button = button("Open Models…", "Ctrl+O", self.open_requested.emit)
+        self.folder_button = button("Open a Folder…", "Ctrl+Shift+O", self.folder_requested.emit)
+        self.help_button = button("How to Begin", "F1", self.help_requested.emit)
+        self.sample_buttons: list[QPushButton] = []
+        self.setWidget(self._build())
+
+    def _build(self) -> QWidget:
+        body, page = QWidget(), QWidget()
+        body.setMaximumWidth(_WIDTH_PX)
+        column = fill(
+            QVBoxLayout(body),
+            label("Drop an ONNX model on this window", "title"),
+            label(_STEPS, "muted"),
+            hbox(self.open_button, self.folder_button, self.help_button, STRETCH),
+            16,
+            label("Or try a model that ships with the program", "heading"),
+            self._build_samples(),
+            spacing=12,
+        )
+        # A little above the middle.
+        column.insertStretch(0, 2)
+        column.addStretch(3)
+        fill(QHBoxLayout(page), STRETCH, (body, 20), STRETCH)
+        return page
+
+    def _build_samples(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(12)
+        grid.setColumnStretch(1, 1)
+        paths = []
+        for row, (name, title, words) in enumerate(_SAMPLES):
+            path = str(resources_dir() / "samples" / f"{name}.onnx")
+            sample = button(title, act=partial(self.samples_chosen.emit, [path]))
+            sample.setAccessibleDescription(words)
+            self.sample_buttons.append(sample)
+            grid.addWidget(sample, row, 0)
+            grid.addWidget(label(words, "muted"), row, 1)
+            paths.append(path)
+        self.all_button = button("Compare All Three", act=partial(self.samples_chosen.emit, paths))
+        grid.addWidget(self.all_button, len(paths), 0)
+        return grid
+
+
+class FirstView(QStackedWidget):
+    """Shows ``start`` or, once it is there, another view, by whether a shelf has models."""
+
+    def __init__(self, shelf: ModelShelf, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.start = StartPage()
+        self._shelf = shelf
+        self._other: QWidget | None = None
+        self.addWidget(self.start)
+        shelf.inserted.connect(self._follow)
+        shelf.removed.connect(self._follow)
+
+    def set_other(self, other: QWidget) -> None:
+        """Give the view that is shown while there are models."""
+        self._other = other
+        self.addWidget(other)
+        self._follow()
+
+    def _follow(self, *_: object) -> None:
+        other = self._other
+        self.setCurrentWidget(other if self._shelf.entries and other else self.start)

@@ -1,0 +1,348 @@
+"""The state of the window: models, targets, what-ifs, and the comparison that follows from them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QUndoStack
+
+from ctm_gui.devices.library import DeviceLibrary
+from ctm_gui.devices.this_machine import ThisMachine
+from ctm_gui.history.presenter import HistoryPresenter
+from ctm_gui.history.projects import ProjectExchange
+from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
+from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare
+from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
+from ctm_gui.window.messages import MessageLog
+from predictor.core.errors import CtmError
+from predictor.core.memory import release_memory
+from predictor.core.records import Precision
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRates
+from predictor.services.history.history import History
+from predictor.services.models.files import FoundFiles, absolute, find_model_files
+from predictor.services.models.ingestion import IngestionWorker
+
+DEVICE_SUFFIX = ".json"
+PROJECT_SUFFIX = ".ctmproject"
+# A burst of changes (the check boxes of a group) makes one run.
+PREDICT_DELAY_MS = 15
+# While files are read one after another, what is shown follows them a few times a second.
+PREDICT_WHILE_READING_MS = 200
+# Typing a batch of 128 passes through 1 and 12.
+BATCH_DELAY_MS = 250
+# Models of so many operators take tens of megabytes, which the C library would keep.
+LARGE_OPERATORS = 5_000
+RELEASE_DELAY_MS = 1000
+# Each holds what it takes to go back: memory must not grow with the length of a session.
+UNDO_STEPS = 100
+
+
+class Workspace(QObject):
+    """Owns the state of the window and keeps the comparison up to date with it.
+
+    ``comparison_changed`` is emitted when ``comparison`` changes; ``activity_changed`` when
+    searching, reading or predicting begins or ends; ``opened`` gives the paths that were added.
+
+    Attributes:
+        comparison: the last one.
+        what_if: batch, precision and threads in place of the usual ones.
+
+    Args:
+        catalogue: the devices that ship.
+        selected: ids of the devices that are checked; None for the first selection.
+        ingestion: reads model files in a child process.
+        open_store: opens the store of predictions, called on the store's own thread.
+        rates: of this machine; None for those beside the usual store.
+        parent: owner.
+    """
+
+    comparison_changed = Signal()
+    activity_changed = Signal()
+    what_if_changed = Signal()
+    opened = Signal(object)
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        selected: Sequence[str] | None,
+        ingestion: IngestionWorker,
+        open_store: Callable[[], History],
+        rates: MachineRates | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.ingestion = ingestion
+        self._reader = SerialWorker("reader", self)
+        self.predictor = SerialWorker("predictor", self)
+        self._finder = SerialWorker("finder", self)
+        self.messages = MessageLog(self)
+        self.undo_stack = QUndoStack(self)
+        self.undo_stack.setUndoLimit(UNDO_STEPS)
+        self.shelf = ModelShelf(ingestion, self._reader, self.undo_stack, self)
+        self.selection = TargetSelection(catalogue, selected, self)
+        self.recorder = Recorder(open_store, self)
+        self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
+        self.machine = ThisMachine(self.library, rates or MachineRates(), self)
+        self.own = OwnMeasurements(self.recorder.run, self.shelf.models, self)
+        self.history = HistoryPresenter(
+            self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
+        )
+        self.projects = ProjectExchange(self.recorder.run, catalogue, self)
+        self.what_if = WhatIf()
+        self.comparison = Comparison()
+        self._prediction: Task | None = None
+        self._predict_timer = self._timer(PREDICT_DELAY_MS, self._predict)
+        self._batch_timer = self._timer(BATCH_DELAY_MS, self._apply_batch)
+        self._release_timer = self._timer(RELEASE_DELAY_MS, self._release_memory)
+        self._connect()
+
+    @property
+    def searching(self) -> bool:
+        """Whether folders are being searched for models."""
+        return self._finder.busy
+
+    @property
+    def settled(self) -> bool:
+        """Whether the comparison is up to date and nothing is under way."""
+        waiting = self._predict_timer.isActive() or self._batch_timer.isActive()
+        working = self._prediction is not None or self._finder.busy or self.machine.busy
+        return not (waiting or working or self.shelf.pending_count)
+
+    def start(self) -> None:
+        """Start the slow parts in the background: the reader's child process, the store."""
+        self._reader.submit(
+            lambda _: self.ingestion.start(),
+            on_result=lambda _: None,
+            on_error=self.messages.error,
+        )
+        self.recorder.open()
+
+    def close(self) -> None:
+        """Stop all work and close the store; the ingestion is its maker's to close."""
+        self._predict_timer.stop()
+        self._batch_timer.stop()
+        self._release_timer.stop()
+        for worker in (self._finder, self._reader, self.predictor):
+            worker.close()
+        self.machine.close()
+        self.history.close()
+        # Last, after everything that submits work to it.
+        self.recorder.close()
+
+    def open_paths(self, paths: Sequence[str]) -> None:
+        """Add model files, and those inside folders; they are searched off the window's thread.
+
+        Device files become devices of the user's, projects are taken over.
+        """
+        devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
+        projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]
+        self.library.import_files(devices)
+        for path in projects:
+            self.projects.open(path)
+        asked = tuple(path for path in paths if path not in {*devices, *projects})
+        if not asked:
+            return
+        self._finder.submit(
+            lambda context: find_model_files(asked, context.token),
+            on_result=self._on_files,
+            on_error=self.messages.error,
+        )
+        self.activity_changed.emit()
+
+    def cancel_all(self) -> None:
+        """Stop searching, reading and measuring this machine."""
+        self._finder.cancel_all()
+        self.shelf.cancel_all()
+        self.messages.info("Cancelled")
+        self.machine.cancel()
+        self.activity_changed.emit()
+
+    def set_batch(self, batch: int | None) -> None:
+        """Ask for another batch of every model; they are read again with it."""
+        self._set_what_if(replace(self.what_if, batch=batch), self._batch_timer)
+
+    def set_precision(self, precision: Precision | None) -> None:
+        """Ask for another precision of every target."""
+        self._set_what_if(replace(self.what_if, precision=precision), self._predict_timer)
+
+    def set_threads(self, threads: int | None) -> None:
+        """Ask for another number of threads of every target."""
+        self._set_what_if(replace(self.what_if, threads=threads), self._predict_timer)
+
+    def _connect(self) -> None:
+        self.shelf.content_changed.connect(self._predict_soon)
+        self.shelf.entry_changed.connect(self.activity_changed)
+        self.shelf.read.connect(self._on_read)
+        self.shelf.failed.connect(self._on_failed)
+        self.selection.changed.connect(self._predict_soon)
+        self.recorder.failed.connect(self.messages.error)
+        self.recorder.opened.connect(self.library.load)
+        self.recorder.opened.connect(self.own.read)
+        self.shelf.content_changed.connect(self.own.read)
+        self.own.changed.connect(self._predict_soon)
+        self.library.catalogue_changed.connect(self.selection.set_catalogue)
+        self.library.renamed.connect(self.selection.rename)
+        self.library.failed.connect(self.messages.error)
+        self.library.done.connect(self.messages.info)
+        self.machine.changed.connect(self._on_machine)
+        self._connect_history()
+
+    def _connect_history(self) -> None:
+        self.recorder.opened.connect(self.history.begin)
+        self.recorder.recorded.connect(self.history.expect_more)
+        self.history.reopened.connect(self._open_again)
+        self.projects.imported.connect(self.library.load)
+        self.projects.imported.connect(self.history.expect_more)
+        self.projects.imported.connect(self._predict_soon)
+        self.history.changed.connect(self.own.read)
+        self.projects.imported.connect(self.own.read)
+        for source in (self.history, self.projects):
+            source.failed.connect(self.messages.error)
+            source.done.connect(self.messages.info)
+
+    def _timer(self, delay_ms: int, call: Callable[[], None]) -> QTimer:
+        timer = QTimer(self, singleShot=True, interval=delay_ms)
+        timer.timeout.connect(call)
+        return timer
+
+    def _set_what_if(self, what_if: WhatIf, timer: QTimer) -> None:
+        if what_if != self.what_if:
+            self.what_if = what_if
+            timer.start()
+            self.what_if_changed.emit()
+
+    def _open_again(self, path: str, dimensions: Mapping[str, int], device_id: str) -> None:
+        """Open a model with values of its dimensions, and tick the device it was predicted on."""
+        (row,) = self.shelf.add([path])
+        for name, value in dimensions.items():
+            self.shelf.bind(row, name, value)
+        # The device may have been deleted since the prediction.
+        if device_id in self.library.by_id():
+            self.selection.select([device_id], selected=True)
+        self.opened.emit([path])
+
+    def _release_memory(self) -> None:
+        """Give back the memory of models that were closed: of large ones, or of all."""
+        gc.collect()  # columns and their grids refer to each other
+        self.predictor.submit(
+            lambda _: release_memory(), on_result=lambda _: None, on_error=self.messages.error
+        )
+
+    def _apply_batch(self) -> None:
+        self.shelf.set_batch(self.what_if.batch)
+
+    def _on_machine(self) -> None:
+        self.activity_changed.emit()
+        if not self.machine.busy:
+            self._predict_soon()
+
+    def _on_files(self, files: FoundFiles) -> None:
+        for problem in files.problems:
+            self.messages.error(problem)
+        if files.paths:
+            paths = [absolute(path) for path in files.paths]
+            self.shelf.add(paths)
+            self.opened.emit(paths)
+        self.activity_changed.emit()
+
+    def _on_read(self, entry: ModelEntry) -> None:
+        self.messages.info(f"Read {entry.name}")
+
+    def _on_failed(self, entry: ModelEntry) -> None:
+        if entry.error is not None:
+            self.messages.error(entry.error)
+
+    def _predict_soon(self) -> None:
+        pending = self.shelf.pending_count
+        # Not restarted while it runs: a stream of changes would put the run off for ever.
+        if not self._predict_timer.isActive() or not pending:
+            self._predict_timer.start(PREDICT_WHILE_READING_MS if pending else PREDICT_DELAY_MS)
+
+    def _predict(self) -> None:
+        if self._prediction is not None:
+            self._prediction.cancel()
+        models, devices = self._compared_models(), self.selection.selected
+        if models:
+            self.machine.prepare(devices)
+        if self.machine.busy:
+            # Shown once its rates are there or the user cancels: not two numbers in a row.
+            devices = tuple(device for device in devices if device.id != THIS_MACHINE_ID)
+        work = partial(
+            compare,
+            models,
+            devices,
+            self.what_if,
+            own=self.own.measurements,
+            signatures=self.own.signatures,
+            known=dict(self.library.by_id()),
+        )
+        self._prediction = self.predictor.submit(
+            lambda context: work(part=partial(_tell_part, context)),
+            on_result=self._on_compared,
+            on_error=self._on_not_compared,
+            on_part=self._on_part,
+        )
+
+    def _compared_models(self) -> tuple[ComparedModel, ...]:
+        labels = self.shelf.labels()
+        return tuple(
+            ComparedModel(entry.id, labels[entry.id], entry.model, _problem(entry))
+            for entry in self.shelf.entries
+            if entry.model is not None
+        )
+
+    def _on_part(self, comparison: Comparison) -> None:
+        # Models that are shown already stay until they are all predicted again.
+        if len(comparison.models) > len(self.comparison.models):
+            self.comparison = comparison
+            self.comparison_changed.emit()
+
+    def _on_compared(self, comparison: Comparison) -> None:
+        self._show(comparison)
+        good = [compared.model for compared in comparison.models if not compared.problem]
+        self.recorder.record(good, [row.prediction for row in comparison.rows])
+
+    def _on_not_compared(self, error: CtmError) -> None:
+        self.messages.error(error)
+        self._show(Comparison())
+
+    def _show(self, comparison: Comparison) -> None:
+        self._prediction = None
+        closed = self.comparison.operators - comparison.operators
+        if closed > LARGE_OPERATORS or (closed and not comparison.models):
+            self._release_timer.start()
+        self.comparison = comparison
+        self.selection.set_badges(_badges(comparison))
+        self.comparison_changed.emit()
+        self.activity_changed.emit()
+
+
+def _tell_part(context: TaskContext, comparison: Comparison) -> None:
+    context.token.check()
+    context.part(comparison)
+
+
+def _problem(entry: ModelEntry) -> str:
+    if entry.state is ModelState.FAILED and entry.error is not None:
+        return f"not available: {entry.error.reason}"
+    return ""
+
+
+def _badges(comparison: Comparison) -> dict[str, tuple[str, str]]:
+    """Return, by device, the basis of its numbers; a number wins over a missing one."""
+    badges: dict[str, tuple[str, str]] = {}
+    for row in comparison.rows:
+        prediction = row.prediction
+        if prediction.basis is not None:
+            sentence = f"The numbers are {prediction.basis} ({prediction.engine})."
+            badges[prediction.device_id] = (prediction.basis.value, sentence)
+        else:
+            badges.setdefault(prediction.device_id, ("no number", prediction.problem))
+    return badges

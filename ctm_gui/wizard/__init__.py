@@ -1,1 +1,0 @@
-"""The probing wizard: a window of its own, one module a page."""

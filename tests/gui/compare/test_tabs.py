@@ -1,0 +1,246 @@
+"""Several models in the real window: baseline, budget, scores, what changed, pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLineEdit
+from pytestqt.qtbot import QtBot
+
+from ctm_gui import settings as table
+from ctm_gui.compare.matrix import MARK
+from ctm_gui.compare.tabs import (
+    CHART_PAGE,
+    DIFFERENCE_PAGE,
+    MATRIX_PAGE,
+    PARETO_PAGE,
+)
+from ctm_gui.settings import Settings
+from ctm_gui.widgets.table_view import GridView
+from ctm_gui.widgets.theme import DARK
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
+from predictor.core.records import Precision
+from tests.gui.conftest import MakeModel
+from tests.gui.test_accessibility import nameless, same_keys
+
+
+@pytest.fixture
+def compared(
+    window: MainWindow,
+    workspace: Workspace,
+    make_model: MakeModel,
+    settle: Callable[[Workspace], None],
+) -> MainWindow:
+    """The window with a chain of two products, one of four, and one of four in another folder."""
+    paths = [make_model("two.onnx"), make_model("four.onnx", layers=4)]
+    window.open_paths([str(path) for path in paths])
+    settle(workspace)
+    return window
+
+
+def turn_to(qtbot: QtBot, window: MainWindow, page: int) -> None:
+    tabs = window.central.compare_tabs
+    tabs.show_page(page)
+    qtbot.waitUntil(lambda: tabs._variants.settled and tabs._difference.settled)
+
+
+def cell(view: GridView, row: int, key: str) -> QModelIndex:
+    grid = view.grid_model.grid
+    return view.model().index(row, [column.key for column in grid.columns].index(key))
+
+
+def click(qtbot: QtBot, view: GridView, index: QModelIndex, *, double: bool = False) -> None:
+    place: QPoint = view.visualRect(index).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    if double:
+        qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        qtbot.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_the_pages_come_with_the_second_model(
+    qtbot: QtBot,
+    window: MainWindow,
+    workspace: Workspace,
+    make_model: MakeModel,
+    settle: Callable[[Workspace], None],
+) -> None:
+    tabs = window.central.compare_tabs
+    tabs.show_page(MATRIX_PAGE)
+    window.open_paths([str(make_model("one.onnx"))])
+    settle(workspace)
+    assert not tabs.bar.isVisible()
+    assert tabs.pages.currentWidget() is tabs.chart
+    window.open_paths([str(make_model("other.onnx", layers=3))])
+    settle(workspace)
+    qtbot.waitUntil(lambda: tabs.pages.currentWidget() is tabs.matrix)
+    assert tabs.bar.isVisible()
+    workspace.shelf.remove([1])
+    settle(workspace)
+    assert tabs.pages.currentWidget() is tabs.chart
+
+
+def test_a_click_on_a_circle_makes_the_baseline(qtbot: QtBot, compared: MainWindow) -> None:
+    turn_to(qtbot, compared, MATRIX_PAGE)
+    view = compared.central.compare_tabs.matrix
+    assert cell(view.table, 0, "target 0").data().endswith("baseline")
+    assert "+" in cell(view.table, 1, "target 0").data()
+    click(qtbot, view.table, cell(view.table, 1, MARK))
+    qtbot.waitUntil(lambda: cell(view.table, 1, "target 0").data().endswith("baseline"))
+    assert "−" in cell(view.table, 0, "target 0").data()
+    assert view.summary.text().startswith("Against four.onnx: two.onnx is faster on 3 of 3")
+    view.table.select_rows([0], 0)
+    view.baseline_button.click()
+    qtbot.waitUntil(lambda: cell(view.table, 0, "target 0").data().endswith("baseline"))
+
+
+def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: MainWindow) -> None:
+    turn_to(qtbot, compared, MATRIX_PAGE)
+    view = compared.central.compare_tabs.matrix
+    view.budget_box.setValue(5.0)
+    assert compared.central.compare_view.budget_box.value() == 5.0
+    assert compared._settings.get(table.BUDGET_MS) == 5.0
+    sentence = cell(view.fastest, 0, "fastest").data()
+    assert sentence.startswith("two.onnx is the fastest that meets 5 ms: ")
+    assert sentence.endswith("(2 of 2 models meet it)")
+
+
+def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: MainWindow) -> None:
+    turn_to(qtbot, compared, MATRIX_PAGE)
+    tabs = compared.central.compare_tabs
+    click(qtbot, tabs.matrix.table, cell(tabs.matrix.table, 1, "target 1"), double=True)
+    assert tabs.bar.currentIndex() == DIFFERENCE_PAGE
+    qtbot.waitUntil(lambda: tabs._difference.difference is not None)
+    view = tabs.difference
+    assert (
+        view.summary.text() == "From two.onnx to four.onnx: 2 added, 0 removed, 0 changed, 2 same"
+    )
+    second = compared.workspace.comparison.targets[1].device.name
+    assert view.target_label.text() == f"Times on {second}"
+    view.change_box.setCurrentIndex(1)
+    assert [cell(view.table, row, "change").data() for row in range(2)] == ["added"] * 2
+    assert view.table.model().rowCount() == 2
+    view.exchange_button.click()
+    qtbot.waitUntil(lambda: "From four.onnx to two.onnx: 0 added, 2 removed" in view.summary.text())
+    view.targets.select_rows([0], 0)
+    first = compared.workspace.comparison.targets[0].device.name
+    assert view.target_label.text() == f"Times on {first}"
+
+
+def type_score(qtbot: QtBot, window: MainWindow, row: int, text: str, shown: str) -> None:
+    """Type a score into the table and wait until the table shows it."""
+    view = window.central.compare_tabs.pareto.table
+    view.setFocus()
+    view.setCurrentIndex(cell(view, row, "score"))
+    view.edit(cell(view, row, "score"))
+    (editor,) = [found for found in view.findChildren(QLineEdit) if found.isVisible()]
+    editor.selectAll()
+    qtbot.keyClicks(editor, text)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: view.state() is view.State.NoState)
+    qtbot.waitUntil(lambda: cell(view, row, "score").data() == shown)
+
+
+def test_scores_are_typed_drawn_saved_and_remembered(
+    qtbot: QtBot, compared: MainWindow, workspace: Workspace, tmp_path: Path
+) -> None:
+    turn_to(qtbot, compared, PARETO_PAGE)
+    view = compared.central.compare_tabs.pareto
+    assert "Type a score" in view.summary.text()
+    type_score(qtbot, compared, 0, "71,5", "71.5")
+    type_score(qtbot, compared, 1, "75.5 %", "75.5")
+    qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
+    type_score(qtbot, compared, 1, "70", "70")
+    qtbot.waitUntil(lambda: view.summary.text() == "1 on the front, 1 dominated")
+    type_score(qtbot, compared, 1, "good", "70")
+    view.higher_box.click()
+    qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
+    compared.set_theme(DARK)
+    view.save_plot(tmp_path / "p.svg")
+    assert "two.onnx" in "".join(ET.parse(tmp_path / "p.svg").getroot().itertext())  # noqa: S314
+    view.save_plot(tmp_path / "p.png")
+    assert not QImage(str(tmp_path / "p.png")).isNull()
+    compared._settings.sync()
+    assert len(Settings(tmp_path / "window.ini").get(table.SCORES)) == 2
+    model = workspace.comparison.models[0]
+    place = view.plot.canvas.mapFromScene(view.plot._box.mapToScene(*view.plot._pixel(0)).toPoint())
+    assert view.plot.model_at(place.toPointF()) == 0
+    assert model.label in view.plot.tooltip_at(place.toPointF())
+
+
+def test_a_score_that_is_being_typed_survives_a_new_comparison(
+    qtbot: QtBot, compared: MainWindow, workspace: Workspace, settle: Callable[[Workspace], None]
+) -> None:
+    turn_to(qtbot, compared, PARETO_PAGE)
+    view = compared.central.compare_tabs.pareto.table
+    view.edit(cell(view, 1, "score"))
+    (editor,) = [found for found in view.findChildren(QLineEdit) if found.isVisible()]
+    qtbot.keyClicks(editor, "42")
+    workspace.shelf.remove([0])
+    workspace.undo_stack.undo()
+    workspace.set_threads(2)
+    settle(workspace)
+    qtbot.waitUntil(lambda: compared.central.compare_tabs._variants.settled)
+    assert editor.isVisible()
+    assert editor.text() == "42"
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: cell(view, 1, "score").data() == "42")
+
+
+def test_int8_of_float_models_is_said_where_the_numbers_are(
+    compared: MainWindow, workspace: Workspace, settle: Callable[[Workspace], None]
+) -> None:
+    workspace.set_precision(Precision.INT8)
+    settle(workspace)
+    noted = [row for row in workspace.comparison.rows if row.notes]
+    assert noted
+    assert all(row.prediction.latency_ms is not None for row in noted)
+    assert (
+        "assumes that the whole model is quantised" in compared.central.compare_view.summary.text()
+    )
+    remarks = compared.central.compare_view._model.grid
+    column = next(column for column in remarks.columns if column.key == "remarks")
+    assert any("INT8 assumes" in column.text(row) for row in range(remarks.count))
+
+
+def test_pages_are_turned_by_keys_and_remembered(
+    qtbot: QtBot, compared: MainWindow, tmp_path: Path
+) -> None:
+    with qtbot.waitActive(compared):
+        compared.activateWindow()
+    compared.central.compare_view.table.setFocus()
+    qtbot.keyClick(compared, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
+    assert compared.central.compare_tabs.bar.currentIndex() == MATRIX_PAGE
+    assert compared._settings.get(table.COMPARE_MODE) == MATRIX_PAGE
+
+
+def test_every_page_names_its_controls_and_has_keys_of_its_own(
+    qtbot: QtBot, compared: MainWindow
+) -> None:
+    wrong = {}
+    for page in (CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE):
+        turn_to(qtbot, compared, page)
+        wrong[page] = same_keys(compared)
+    assert nameless(compared.central.compare_tabs) == []
+    assert not {page: found for page, found in wrong.items() if found}
+
+
+def test_a_folder_with_a_bad_file_predicts_the_rest(
+    window: MainWindow,
+    workspace: Workspace,
+    make_model: MakeModel,
+    settle: Callable[[Workspace], None],
+    tmp_path: Path,
+) -> None:
+    for name in ("models/a.onnx", "models/deep/b.onnx"):
+        make_model(name)
+    (tmp_path / "models" / "bad.onnx").write_text("this is no model")
+    window.open_paths([str(tmp_path / "models"), str(tmp_path / "models" / "*.onnx")])
+    settle(workspace)
+    assert [entry.name for entry in workspace.shelf.entries] == ["a.onnx", "bad.onnx", "b.onnx"]
+    assert [compared.label for compared in workspace.comparison.models] == ["a.onnx", "b.onnx"]

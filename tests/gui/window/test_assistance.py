@@ -1,0 +1,158 @@
+"""Help, commands, settings and facts for a report, in the real window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QWhatsThis
+from pytestqt.qtbot import QtBot
+
+from ctm_gui import settings as table
+from ctm_gui.settings import Settings
+from ctm_gui.widgets.theme import ThemeChoice
+from ctm_gui.window.actions import ACTIONS, DEVICES_TAB
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.system_information import system_information
+from predictor.core.units import LatencyUnit
+
+
+def test_the_palette_offers_every_action_with_its_keys(qtbot: QtBot, window: MainWindow) -> None:
+    palette = window.assistance.show_palette()
+    rows = [palette.list.topLevelItem(row) for row in range(palette.list.topLevelItemCount())]
+    shown = {row.data(0, Qt.ItemDataRole.UserRole).id: row for row in rows if row is not None}
+    assert set(shown) == {spec.id for spec in ACTIONS} - {"palette"}
+    assert shown["open"].text(0) == "File: Open"
+    assert shown["open"].text(1) == "Ctrl+O"
+    assert shown["find"].text(1) == "Ctrl+F", "keys that belong to a widget are shown too"
+    assert shown["undo"].isDisabled(), "there is nothing to undo"
+    palette.close()
+
+
+def test_a_command_is_found_by_letters_and_run_with_the_focus_where_it_was(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    box = window.targets_panel.search_box
+    box.setText("jetson")
+    box.setFocus()
+    box.selectAll()
+    palette = window.assistance.show_palette()
+    qtbot.keyClicks(palette.edit, "copy")
+    assert palette.list.topLevelItemCount() > 1
+    qtbot.keyClick(palette.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == "jetson")
+
+
+def test_arrows_move_in_the_list_while_the_cursor_stays(qtbot: QtBot, window: MainWindow) -> None:
+    palette = window.assistance.show_palette()
+    first = palette.list.currentItem()
+    qtbot.keyClick(palette.edit, Qt.Key.Key_Down)
+    assert palette.list.currentItem() is not first
+    assert palette.edit.accessibleDescription()
+    qtbot.keyClicks(palette.edit, "no such words")
+    qtbot.keyClick(palette.edit, Qt.Key.Key_Return)
+    assert palette.isVisible(), "there is nothing to run"
+    palette.close()
+
+
+def test_help_opens_the_page_of_the_part_with_the_focus(qtbot: QtBot, window: MainWindow) -> None:
+    window.targets_panel.search_box.setFocus()
+    help_window = window.assistance.show_help()
+    assert help_window.browser.page == "targets"
+    help_window.close()
+    window.what_if_bar.batch.setFocus()
+    assert window.assistance.show_help().browser.page == "what-if"
+    help_window.close()
+    window.show_tab(DEVICES_TAB)
+    window.tabs.tabBar().setFocus()
+    assert window.assistance.show_help().browser.page == "devices"
+    assert help_window.list.currentItem().text() == "Devices"
+
+
+def test_help_follows_links_to_pages_only(qtbot: QtBot, window: MainWindow) -> None:
+    browser = window.assistance.show_help("index").browser
+    browser.follow(QUrl("compare.md"))
+    assert browser.page == "compare"
+    assert "Every model on every ticked target" in browser.toPlainText()
+    for elsewhere in ("https://example.org/x.md", "file:///etc/passwd", "../window.txt"):
+        browser.follow(QUrl(elsewhere))
+        assert browser.page == "compare"
+    browser.follow(QUrl("nothing-of-the-kind.md"))
+    assert "There is no page" in browser.toPlainText()
+
+
+@pytest.mark.qt_log_ignore("grabbing the keyboard", r"raise\(\)", extend=True)
+def test_a_control_explains_itself(window: MainWindow) -> None:
+    bar = window.what_if_bar
+    for control in (bar.batch, bar.precision, bar.threads, bar.unit, bar.reset):
+        assert len(control.whatsThis()) > 40
+    bar.threads.setFocus()
+    window.assistance.whats_this()
+    QWhatsThis.hideText()
+    window.tabs.tabBar().setFocus()
+    window.assistance.whats_this()
+    assert QWhatsThis.inWhatsThisMode(), "the user points at a control"
+    QWhatsThis.leaveWhatsThisMode()
+
+
+def test_the_dialog_has_each_setting_that_is_asked_and_changes_the_window_at_once(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    dialog = window.assistance.show_settings()
+    assert set(dialog.editors) == {setting.key for setting in table.TABLE if setting.asked}
+    theme, unit = (dialog.editors[setting.key] for setting in (table.THEME, table.UNIT))
+    budget, restore = (dialog.editors[s.key] for s in (table.BUDGET_MS, table.RESTORE))
+    assert isinstance(theme, QComboBox)
+    assert isinstance(unit, QComboBox)
+    assert isinstance(budget, QDoubleSpinBox)
+    assert isinstance(restore, QCheckBox)
+    with qtbot.waitSignal(window.theme_chosen) as chosen:
+        theme.setCurrentIndex(theme.findText("Dark"))
+    assert chosen.args == [ThemeChoice.DARK]
+    assert window.actions_by_id["theme_dark"].isChecked()
+    unit.setCurrentIndex(unit.findData(LatencyUnit.FPS.value))
+    assert window.what_if_bar.unit.currentText() == "FPS"
+    budget.setValue(12.5)
+    assert window.central.compare_view.budget_box.value() == 12.5
+    restore.setChecked(False)
+    kept = Settings(tmp_path / "window.ini")
+    assert kept.get(table.RESTORE) is False
+    assert kept.get(table.BUDGET_MS) == 12.5
+    QTest.keyClick(budget, Qt.Key.Key_Return)
+    assert budget.value() == 12.5  # Enter ends the typing and restores nothing
+    assert window.what_if_bar.unit.currentText() == "FPS"
+    dialog = window.assistance.show_settings()
+    dialog.defaults_button.click()
+    assert window.what_if_bar.unit.currentText() == "ms"
+    assert window.central.compare_view.budget_box.text() == "no budget"
+    again = dialog.editors[table.BUDGET_MS.key]
+    assert isinstance(again, QDoubleSpinBox)
+    assert again.text() == "no budget"
+    dialog.close()
+
+
+def test_system_information_names_versions_and_screens_and_no_user(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CTM_STORE", str(Path.home() / "secret" / "store.db"))
+    window.assistance.copy_system_information()
+    text = QGuiApplication.clipboard().text()
+    for words in ("CloserToMe ", "Python ", "Screen 1: ", "Targets: 3 of ", "Memory: "):
+        assert words in text
+    assert "CTM_STORE=~/secret/store.db" in text
+    assert str(Path.home()) not in text
+    assert "Odd: yes" in system_information({"Odd": "yes"})
+
+
+def test_one_key_goes_from_part_to_part(qtbot: QtBot, window: MainWindow) -> None:
+    window.activateWindow()
+    window.what_if_bar.batch.setFocus()
+    parts = (window.models_panel, window.targets_panel, window.tabs)
+    for part in parts:
+        window.actions_by_id["next_part"].trigger()
+        assert part.isAncestorOf(window.focusWidget())
+    window.actions_by_id["previous_part"].trigger()
+    assert window.targets_panel.isAncestorOf(window.focusWidget())

@@ -1,0 +1,140 @@
+"""What one session leaves to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from ctm_gui import settings as table
+from ctm_gui.application import Application
+from ctm_gui.models.shelf import ModelEntry, ModelState
+from ctm_gui.settings import Settings
+from ctm_gui.window.actions import DEVICES_TAB
+from ctm_gui.window.session import read_models, remembered_models
+from ctm_gui.window.workspace import Workspace
+from predictor.core.resources import resources_dir
+
+DISTILBERT = resources_dir() / "samples" / "distilbert-base.onnx"
+
+Start = Callable[..., Application]
+
+
+@pytest.fixture
+def start(qtbot: QtBot, make_application: Callable[..., Application]) -> Start:
+    """Start the program with models; the next one is a session of the same files."""
+
+    def start(*models: Path) -> Application:
+        application = make_application()
+        # The store is opened with the work that begins after the first frame.
+        with qtbot.waitSignal(application.workspace.recorder.opened):
+            application.start([str(model) for model in models])
+        return application
+
+    return start
+
+
+def test_models_dimensions_targets_and_view_come_back_and_a_file_that_has_gone_says_so(
+    qtbot: QtBot,
+    start: Start,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+) -> None:
+    gone = make_model("gone.onnx")
+    first = start(DISTILBERT, gone)
+    shelf = first.workspace.shelf
+    qtbot.waitUntil(lambda: len(shelf.entries) == 2)
+    settle(first.workspace)
+    row = next(i for i, entry in enumerate(shelf.entries) if entry.path == str(DISTILBERT))
+    shelf.bind(row, "sequence", 77)
+    settle(first.workspace)
+    first.workspace.selection.select(["rpi5"], selected=True)
+    first.window.show_tab(DEVICES_TAB)
+    first.window.close()
+    first.close()
+    gone.unlink()
+
+    second = start()
+    entries = second.workspace.shelf.entries
+    qtbot.waitUntil(lambda: len(entries) == 2)
+    settle(second.workspace)
+    by_path = {entry.path: entry for entry in entries}
+    model = by_path[str(DISTILBERT)].model
+    assert model is not None
+    assert {d.name: d.value for d in model.dynamic}["sequence"] == 77
+    assert by_path[str(gone)].state is ModelState.FAILED
+    assert "there is no such file" in str(by_path[str(gone)].error)
+    assert "rpi5" in second.workspace.selection.selected_ids
+    assert second.window.tabs.currentIndex() == DEVICES_TAB
+
+
+def test_the_session_is_kept_while_the_program_runs(
+    qtbot: QtBot, start: Start, make_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    model, settings = make_model(), tmp_path / "window.ini"
+
+    def models_are_on_disk() -> bool:
+        # By its text: the QSettings of one process share what is not written yet.
+        return settings.exists() and "\nmodels=" in settings.read_text(encoding="utf-8")
+
+    start(model)
+    qtbot.waitUntil(models_are_on_disk)
+    kept = Settings(settings).get(table.MODELS)
+    assert read_models(kept) == [(str(model), {})]
+
+
+def test_files_of_a_start_come_in_place_of_the_last_session_and_the_user_may_turn_it_off(
+    qtbot: QtBot,
+    start: Start,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+    tmp_path: Path,
+) -> None:
+    settings = Settings(tmp_path / "window.ini")
+    settings.set(table.MODELS, remembered_models([ModelEntry(1, str(make_model("old.onnx")))]))
+    settings.sync()
+    first = start(make_model("new.onnx"))
+    qtbot.waitUntil(lambda: bool(first.workspace.shelf.entries))
+    settle(first.workspace)
+    assert [entry.name for entry in first.workspace.shelf.entries] == ["new.onnx"]
+    first.close()
+    settings = Settings(tmp_path / "window.ini")
+    settings.set(table.RESTORE, False)
+    settings.sync()
+    second = start()
+    settle(second.workspace)
+    assert not second.workspace.shelf.entries
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", "[]", "{}", '{"path": 3, "bindings": {}}', '{"path": "", "bindings": {}}']
+)
+def test_a_line_that_makes_no_sense_is_left_out(line: str) -> None:
+    assert read_models([line]) == []
+
+
+def test_bindings_that_make_no_sense_are_left_out() -> None:
+    line = '{"path": "/a.onnx", "bindings": {"n": 8, "bad": "x", "none": 0, "yes": true}}'
+    assert read_models([line]) == [("/a.onnx", {"n": 8})]
+
+
+def test_while_there_is_no_model_the_window_says_how_to_begin(
+    qtbot: QtBot, start: Start, settle: Callable[[Workspace], None]
+) -> None:
+    application = start()
+    view = application.window.first_view
+    assert view.currentWidget() is view.start
+    assert len(view.start.sample_buttons) == 3
+    view.start.all_button.click()
+    qtbot.waitUntil(lambda: len(application.workspace.shelf.entries) == 3)
+    settle(application.workspace)
+    # The comparison may have been predicted before its view is made.
+    qtbot.waitUntil(lambda: view.currentWidget() is not view.start)
+    assert view.currentWidget() is application.window.central.compare_tabs
+    assert all(entry.model for entry in application.workspace.shelf.entries)
+    application.workspace.shelf.remove(range(3))
+    assert view.currentWidget() is view.start
+    application.workspace.undo_stack.undo()
+    assert view.currentWidget() is application.window.central.compare_tabs
