@@ -66,7 +66,7 @@ def _compare_figures(rows: Sequence[PredictionRow], repeats: int) -> list[Figure
         "show": (fresh, lambda view: view.show_predictions(rows)),
         "show again": (shown, lambda view: view.show_predictions(rows)),
         "sort by device": (shown, lambda view: view.table.sort_by("device")),
-        "search": (shown, lambda view: view.filter_box.setText("device 7")),
+        "search": (shown, lambda view: view.table.search_box.setText("device 7")),
         "scroll the chart": (shown, lambda view: _scroll(view.chart.rows_plot.scroll_bar)),
         "scroll the table": (shown, lambda view: _scroll(view.table.verticalScrollBar())),
         "copy as CSV": (shown, lambda view: view.table.copy_as_csv()),
@@ -91,7 +91,7 @@ def _operator_figures(table: OperatorTable, repeats: int) -> list[Figure]:
     steps: dict[str, tuple[Callable[[], OperatorsView], Callable[[OperatorsView], object]]] = {
         "show": (fresh, lambda view: view.show_table(table)),
         "first sort by name": (shown, lambda view: view.table.sort_by("name")),
-        "first search": (shown, lambda view: view.search_box.setText("conv 12")),
+        "first search": (shown, lambda view: view.table.search_box.setText("conv 12")),
         "scroll": (shown, lambda view: _scroll(view.table.verticalScrollBar())),
         "copy as CSV": (shown, lambda view: view.table.copy_as_csv()),
     }

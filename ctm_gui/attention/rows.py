@@ -217,6 +217,11 @@ class AttentionGrid(Grid):
         self.summary = summary
         super().__init__(len(rows), self._shown(), self._maps())
 
+    @property
+    def search_texts(self) -> list[str]:
+        """Names and types of the rows."""
+        return self.rows.search_texts
+
     def _shown(self) -> list[Column]:
         rows, labels = self.rows, self.summary.labels
         looks, seen = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QWidget
@@ -15,7 +14,6 @@ from ctm_gui.attention.map_view import AttentionMap
 from ctm_gui.attention.rows import LATENCY, AttentionGrid, AttentionSummary
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
-    SearchBox,
     add_view_keys,
     button,
     hbox,
@@ -24,12 +22,12 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.grid import Grid, search_mask
+from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import CSV, PNG, SVG, ask_and_save, save_table
-from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button, in_parts
+from ctm_gui.widgets.table_view import in_parts
 from ctm_gui.widgets.theme import Theme
 from predictor.core.records import Device
 from predictor.core.wording import shown
@@ -58,8 +56,7 @@ class AttentionView(QWidget):
         super().__init__(parent)
         self._summary: AttentionSummary | None = None
         self._model = GridModel(parent=self)
-        self.table = GridView(self._model, "Attention")
-        self.table.mask_of = self._mask
+        self.table = FilteredTable(self._model, "Attention")
         self._make_controls()
         self.map = AttentionMap()
         self._arrange()
@@ -101,7 +98,7 @@ class AttentionView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.focus()
+        self.table.focus_search()
 
     def save(self, path: Path) -> None:
         """Save the maps as SVG or PNG, or their numbers as CSV, by the path's ending.
@@ -117,12 +114,8 @@ class AttentionView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.search_box = SearchBox("Search name or type (Ctrl+F)", "Search operators")
-        self.matches = MatchCount(self.table)
-        self.matches.setAccessibleName("Matches")
         self.group_box = QCheckBox("&Group by type")
         self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
-        self._copy = copy_button(self.table)
         self.save_button = button("S&ave…", "Save the maps as a picture, or their numbers as CSV.")
         self.pairs = label(role="heading", name="What operators look mostly at")
         self.weights = label(role="muted", name="Blend and residual weight")
@@ -130,7 +123,11 @@ class AttentionView(QWidget):
 
     def _arrange(self) -> None:
         controls = hbox(
-            (self.search_box, 1), self.matches, self.group_box, self._copy, self.save_button
+            (self.table.search_box, 1),
+            self.table.matches,
+            self.group_box,
+            self.table.copy_button,
+            self.save_button,
         )
         upper = holder((self.map, 1), self.cell)
         parts = splitter(Qt.Orientation.Vertical, upper, self.table, sizes=(700, 200))
@@ -139,8 +136,7 @@ class AttentionView(QWidget):
         vbox(self.pair, controls, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
-        self.table.filter_by(self.search_box)
-        self.search_box.textChanged.connect(self._show_map)
+        self.table.search_box.textChanged.connect(self._show_map)
         self.group_box.toggled.connect(self._show_rows)
         self.save_button.clicked.connect(
             lambda: ask_and_save(self, "attention", self.save, (SVG, PNG, CSV))
@@ -153,7 +149,7 @@ class AttentionView(QWidget):
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _set_enabled(self, *, enabled: bool) -> None:
-        for widget in (self.search_box, self.group_box, self._copy, self.save_button):
+        for widget in (self.group_box, self.save_button):
             widget.setEnabled(enabled)
 
     def _show_nothing(self, reason: str) -> None:
@@ -179,10 +175,6 @@ class AttentionView(QWidget):
         self.table.fit_columns()
         self.table.scrollToTop()
         self._show_map()
-
-    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
-        texts = grid.rows.search_texts if isinstance(grid, AttentionGrid) else ()
-        return search_mask(texts, self.search_box.text())
 
     def _show_map(self, *_: object) -> None:
         grid = self._model.grid

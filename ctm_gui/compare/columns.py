@@ -224,8 +224,12 @@ class ComparisonGrid(Grid):
     """The comparison table over ``data``: unit and budget are those of ``context``."""
 
     def __init__(self, data: ComparisonColumns, context: TableContext) -> None:
-        self.rows, self.context = data.rows, context
+        self.data, self.rows, self.context = data, data.rows, context
         super().__init__(len(data), prediction_columns(data.rows, context))
+
+    def search(self, words: str) -> npt.NDArray[np.bool_]:
+        """Return a mask of the rows that hold every word, bool [N]."""
+        return self.data.search_mask(words)
 
     def needed_columns(self) -> dict[str, bool]:
         """Return for each column whether it has anything to say of these rows."""

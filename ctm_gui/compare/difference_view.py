@@ -17,7 +17,6 @@ from ctm_gui.compare.difference import (
 )
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
-    SearchBox,
     button,
     combo_box,
     hbox,
@@ -27,9 +26,10 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
+from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.table_view import GridView, copy_button
+from ctm_gui.widgets.table_view import GridView
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction.operator_difference import Change
@@ -55,7 +55,9 @@ class DifferenceView(QWidget):
         self._unit = LatencyUnit.MS
         self._target_id = ""
         self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
-        self.table = GridView(GridModel(), "Operators of both models", {"name": _NAME_PX})
+        self.table = FilteredTable(
+            GridModel(), "Operators of both models", least_px={"name": _NAME_PX}
+        )
         self.table.mask_of = self._mask
         self._make_controls()
         self._arrange()
@@ -99,7 +101,7 @@ class DifferenceView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.focus()
+        self.table.focus_search()
 
     def _make_controls(self) -> None:
         self.first_box = combo_box("First model", letters=16)
@@ -107,9 +109,6 @@ class DifferenceView(QWidget):
         self.exchange_button = button("E&xchange", "Compare the other way round.")
         changes = ["All operators" if c is None else c.capitalize() for c in _CHANGES]
         self.change_box = combo_box("Operators shown", changes)
-        self.search_box = SearchBox(
-            "Search name or type (Ctrl+F)", "Search operators of both models"
-        )
         self.summary = label(role="heading", name="Summary of the difference")
         self.target_label = label(role="muted", wraps=False)
 
@@ -123,9 +122,10 @@ class DifferenceView(QWidget):
         )
         controls = hbox(
             (self.target_label, 1),
-            (self.search_box, 1),
+            (self.table.search_box, 1),
+            self.table.matches,
             self.change_box,
-            copy_button(self.table),
+            self.table.copy_button,
         )
         operators = holder(controls, (self.table, 1))
         parts = splitter(
@@ -139,7 +139,6 @@ class DifferenceView(QWidget):
             box.activated.connect(self._choose)
         self.exchange_button.clicked.connect(self.exchange_asked)
         self.change_box.currentIndexChanged.connect(self.table.filter)
-        self.table.filter_by(self.search_box)
         self.targets.rows_selected.connect(self._on_target)
 
     def _refresh(self) -> None:
@@ -180,7 +179,7 @@ class DifferenceView(QWidget):
     def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
         if not isinstance(grid, DifferenceGrid):
             return np.ones(grid.count, dtype=np.bool_)
-        return grid.mask(self.search_box.text(), _CHANGES[self.change_box.currentIndex()])
+        return grid.mask(self.table.words, _CHANGES[self.change_box.currentIndex()])
 
     def _on_target(self, _: object, current: int | None) -> None:
         if self._difference is not None and current is not None:

@@ -273,6 +273,11 @@ class VariantsGrid(Grid):
         numbers = (column for target in targets for column in self._numbers_of(target))
         return (*self.columns[:_FIRST_COLUMNS], *numbers)
 
+    @cached_property
+    def search_texts(self) -> Sequence[str]:
+        """The models' names, case-folded."""
+        return [shown(compared.label).casefold() for compared in self.matrix.models]
+
     def target_of(self, column: int) -> int | None:
         """Return the target of a column, None for those before the targets."""
         return column - _FIRST_COLUMNS if column >= _FIRST_COLUMNS else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -17,14 +15,13 @@ from ctm_gui.compare.matrix import (
     matrix_summary,
 )
 from ctm_gui.compare.matrix_delegate import VariantDelegate
-from ctm_gui.widgets.basic import SearchBox, button, hbox, label, named, splitter, vbox
+from ctm_gui.widgets.basic import button, hbox, label, named, splitter, vbox
 from ctm_gui.widgets.fields import BudgetBox
-from ctm_gui.widgets.grid import search_mask
+from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.table_view import GridView, copy_button
+from ctm_gui.widgets.table_view import GridView
 from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
 
 _MODEL_PX, _DEVICE_PX = 190, 220
 _ROW_GAP_PX = 10
@@ -49,8 +46,9 @@ class MatrixView(QWidget):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._model = VariantsModel(parent=self)
-        self.table = GridView(self._model, "Models by targets", {MODEL: _MODEL_PX})
-        self.table.mask_of = lambda _: self._mask()
+        self.table = FilteredTable(
+            self._model, "Models by targets", "Filter models…", {MODEL: _MODEL_PX}
+        )
         self._delegate = VariantDelegate(self)
         self.table.setItemDelegate(self._delegate)
         self.fastest = GridView(GridModel(), "Fastest within the budget")
@@ -83,7 +81,7 @@ class MatrixView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        self.filter_box.focus()
+        self.table.focus_search()
 
     def _make_controls(self) -> None:
         self.summary = label(role="heading", name="Summary of the matrix")
@@ -92,7 +90,6 @@ class MatrixView(QWidget):
             "Ma&ke Baseline",
             "Compare the others with the current model; a click on its circle does the same.",
         )
-        self.filter_box = SearchBox("Filter models…", "Filter models")
 
     def _arrange(self) -> None:
         controls = hbox(
@@ -100,8 +97,9 @@ class MatrixView(QWidget):
             self.budget_box,
             8,
             self.baseline_button,
-            (self.filter_box, 1),
-            copy_button(self.table),
+            (self.table.search_box, 1),
+            self.table.matches,
+            self.table.copy_button,
         )
         parts = splitter(
             Qt.Orientation.Vertical, self.table, self.fastest, sizes=(420, 260), stretch=(3, 2)
@@ -111,7 +109,6 @@ class MatrixView(QWidget):
     def _connect(self) -> None:
         self.budget_box.budget_edited.connect(self._on_budget)
         self.baseline_button.clicked.connect(self._make_baseline)
-        self.table.filter_by(self.filter_box)
         self.table.clicked.connect(self._clicked)
         self.table.doubleClicked.connect(self._activated)
 
@@ -132,10 +129,6 @@ class MatrixView(QWidget):
         lines = 3 if matrix.has_intervals else 2
         height = lines * self.table.fontMetrics().height() + _ROW_GAP_PX
         self.table.verticalHeader().setDefaultSectionSize(height)
-
-    def _mask(self) -> npt.NDArray[np.bool_]:
-        labels = [shown(m.label).casefold() for m in self._matrix.models] if self._matrix else []
-        return search_mask(labels, self.filter_box.text())
 
     def _clicked(self, index: QModelIndex) -> None:
         if self._model.grid.columns[index.column()].key == MARK:

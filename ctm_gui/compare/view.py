@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QWidget
@@ -25,7 +23,6 @@ from ctm_gui.compare.words import summary
 from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
-    SearchBox,
     add_view_keys,
     button,
     combo_box,
@@ -36,8 +33,8 @@ from ctm_gui.widgets.basic import (
     vbox,
 )
 from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.save_plot import ask_and_save
-from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button
 from ctm_gui.widgets.theme import Theme
 from predictor.core.columns import Place, PredictionRow, TableContext
 from predictor.core.units import LatencyUnit
@@ -67,9 +64,10 @@ class CompareView(QWidget):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._model = ComparisonModel(self)
-        self.table = GridView(self._model, "Predictions", _NAME_WIDTHS_PX)
+        self.table = FilteredTable(
+            self._model, "Predictions", "Filter by model, device, vendor, runtime…", _NAME_WIDTHS_PX
+        )
         self.table.details_of = self._model.details
-        self.table.mask_of = lambda _: self._mask()
         self._make_controls()
         self.chart = LatencyChart()
         self._chart_turn = NextTurn(self._show_chart, self)
@@ -132,7 +130,7 @@ class CompareView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        self.filter_box.focus()
+        self.table.focus_search()
 
     def _make_controls(self) -> None:
         self.summary = label(role="heading", name="Summary")
@@ -140,8 +138,6 @@ class CompareView(QWidget):
         self.order_box = combo_box("Order of the bars", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")
         self.save_button = button("Save &plot…")
-        self.filter_box = SearchBox("Filter by model, device, vendor, runtime…", "Filter")
-        self.matches = MatchCount(self.table)
 
     def _arrange(self) -> None:
         controls = hbox(
@@ -153,9 +149,9 @@ class CompareView(QWidget):
             8,
             self.log_box,
             8,
-            (self.filter_box, 1),
-            self.matches,
-            copy_button(self.table),
+            (self.table.search_box, 1),
+            self.table.matches,
+            self.table.copy_button,
             self.save_button,
         )
         parts = splitter(
@@ -170,8 +166,7 @@ class CompareView(QWidget):
         self.chart.budget_dropped.connect(self._on_budget)
         self.order_box.currentIndexChanged.connect(self._show_chart)
         self.log_box.toggled.connect(self.chart.set_log)
-        self.table.filter_by(self.filter_box)
-        self.filter_box.textChanged.connect(self._show_chart)
+        self.table.search_box.textChanged.connect(self._show_chart)
         self.save_button.clicked.connect(lambda: ask_and_save(self, "latency", self.save_plot))
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
         self.chart.row_activated.connect(self.row_activated)
@@ -193,11 +188,8 @@ class CompareView(QWidget):
         for key, is_needed in grid.needed_columns().items():
             self.table.set_column_shown(key, shown=is_needed)
 
-    def _mask(self) -> npt.NDArray[np.bool_]:
-        return self._data.search_mask(self.filter_box.text())
-
     def _show_chart(self, *_: object) -> None:
-        groups = target_groups(self._data, self._mask())
+        groups = target_groups(self._data, self._data.search_mask(self.table.words))
         groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()])
         layout = lay_out(groups, self._unit, self._budget_ms)
         self.chart.show_layout(layout, self._budget_ms)

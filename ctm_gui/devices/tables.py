@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -71,7 +72,6 @@ class DevicesGrid(Grid):
 
     def __init__(self, entries: Sequence[DeviceEntry], is_modified: Callable[[str], bool]) -> None:
         self.entries = tuple(entries)
-        self.texts = [_searched(entry) for entry in self.entries]
         names = [_name(entry, is_modified(entry.key)) for entry in self.entries]
         columns = [
             text_column(
@@ -86,6 +86,11 @@ class DevicesGrid(Grid):
             ),
         ]
         super().__init__(len(self.entries), columns)
+
+    @cached_property
+    def search_texts(self) -> Sequence[str]:
+        """Every word of the devices that a search may be for."""
+        return [_searched(entry) for entry in self.entries]
 
     def row_of(self, key: str) -> int | None:
         """Return the row of a device; None where it is not there."""

@@ -19,7 +19,6 @@ from ctm_gui.devices.this_machine import ThisMachine
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.basic import (
     STRETCH,
-    SearchBox,
     add_view_keys,
     busy_bar,
     button,
@@ -29,9 +28,8 @@ from ctm_gui.widgets.basic import (
     vbox,
 )
 from ctm_gui.widgets.drop_overlay import refuse_drops
-from ctm_gui.widgets.grid import search_mask
+from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.table_view import GridView
 from ctm_gui.widgets.theme import LIGHT, Theme
 
 
@@ -46,15 +44,11 @@ class DevicesList(QWidget):
         super().__init__(parent)
         self._library, self._form = library, form
         self.grid = self._new_grid()
-        self.search_box = SearchBox("Search devices (Ctrl+F)", "Search devices")
-        self.table = GridView(GridModel(self.grid), "Devices")
-        self.table.mask_of = lambda _: search_mask(self.grid.texts, self.search_box.text())
+        self.table = FilteredTable(GridModel(self.grid), "Devices", "Search devices (Ctrl+F)")
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self._nothing = label("No device matches.", "muted", wraps=False)
-        self._nothing.hide()
-        vbox(self.search_box, self.table, self._nothing, of=self, margins=0)
-        self.table.filter_by(self.search_box)
-        self.search_box.textChanged.connect(self._show_matches)
+        search = hbox((self.table.search_box, 1), self.table.matches)
+        vbox(search, self.table, of=self, margins=0)
+        self.table.search_box.textChanged.connect(self._show_matches)
         self.table.rows_selected.connect(self._on_rows)
         library.changed.connect(self.refresh)
         form.modified_changed.connect(lambda _: self.refresh())
@@ -70,12 +64,12 @@ class DevicesList(QWidget):
         if row is None:
             return
         if not self.grid.positions([row]).size:
-            self.search_box.clear()
+            self.table.search_box.clear()
         self.table.select_rows([row], row)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.focus()
+        self.table.focus_search()
 
     def refresh(self) -> None:
         """Show the library as it is now; order, search and the current device stay."""
@@ -90,8 +84,7 @@ class DevicesList(QWidget):
         return DevicesGrid(self._library.entries, self._form.is_modified)
 
     def _show_matches(self, *_: object) -> None:
-        """Select the device of the form, or say that the search leaves none."""
-        self._nothing.setVisible(not self.grid.order.size)
+        """Select the device of the form."""
         row = self.grid.row_of(self._form.key)
         self.table.select_rows([] if row is None else [row], row)
 

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QComboBox, QHBoxLayo
 from ctm_gui.history.past_model import PastModel
 from ctm_gui.history.past_rows import PERIODS, PastFilter, PastRows
 from ctm_gui.history.past_tables import TAGS
-from ctm_gui.widgets.basic import SearchBox, combo_box, fill
-from ctm_gui.widgets.table_view import GridView, MatchCount
+from ctm_gui.widgets.basic import combo_box, fill
+from ctm_gui.widgets.filtered_table import FilteredTable
 from predictor.core.records import Basis
 from predictor.core.wording import NOTHING, shown
 
@@ -20,11 +20,12 @@ _BOX_PX = 150
 _LEAST_PX = {"model": 150, "device": 180, TAGS: 90, "note": 110}
 
 
-class PastTable(GridView):
+class PastTable(FilteredTable):
     """A row for each prediction; tags and notes are edited in place."""
 
     def __init__(self, model: PastModel) -> None:
-        super().__init__(model, "Predictions of the past", _LEAST_PX)
+        hint = "Filter by model, device, engine, tag, note…"
+        super().__init__(model, "Predictions of the past", hint, _LEAST_PX)
         self.setEditTriggers(
             QAbstractItemView.EditTrigger.EditKeyPressed
             | QAbstractItemView.EditTrigger.DoubleClicked
@@ -69,16 +70,15 @@ class PastFilterBar(QWidget):
 
     changed = Signal()
 
-    def __init__(self, table: GridView) -> None:
+    def __init__(self, table: FilteredTable) -> None:
         super().__init__()
-        self.search_box = SearchBox("Filter by model, device, engine, tag, note…", "Filter")
+        self._table = table
         self.model_box = _box("Model", "All models")
         self.device_box = _box("Device", "All devices")
         self.basis_box = _box("Basis", "Every basis")
         self.tag_box = _box("Tag", "All tags")
         self.period_box = _box("Time", "")
         self.measured_box = QCheckBox("&Measured only")
-        self.matches = MatchCount(table)
         for basis in Basis:
             self.basis_box.addItem(basis.value, basis.value)
         self.basis_box.addItem("no number", NOTHING)
@@ -87,8 +87,9 @@ class PastFilterBar(QWidget):
             self.period_box.addItem(words, days)
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
         layout = QHBoxLayout(self)
-        fill(layout, (self.search_box, 1), *boxes, self.measured_box, self.matches, margins=0)
-        self.search_box.textChanged.connect(self.changed)
+        search = (table.search_box, 1)
+        fill(layout, search, *boxes, self.measured_box, table.matches, margins=0)
+        table.search_box.textChanged.connect(self.changed)
         for box in boxes:
             box.activated.connect(self.changed)
         self.measured_box.toggled.connect(self.changed)
@@ -103,7 +104,7 @@ class PastFilterBar(QWidget):
     def wanted(self) -> PastFilter:
         """Return the chosen filter."""
         return PastFilter(
-            self.search_box.text(),
+            self._table.words,
             self.model_box.currentData() or "",
             self.device_box.currentData() or "",
             self.basis_box.currentData() or "",

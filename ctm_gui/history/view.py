@@ -128,7 +128,7 @@ class HistoryView(QWidget):
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
         if self._is_built:
-            self.filter_bar.search_box.focus()
+            self.table.focus_search()
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit``."""
@@ -237,7 +237,7 @@ class HistoryView(QWidget):
             self.record_button,
             self.delete_button,
             STRETCH,
-            copy_button(self.table),
+            self.table.copy_button,
             self.save_button,
             self.project_button,
         )

@@ -21,7 +21,6 @@ from ctm_gui.operators.share_delegate import LEAST_SHARE_PX, ShareDelegate
 from ctm_gui.operators.type_strip import TypeStrip
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
-    SearchBox,
     add_view_keys,
     button,
     hbox,
@@ -29,12 +28,12 @@ from ctm_gui.widgets.basic import (
     label,
     vbox,
 )
+from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save, save_plot
-from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button
 from ctm_gui.widgets.theme import Theme
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
@@ -60,7 +59,7 @@ class OperatorsView(QWidget):
         self._unit = LatencyUnit.MS
         self._type: int | None = None
         self._model = GridModel(parent=self)
-        self.table = GridView(self._model, "Operators", {SHARE: LEAST_SHARE_PX})
+        self.table = FilteredTable(self._model, "Operators", least_px={SHARE: LEAST_SHARE_PX})
         self.table.mask_of = self._mask
         self._make_controls()
         self._shares = ShareDelegate(self)
@@ -113,7 +112,7 @@ class OperatorsView(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        self.search_box.focus()
+        self.table.focus_search()
 
     def save_plot(self, path: Path) -> None:
         """Save the bars of time by type as SVG or PNG by the path's ending.
@@ -125,13 +124,10 @@ class OperatorsView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.search_box = SearchBox("Search name or type (Ctrl+F)", "Search operators")
-        self.matches = MatchCount(self.table)
         self.hide_box = QCheckBox("H&ide views and fused")
         self.hide_box.setToolTip("Leave out operators that take no time of their own.")
         self.type_button = button("", "Show all types again.", name="All types")
         self.type_button.hide()
-        self._copy = copy_button(self.table)
         self.save_button = button("Save &plot…")
         self.node_data_button = button(
             "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
@@ -140,11 +136,11 @@ class OperatorsView(QWidget):
 
     def _arrange(self) -> None:
         controls = hbox(
-            (self.search_box, 1),
-            self.matches,
+            (self.table.search_box, 1),
+            self.table.matches,
             self.type_button,
             self.hide_box,
-            self._copy,
+            self.table.copy_button,
             self.save_button,
             self.node_data_button,
         )
@@ -152,7 +148,6 @@ class OperatorsView(QWidget):
         vbox(self.pair, controls, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
-        self.table.filter_by(self.search_box)
         self.hide_box.toggled.connect(self.table.filter)
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
@@ -165,8 +160,7 @@ class OperatorsView(QWidget):
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _set_filter_enabled(self, *, enabled: bool) -> None:
-        buttons = (self._copy, self.save_button, self.node_data_button)
-        for widget in (self.search_box, self.hide_box, *buttons):
+        for widget in (self.hide_box, self.save_button, self.node_data_button):
             widget.setEnabled(enabled)
 
     def _refresh(self) -> None:
@@ -187,7 +181,7 @@ class OperatorsView(QWidget):
         if self._summary is None:
             return np.ones(grid.count, dtype=np.bool_)
         types = None if self._type is None else self._summary.type_times[self._type].types
-        chosen = OperatorFilter(self.search_box.text(), types, self.hide_box.isChecked())
+        chosen = OperatorFilter(self.table.words, types, self.hide_box.isChecked())
         return self._summary.mask(chosen)
 
     def _show_type(self) -> None:

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -218,6 +219,16 @@ class Grid:
         """Show the rows where ``visible`` (bool [N]) is true, in the present order."""
         self._visible = visible
         self._refresh()
+
+    @cached_property
+    def search_texts(self) -> Sequence[str]:
+        """The text that a search reads of each row, case-folded: its cells of words."""
+        words = [column for column in self.columns if not column.numeric]
+        return search_texts(*([c.text(row) for row in range(self.count)] for c in words))
+
+    def search(self, words: str) -> npt.NDArray[np.bool_]:
+        """Return a mask of the rows that hold every word, bool [N]."""
+        return search_mask(self.search_texts, words)
 
     def source(self, position: int) -> int:
         """Return the row of the data that is shown at ``position``."""

@@ -28,7 +28,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QLabel,
-    QLineEdit,
     QMenu,
     QTableView,
     QToolButton,
@@ -186,11 +185,6 @@ class GridView(QTableView):
         mask_of, grid = self.mask_of, self.grid_model.grid
         if mask_of is not None:
             self.keeping_selection(lambda: self.grid_model.show_only(mask_of(grid)))
-
-    def filter_by(self, search_box: QLineEdit) -> None:
-        """Follow the words of a search box; Return in it goes on to the table."""
-        search_box.textChanged.connect(self.filter)
-        search_box.returnPressed.connect(self.setFocus)
 
     def keeping_selection(self, change: Callable[[], None]) -> None:
         """Call ``change``, which resets the model, and restore the selection."""

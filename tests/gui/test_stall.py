@@ -225,8 +225,8 @@ def test_many_operators_are_sorted_and_scrolled_without_a_stall(
         "sort by name": lambda: table.sort_by("name"),
         "sort by share": lambda: table.sort_by("share", descending=True),
         "sort by latency": lambda: table.sort_by("latency"),
-        "search": lambda: view.search_box.setText("product_77"),
-        "show all": view.search_box.clear,
+        "search": lambda: view.table.search_box.setText("product_77"),
+        "show all": view.table.search_box.clear,
         "scroll": lambda: table.verticalScrollBar().setValue(LARGE // 2),
         "to the end": table.scrollToBottom,
     }
@@ -323,8 +323,8 @@ def attention_steps(view: AttentionView, table: OperatorTable) -> dict[str, Call
         "scroll": lambda: bar.setValue(bar.maximum() // 2),
         "move": lambda: QTest.keyClick(view.map, Qt.Key.Key_PageDown),
         "sort": lambda: view.table.sort_by("attention", descending=True),
-        "search": lambda: view.search_box.setText("conv"),
-        "all": view.search_box.clear,
+        "search": lambda: view.table.search_box.setText("conv"),
+        "all": view.table.search_box.clear,
         "group": lambda: view.group_box.setChecked(True),
         "ungroup": lambda: view.group_box.setChecked(False),
     }

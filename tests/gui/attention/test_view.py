@@ -120,12 +120,12 @@ def test_types_stand_for_their_operators_both_ways(view: AttentionView) -> None:
 
 
 def test_search_filters_maps_and_table(view: AttentionView) -> None:
-    view.search_box.setText("layer1 conv")
+    view.table.search_box.setText("layer1 conv")
 
     assert names(view) == ["/layer1/Conv_5"]
-    assert view.matches.text() == "1 of 10"
+    assert view.table.matches.text() == "1 of 10"
     assert np.asarray(view.map.images[0].image).shape == (1, 5)
-    view.search_box.setText("nothing has this name")
+    view.table.search_box.setText("nothing has this name")
     assert not view.map.images[0].isVisible()
 
 
@@ -216,7 +216,7 @@ def test_operators_and_attention_share_pair_and_selection(
     assert window.tabs.currentIndex() == OPERATORS_TAB
     assert window.central.operators_view.table.selected_rows().tolist() == [5]
 
-    window.central.operators_view.search_box.setText("product_2")
+    window.central.operators_view.table.search_box.setText("product_2")
     window.show_tab(ATTENTION_TAB)
     attention.table.select_rows([3], 3)
     window.show_tab(OPERATORS_TAB)  # it hides operator 3, and that is no choice of the user's

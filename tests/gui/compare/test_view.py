@@ -252,13 +252,13 @@ def test_a_bar_over_the_budget_is_hatched_not_only_coloured(qapp, view):
 
 def test_the_filter_narrows_bars_and_table_and_keeps_the_selection(view):
     view.table.select_rows([1], 1)
-    QTest.keyClicks(view.filter_box, "ORIN")
+    QTest.keyClicks(view.table.search_box, "ORIN")
     assert shown_devices(view) == ["ORIN"]
     assert [bar.row for bar in bars(view)] == [1]
-    assert view.matches.text() == "1 of 4"
+    assert view.table.matches.text() == "1 of 4"
     assert selected_devices(view) == ["orin"]
     assert view.table.current_row() == 1
-    view.filter_box.clear()
+    view.table.search_box.clear()
     assert len(shown_devices(view)) == 4
     assert selected_devices(view) == ["orin"]
 
@@ -416,7 +416,7 @@ def test_a_first_comparison_of_wide_span_is_logarithmic(qtbot, view):
 
 
 def test_every_part_has_a_name_for_a_screen_reader(view):
-    for part in (view.chart, view.table, view.budget_box, view.order_box, view.filter_box):
+    for part in (view.chart, view.table, view.budget_box, view.order_box, view.table.search_box):
         assert part.accessibleName()
     assert view.chart.accessibleDescription().startswith("4 bars")
 

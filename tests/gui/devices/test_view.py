@@ -130,10 +130,10 @@ def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
 
 
 def test_the_search_box_finds_by_any_word(view: DevicesView, qtbot: QtBot) -> None:
-    qtbot.keyClicks(view.list.search_box, "raspberry 4")
+    qtbot.keyClicks(view.list.table.search_box, "raspberry 4")
     names = [view.list.table.model().index(row, 0).data() for row in range(2)]
     assert names[0] == "Raspberry Pi 4 Model B (CPU)"
-    qtbot.keyClicks(view.list.search_box, " nonsense")
+    qtbot.keyClicks(view.list.table.search_box, " nonsense")
     assert view.list.table.model().rowCount() == 0
 
 
@@ -483,4 +483,4 @@ def test_names_and_sources_from_files_are_never_markup(
 def test_find_goes_to_the_devices(view: DevicesView, window: MainWindow, qtbot: QtBot) -> None:
     view.form_view.setFocus()
     window.search()
-    assert QApplication.focusWidget() is view.list.search_box
+    assert QApplication.focusWidget() is view.list.table.search_box

@@ -128,10 +128,10 @@ def test_what_is_predicted_now_joins_the_list(
 
 def test_filters_leave_rows_out(view: HistoryView, qtbot: QtBot) -> None:
     bar = view.filter_bar
-    qtbot.keyClicks(bar.search_box, "net slow")
+    qtbot.keyClicks(view.table.search_box, "net slow")
     assert column(view, "model") == ["net.onnx"]
-    assert bar.matches.text() == "1 of 4"
-    bar.search_box.clear()
+    assert view.table.matches.text() == "1 of 4"
+    view.table.search_box.clear()
     bar.device_box.setCurrentText("fast")
     bar.device_box.activated.emit(bar.device_box.currentIndex())
     assert set(column(view, "device")) == {"fast"}
@@ -452,4 +452,4 @@ def test_an_empty_history_says_what_to_do(view: HistoryView, settled: Callable[[
 def test_ctrl_f_searches_in_the_history(view: HistoryView, window: MainWindow) -> None:
     view.table.setFocus()
     window.search()
-    assert view.filter_bar.search_box.hasFocus()
+    assert view.table.search_box.hasFocus()

@@ -112,15 +112,15 @@ def test_cumulative_share_follows_what_is_shown(view):
 
 
 def test_typing_searches_names_and_types_and_enter_goes_to_the_table(view):
-    QTest.keyClicks(view.search_box, "conv LAYER1")
+    QTest.keyClicks(view.table.search_box, "conv LAYER1")
     assert names(view) == ["/layer1/Conv_5"]
-    assert view.matches.text() == "1 of 10"
+    assert view.table.matches.text() == "1 of 10"
     assert "shown: 1 operator, 0.833 ms" in view.totals.text()
-    QTest.keyClick(view.search_box, Qt.Key.Key_Return)
+    QTest.keyClick(view.table.search_box, Qt.Key.Key_Return)
     assert view.table.hasFocus()
-    view.search_box.clear()
+    view.table.search_box.clear()
     assert len(names(view)) == 10
-    assert view.matches.text() == ""
+    assert view.table.matches.text() == ""
 
 
 def test_operators_without_time_can_be_hidden(view):
@@ -183,7 +183,7 @@ def test_without_a_table_the_view_says_why(view):
     assert view._stack.message.isVisible()
     assert view._stack.message.text() == "not supported: \\u202efp32 on <b>npu</b>"
     assert view._stack.message.textFormat() is Qt.TextFormat.PlainText
-    assert not view.search_box.isEnabled()
+    assert not view.table.search_box.isEnabled()
     view.show_table(make_table(3))
     assert view.table.isVisible()
     assert len(names(view)) == 3
@@ -191,7 +191,7 @@ def test_without_a_table_the_view_says_why(view):
 
 def test_search_and_order_stay_when_another_table_comes(view):
     view.table.sort_by("name", descending=True)
-    view.search_box.setText("conv")
+    view.table.search_box.setText("conv")
     click_type(view, 0)
     view.show_table(make_table(20))
     assert names(view) == [f"/layer{i}/Conv_{5 * i}" for i in (3, 2, 1, 0)]
@@ -291,7 +291,7 @@ def test_ten_thousand_operators_sort_scroll_filter_and_copy(qapp, view):
     qapp.processEvents()
     last = view.table.visualRect(model.index(9_999, 0))
     assert view.table.viewport().rect().contains(last.center())
-    view.search_box.setText("layer7 gemm")
+    view.table.search_box.setText("layer7 gemm")
     expected = sum("layer7" in name and "Gemm" in name for name in make_table(10_000).names)
     assert model.rowCount() == expected
     view.table.copy_csv.trigger()
@@ -324,7 +324,7 @@ def test_every_part_has_a_name_for_a_screen_reader(view):
     for part in (
         view.table,
         view.strip,
-        view.search_box,
+        view.table.search_box,
         view.pair.model_box,
         view.pair.target_box,
     ):

@@ -255,12 +255,12 @@ def test_find_goes_to_the_box_of_the_view_with_the_focus(
     assert window.focusWidget() is window.targets_panel.search_box
     window.central.compare_view.table.setFocus()
     qtbot.keyClick(window.central.compare_view.table, Qt.Key.Key_F, CONTROL)
-    assert window.focusWidget() is window.central.compare_view.filter_box
+    assert window.focusWidget() is window.central.compare_view.table.search_box
     window.show_tab(OPERATORS_TAB)
     qtbot.waitUntil(lambda: window.central.explanation.table is not None)
     window.central.operators_view.table.setFocus()
     qtbot.keyClick(window.central.operators_view.table, Qt.Key.Key_F, CONTROL)
-    assert window.focusWidget() is window.central.operators_view.search_box
+    assert window.focusWidget() is window.central.operators_view.table.search_box
 
 
 def test_copy_copies_what_has_the_focus(
