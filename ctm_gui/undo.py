@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
+
+# Letters of a word and digits of a number follow each other faster than this.
+_TYPING_S = 1.0
 
 
 class UndoStep(QUndoCommand):
@@ -14,15 +18,35 @@ class UndoStep(QUndoCommand):
         text: its words in the Edit menu.
         redo: does it, the first time too.
         undo: takes it back.
+        typed: names the field that was typed into, whose letters are one step while they follow one
+            another; empty for a step of its own.
     """
 
-    def __init__(self, text: str, redo: Callable[[], object], undo: Callable[[], object]) -> None:
+    def __init__(
+        self, text: str, redo: Callable[[], object], undo: Callable[[], object], typed: str = ""
+    ) -> None:
         super().__init__(text)
-        self._redo, self._undo = redo, undo
+        self._undo = undo
+        self.again, self.typed, self.at_s = redo, typed, time.monotonic()
+
+    def id(self) -> int:
+        """Return the kind of step that merges."""
+        # Qt merges only commands of one id, and never those of -1.
+        return 2 if self.typed else -1
+
+    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
+        """Merge what was typed on in the same field into this step."""
+        if not isinstance(other, UndoStep) or other.typed != self.typed:
+            return False
+        if other.at_s - self.at_s > _TYPING_S:
+            return False
+        self.again, self.at_s = other.again, other.at_s
+        self.setText(other.text())
+        return True
 
     def redo(self) -> None:
         """Do it."""
-        self._redo()
+        self.again()
 
     def undo(self) -> None:
         """Take it back."""

@@ -77,6 +77,7 @@ class DeviceLibrary(StoreClient):
         super().__init__(run, parent)
         self._shipped = shipped
         self._undo_stack = undo_stack
+        self._kept: set[str] = set()  # keys
         self._own: dict[str, DeviceEntry] = {}
         self._numbers = itertools.count(1)
 
@@ -122,10 +123,10 @@ class DeviceLibrary(StoreClient):
             self.add(copy_of(file or entry.file, self.taken_ids()))
 
     def add(self, file: DeviceFile) -> str:
-        """Make a device of the user's; undo takes it away again. Returns its key."""
+        """Make a device of the user's; undo takes it away unless it was probed. Returns its key."""
         file = self._with_free_id(file)
         entry = DeviceEntry(f"own:{next(self._numbers)}", file, own=True)
-        put, take = partial(self._put, entry), partial(self._take, entry)
+        put, take = partial(self._put, entry), partial(self._take_back, entry)
         self._undo_stack.push(UndoStep(f"Add {shown(entry.device.name)}", put, take))
         return entry.key
 
@@ -167,6 +168,18 @@ class DeviceLibrary(StoreClient):
         """Store a device that the list has not, and show it."""
         file = self._with_free_id(entry.file, entry.key)
         self._submit(lambda history: history.devices.save(file), partial(self._on_put, entry.key))
+
+    def keep(self, device_id: str) -> None:
+        """Never take a device away by undo: it was measured, which took minutes."""
+        self._kept.add(self.key_of(device_id))
+
+    def _take_back(self, entry: DeviceEntry) -> None:
+        """Undo an addition."""
+        if entry.key in self._kept:
+            name = shown(entry.device.name)
+            self.done.emit(f"{name} stays: it was probed. Delete it in Devices")
+        else:
+            self._take(entry)
 
     def _take(self, entry: DeviceEntry) -> None:
         """Forget a device."""

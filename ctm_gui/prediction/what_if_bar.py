@@ -57,12 +57,16 @@ _RESET = (
 
 
 class WhatIfBar(QWidget):
-    """Controls that predict again at once; the usual value of each is its first."""
+    """Controls that predict again at once; the usual value of each is its first.
+
+    ``reset_asked`` is emitted to have all of them as usual.
+    """
 
     batch_changed = Signal(object)
     precision_changed = Signal(object)
     threads_changed = Signal(object)
     unit_changed = Signal(object)
+    reset_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -72,7 +76,7 @@ class WhatIfBar(QWidget):
         _explain(self.precision, _PRECISION)
         self.unit = combo_box("Unit", [unit.value for unit in LatencyUnit])
         _explain(self.unit, _UNIT)
-        self.reset = button("Reset", act=self._reset, name="Reset what-ifs")
+        self.reset = button("Reset", act=self.reset_asked.emit, name="Reset what-ifs")
         _explain(self.reset, _RESET)
         self._arrange()
         self._connect()
@@ -108,9 +112,6 @@ class WhatIfBar(QWidget):
         for signal in (self.batch.valueChanged, self.threads.valueChanged):
             signal.connect(self._show_reset)
         self.precision.currentIndexChanged.connect(self._show_reset)
-
-    def _reset(self) -> None:
-        self.show_what_if(WhatIf())
 
     def _show_reset(self) -> None:
         self.reset.setEnabled(

@@ -165,6 +165,7 @@ class ProbingPresenter(QObject):
 
     def _tick(self, device_id: str, probed: Configuration) -> None:
         as_shown = self._workspace.selection.show_probed(device_id, probed)
+        self.library.keep(device_id)
         device = self._device(device_id)
         words = configuration_text(replace(as_shown, threads=probed.threads))
         name = shown(device.name if device is not None else device_id)

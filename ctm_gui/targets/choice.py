@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
 
+from ctm_gui.undo import UndoStep
 from predictor.core.records import Configuration, Device, Target
+from predictor.core.text import plural, printable
+from predictor.core.wording import configuration_text
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.prediction.predict import supports
 
@@ -25,6 +30,7 @@ class TargetSelection(QObject):
         catalogue: all devices.
         selected: ids that are checked; one that is not known counts once its device is there. None
             is the default cross-section.
+        undo_stack: gets a step for each choice of the user's.
         parent: owner.
     """
 
@@ -36,9 +42,11 @@ class TargetSelection(QObject):
         self,
         catalogue: Catalogue,
         selected: Iterable[str] | None = None,
+        undo_stack: QUndoStack | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
+        self._undo_stack = undo_stack or QUndoStack(self)
         self.catalogue = catalogue
         wanted = selected if selected is not None else [d.id for d in catalogue.cross_section]
         # Ids of absent devices are kept: own devices come only once the store is read.
@@ -121,12 +129,20 @@ class TargetSelection(QObject):
             # "All cores" and their number are one target: what the device lists goes first.
             same = (c for c in device.configurations if _are_same(device, c, probed))
             shown = next(same, shown)
-            self.set_configuration(device, shown)
-        self.select([device_id], selected=True)
+            self._configure(device, shown)
+        # No step: undo after a probing would only hide its result.
+        self._check({device_id}, checked=True)
         return shown
 
     def set_configuration(self, device: Device, configuration: Configuration) -> None:
         """Predict a device with a configuration; its first one is the usual."""
+        before = self.configuration_of(device)
+        if configuration != before:
+            words = f"{printable(device.name)}: {configuration_text(configuration)}"
+            change, back = (partial(self._configure, device, c) for c in (configuration, before))
+            self._undo_stack.push(UndoStep(words, change, back))
+
+    def _configure(self, device: Device, configuration: Configuration) -> None:
         if configuration == device.configurations[0]:
             self.configurations.pop(device.id, None)
         else:
@@ -159,10 +175,24 @@ class TargetSelection(QObject):
     def select(self, device_ids: Iterable[str], *, selected: bool) -> None:
         """Check or uncheck devices."""
         ids = set(device_ids)
-        after = self._selected | ids if selected else self._selected - ids
+        others = ids - self._selected if selected else ids & self._selected
+        if others:
+            words = f"{'Tick' if selected else 'Untick'} {self._names(others)}"
+            tick, back = (partial(self._check, others, checked=c) for c in (selected, not selected))
+            self._undo_stack.push(UndoStep(words, tick, back))
+
+    def _check(self, device_ids: set[str], *, checked: bool) -> None:
+        after = self._selected | device_ids if checked else self._selected - device_ids
         if after != self._selected:
             self._selected = after
             self.changed.emit()
+
+    def _names(self, device_ids: set[str]) -> str:
+        if len(device_ids) > 1:
+            return plural(len(device_ids), "target")
+        (identity,) = device_ids
+        device = self.catalogue.by_id.get(identity)
+        return printable(device.name if device else identity)
 
     def badge(self, device_id: str) -> tuple[str, str]:
         """Return the basis of a device's numbers, in a word and in a sentence."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
-    QLineEdit,
     QProgressBar,
     QPushButton,
     QSplitter,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ctm_gui.widgets.fields import FormLineEdit
 from ctm_gui.widgets.tooltips import as_tooltip
 
 Box = TypeVar("Box", bound=QBoxLayout)
@@ -164,17 +164,36 @@ def combo_box(name: str, items: Iterable[str] = (), *, letters: int = 0) -> QCom
     return made
 
 
-class SearchBox(QLineEdit):
-    """A line for the words that are searched."""
+class SearchBox(FormLineEdit):
+    """A line for the words that are searched.
+
+    Signals:
+        words_typed: the user typed: the words before, and those that are searched now.
+    """
+
+    words_typed = Signal(str, str)
 
     def __init__(self, hint: str, name: str) -> None:
-        super().__init__(placeholderText=hint, clearButtonEnabled=True)
+        super().__init__()
+        self.setPlaceholderText(hint)
+        self.setClearButtonEnabled(True)
         self.setAccessibleName(name)
+        self._words = self._before = ""
+        self.textChanged.connect(self._on_changed)
+        self.textEdited.connect(self._on_typed)
 
     def focus(self) -> None:
         """Put the cursor into it; typing replaces the words before."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.selectAll()
+
+    def _on_changed(self, words: str) -> None:
+        self._before, self._words = self._words, words
+
+    def _on_typed(self, words: str) -> None:
+        # Of the two signals Qt emits this one first, but for the button that clears the line.
+        before = self._before if words == self._words else self._words
+        self.words_typed.emit(before, words)
 
 
 def busy_bar(name: str, height_px: int) -> QProgressBar:

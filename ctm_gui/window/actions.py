@@ -141,7 +141,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Preview, save and print a report of what is compared"),
     ActionSpec("quit", FILE, "&Quit", lambda w: w.close(), "Ctrl+Q", "quit"),
     ActionSpec("undo", EDIT, "&Undo", lambda w: w.undo(), _KEY.Undo, "undo",
-               tip="Bring removed models back"),
+               tip="Take back the last step: a tick, a what-if, a filter, a removal, an edit"),
     ActionSpec("redo", EDIT, "Re&do", lambda w: w.redo(), _KEY.Redo, "undo"),
     ActionSpec("copy", EDIT, "&Copy", lambda w: w.copy(), _KEY.Copy, "select",
                own_keys=True, tip="Copy what is selected"),

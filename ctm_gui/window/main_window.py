@@ -26,6 +26,7 @@ from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme, ThemeChoice
 from ctm_gui.window.actions import TITLES, build_actions
 from ctm_gui.window.assistance import Assistance
+from ctm_gui.window.filter_steps import FilterSteps
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.window.menus import RecentMenu, fill_menus, follow_undo
 from ctm_gui.window.message_list import MessageList, Noticed
@@ -137,11 +138,11 @@ class MainWindow(QMainWindow):
             self.workspace.open_paths(paths)
 
     def undo(self) -> None:
-        """Take the last removal back."""
+        """Take the last step back."""
         self.workspace.undo_stack.undo()
 
     def redo(self) -> None:
-        """Remove again."""
+        """Do the step again that was taken back."""
         self.workspace.undo_stack.redo()
 
     def copy(self) -> None:
@@ -262,6 +263,7 @@ class MainWindow(QMainWindow):
         self.what_if_bar.batch_changed.connect(workspace.set_batch)
         self.what_if_bar.precision_changed.connect(workspace.set_precision)
         self.what_if_bar.threads_changed.connect(workspace.set_threads)
+        self.what_if_bar.reset_asked.connect(workspace.reset_what_if)
         self.what_if_bar.unit_changed.connect(self._on_unit)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.targets_panel.details_requested.connect(self._on_details)
@@ -276,6 +278,7 @@ class MainWindow(QMainWindow):
         self.assistance.setting_changed.connect(self._take_setting)
         self._show_activity()
         actions = self.actions_by_id
+        FilterSteps(self, workspace.undo_stack)
         follow_undo(workspace.undo_stack, actions["undo"], actions["redo"])
 
     def _restore(self) -> None:

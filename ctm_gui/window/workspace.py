@@ -19,10 +19,12 @@ from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
+from ctm_gui.undo import UndoStep
 from ctm_gui.window.messages import MessageLog
 from predictor.core.errors import CtmError
 from predictor.core.memory import release_memory
 from predictor.core.records import Precision
+from predictor.core.text import plural
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRates
 from predictor.services.history.history import History
@@ -86,7 +88,7 @@ class Workspace(QObject):
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(UNDO_STEPS)
         self.shelf = ModelShelf(ingestion, self._reader, self.undo_stack, self)
-        self.selection = TargetSelection(catalogue, selected, self)
+        self.selection = TargetSelection(catalogue, selected, self.undo_stack, self)
         self.recorder = Recorder(open_store, self)
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
         self.machine = ThisMachine(self.library, rates or MachineRates(), self)
@@ -166,15 +168,22 @@ class Workspace(QObject):
 
     def set_batch(self, batch: int | None) -> None:
         """Ask for another batch of every model; they are read again with it."""
-        self._set_what_if(replace(self.what_if, batch=batch), self._batch_timer)
+        words = "Usual Batch" if batch is None else f"Batch {batch}"
+        self._ask(replace(self.what_if, batch=batch), words, typed="batch")
 
     def set_precision(self, precision: Precision | None) -> None:
         """Ask for another precision of every target."""
-        self._set_what_if(replace(self.what_if, precision=precision), self._predict_timer)
+        words = "Usual Precision" if precision is None else precision.value.upper()
+        self._ask(replace(self.what_if, precision=precision), words)
 
     def set_threads(self, threads: int | None) -> None:
         """Ask for another number of threads of every target."""
-        self._set_what_if(replace(self.what_if, threads=threads), self._predict_timer)
+        words = "Usual Threads" if threads is None else plural(threads, "thread")
+        self._ask(replace(self.what_if, threads=threads), words, typed="threads")
+
+    def reset_what_if(self) -> None:
+        """Predict every model and target as usual."""
+        self._ask(WhatIf(), "Reset What-Ifs")
 
     def _connect(self) -> None:
         self.shelf.content_changed.connect(self._predict_soon)
@@ -212,11 +221,18 @@ class Workspace(QObject):
         timer.timeout.connect(call)
         return timer
 
-    def _set_what_if(self, what_if: WhatIf, timer: QTimer) -> None:
+    def _ask(self, what_if: WhatIf, words: str, *, typed: str = "") -> None:
         if what_if != self.what_if:
-            self.what_if = what_if
-            timer.start()
-            self.what_if_changed.emit()
+            change, back = (partial(self._set_what_if, w) for w in (what_if, self.what_if))
+            self.undo_stack.push(UndoStep(words, change, back, typed))
+
+    def _set_what_if(self, what_if: WhatIf) -> None:
+        before, self.what_if = self.what_if, what_if
+        if what_if.batch != before.batch:
+            self._batch_timer.start()
+        if replace(what_if, batch=before.batch) != before:
+            self._predict_timer.start()
+        self.what_if_changed.emit()
 
     def _open_again(self, path: str, dimensions: Mapping[str, int], device_id: str) -> None:
         """Open a model with values of its dimensions, and tick the device it was predicted on."""

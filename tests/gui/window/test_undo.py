@@ -1,0 +1,122 @@
+"""One stack for all that the user does, whose next step has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
+from pytestqt.qtbot import QtBot
+
+from ctm_gui import undo
+from ctm_gui.prediction.run import WhatIf
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
+from predictor.core.records import Precision
+from predictor.services.devices.this_machine import describe_this_machine
+from predictor.services.devices.user_devices import DeviceFile
+
+
+def words(window: MainWindow) -> str:
+    return window.actions_by_id["undo"].text().replace("&", "")
+
+
+def test_none_of_the_targets_is_taken_back(window: MainWindow, workspace: Workspace) -> None:
+    ticked = workspace.selection.selected_ids
+    buttons = window.targets_panel.findChildren(QToolButton)
+    next(b for b in buttons if b.text() == "None").click()
+    assert workspace.selection.selected_ids == ()
+    assert words(window) == "Undo Untick 3 targets"
+
+    window.actions_by_id["undo"].trigger()
+
+    assert workspace.selection.selected_ids == ticked
+    assert not window.actions_by_id["undo"].isEnabled()
+
+
+def test_a_configuration_is_taken_back(workspace: Workspace) -> None:
+    device = next(d for d in workspace.selection.selected if len(d.configurations) > 1)
+    usual, other = device.configurations[:2]
+    workspace.selection.set_configuration(device, other)
+
+    workspace.undo_stack.undo()
+
+    assert workspace.selection.configuration_of(device) == usual
+
+
+def test_digits_of_a_batch_are_one_step(
+    window: MainWindow, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for batch in (1, 12, 128):
+        window.what_if_bar.batch.setValue(batch)
+    assert words(window) == "Undo Batch 128"
+    workspace.undo_stack.undo()
+    assert workspace.what_if == WhatIf()
+    assert window.what_if_bar.batch.value() == 0
+
+    monkeypatch.setattr(undo, "_TYPING_S", -1.0)
+    window.what_if_bar.batch.setValue(8)
+    window.what_if_bar.batch.setValue(16)
+    workspace.undo_stack.undo()
+    assert workspace.what_if.batch == 8
+
+
+def test_a_reset_is_one_step(window: MainWindow, workspace: Workspace) -> None:
+    window.what_if_bar.batch.setValue(8)
+    window.what_if_bar.precision.setCurrentText("INT8")
+    asked = workspace.what_if
+    window.what_if_bar.reset.click()
+    assert workspace.what_if == WhatIf()
+
+    workspace.undo_stack.undo()
+
+    assert workspace.what_if == asked == WhatIf(batch=8, precision=Precision.INT8)
+
+
+def test_the_words_of_a_filter_are_one_step_of_the_windows(
+    window: MainWindow, workspace: Workspace
+) -> None:
+    window.targets_panel.search_box.setFocus()
+    QTest.keyClicks(window.targets_panel.search_box, "orin")
+    assert words(window) == "Undo Search targets: orin"
+
+    # The box leaves the key to the window.
+    QTest.keyClick(
+        window.targets_panel.search_box, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier
+    )
+
+    assert window.targets_panel.search_box.text() == ""
+    workspace.undo_stack.redo()
+    assert window.targets_panel.search_box.text() == "orin"
+
+
+def test_a_cleared_filter_comes_back(window: MainWindow, workspace: Workspace) -> None:
+    box = window.targets_panel.search_box
+    box.setFocus()
+    QTest.keyClicks(box, "orin")
+    box.findChild(QToolButton).click()
+    assert (box.text(), words(window)) == ("", "Undo Clear Search targets")
+
+    workspace.undo_stack.undo()
+
+    assert box.text() == "orin"
+
+
+def test_a_device_that_was_probed_stays(
+    qtbot: QtBot, workspace: Workspace, settle: Callable[[Workspace], None]
+) -> None:
+    settle(workspace)
+    with qtbot.waitSignal(workspace.library.made):
+        workspace.library.add(DeviceFile(describe_this_machine()))
+    device_id = describe_this_machine().id
+    workspace.library.keep(device_id)
+    said: list[str] = []
+    workspace.library.done.connect(said.append)
+
+    workspace.undo_stack.undo()
+
+    assert device_id in workspace.library.by_id()
+    assert said
+    assert said[0].endswith("stays: it was probed. Delete it in Devices")
