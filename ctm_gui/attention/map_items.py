@@ -19,7 +19,7 @@ _TITLE_PX = 22
 _LABELS_PX = (40, 150)
 _BAR_PX = 54
 _END = Qt.TextElideMode.ElideRight
-_MIDDLE = Qt.TextElideMode.ElideMiddle
+_START = Qt.TextElideMode.ElideLeft  # paths differ at their ends
 _TITLES = ("Operators look at metrics", "Metrics look at operators")
 _UNITS = ("share of attention, each row 100 %", "share of attention, each column 100 %")
 _COLOURS = 1024
@@ -84,7 +84,7 @@ class RowNames(PaintedAxis):
         widths = shared_widths(natural, inner.width() - 8, 0.0)
         name_px, kind_px = widths
         name, kind = (
-            text if width >= full else metrics.elidedText(text, _MIDDLE, width)
+            text if width >= full else metrics.elidedText(text, _START, width)
             for text, full, width in zip((name, kind), natural, widths, strict=True)
         )
         painter.setPen(QColor(state.theme.text))
@@ -188,8 +188,11 @@ class ColourBars(PaintedAxis):
         painter.setPen(QColor(theme.muted))
         metrics = QFontMetricsF(self._state.font)
         below = QRectF(bar.left(), bar.bottom() + 2, bar.width(), metrics.height())
-        for step in range(_BAR_STEPS + 1):
-            _mark(painter, below, step / _BAR_STEPS, scale)
+        # A narrow bar has room for the marks at its ends alone.
+        fits = bar.width() > (_BAR_STEPS + 1) * metrics.horizontalAdvance("00.0 %  ")
+        steps = _BAR_STEPS if fits else 1
+        for step in range(steps + 1):
+            _mark(painter, below, step / steps, scale)
         unit = metrics.elidedText(unit, _END, room.width())
         below.translate(0, metrics.height())
         painter.drawText(below, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, unit)

@@ -234,8 +234,8 @@ class AttentionGrid(Grid):
         return [
             place_column(len(rows)),
             name_column("name", "Type" if by_type else "Operator", rows.names),
-            kinds,
             share_column(LATENCY, "Latency share", lambda: rows.latency_share),
+            kinds,
             _metric("looks", "Looks mostly at", looks, labels),
             share_column("attention", "Attention", lambda: looks.share, "Of the row's attention."),
             _metric("seen", "Seen most by", seen, labels),

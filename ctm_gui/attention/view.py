@@ -22,7 +22,7 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
@@ -56,7 +56,8 @@ class AttentionView(QWidget):
         super().__init__(parent)
         self._summary: AttentionSummary | None = None
         self._model = GridModel(parent=self)
-        self.table = FilteredTable(self._model, "Attention")
+        self.table = FilteredTable(self._model, "Attention", least_px={"name": PATH_PX})
+        self.table.setTextElideMode(PATH_ELIDE)
         self._make_controls()
         self.map = AttentionMap()
         self._arrange()

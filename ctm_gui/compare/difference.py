@@ -259,12 +259,7 @@ class DifferenceGrid(Grid):
             len(operators),
             [
                 text_column("change", "Change", [change.value for change in operators.change]),
-                text_column("what", "What", [what or NOTHING for what in operators.what]),
                 text_column("name", "Operator", self._names),
-                text_column("type", "Type", self._types),
-                text_column("shape", "Output shape", shapes),
-                number_column("before", f"First ({shown_in})", before_ms * scale),
-                number_column("after", f"Second ({shown_in})", after_ms * scale),
                 number_column(
                     MOVED,
                     f"Moved ({shown_in})",
@@ -273,6 +268,11 @@ class DifferenceGrid(Grid):
                     signed,
                     by_size=True,
                 ),
+                number_column("before", f"First ({shown_in})", before_ms * scale),
+                number_column("after", f"Second ({shown_in})", after_ms * scale),
+                text_column("what", "What", [what or NOTHING for what in operators.what]),
+                text_column("type", "Type", self._types),
+                text_column("shape", "Output shape", shapes),
             ],
         )
 

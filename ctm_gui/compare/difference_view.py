@@ -26,7 +26,7 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView
@@ -34,7 +34,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction.operator_difference import Change
 
-_DEVICE_PX, _NAME_PX = 180, 220
+_DEVICE_PX = 180
 _CHANGES = (None, *Change)
 
 
@@ -56,8 +56,9 @@ class DifferenceView(QWidget):
         self._target_id = ""
         self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
         self.table = FilteredTable(
-            GridModel(), "Operators of both models", least_px={"name": _NAME_PX}
+            GridModel(), "Operators of both models", least_px={"name": PATH_PX}
         )
+        self.table.setTextElideMode(PATH_ELIDE)
         self.table.mask_of = self._mask
         self._make_controls()
         self._arrange()

@@ -104,7 +104,7 @@ class MatrixView(QWidget):
         parts = splitter(
             Qt.Orientation.Vertical, self.table, self.fastest, sizes=(420, 260), stretch=(3, 2)
         )
-        vbox(self.summary, controls, (parts, 1), of=self, margins=0)
+        vbox(controls, self.summary, (parts, 1), of=self, margins=0)
 
     def _connect(self) -> None:
         self.budget_box.budget_edited.connect(self._on_budget)

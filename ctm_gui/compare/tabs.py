@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
@@ -28,7 +27,6 @@ PAGES = (
     ("Pareto", "Latency against a score of yours"),
     ("What changed", "Operators of two models side by side, and the time moved"),
 )
-SHORTCUTS = ("Alt+1", "Alt+2", "Alt+3", "Alt+4")
 
 
 class CompareTabs(QWidget):
@@ -67,7 +65,7 @@ class CompareTabs(QWidget):
         self.bar.setExpanding(False)
         for index, (title, tip) in enumerate(PAGES):
             self.bar.addTab(title)
-            self.bar.setTabToolTip(index, f"{tip} ({SHORTCUTS[index]})")
+            self.bar.setTabToolTip(index, f"{tip} (Alt+{index + 1})")
         self.pages = QStackedWidget()
         self.pages.addWidget(chart)
         layout = QVBoxLayout(self)
@@ -178,10 +176,6 @@ class CompareTabs(QWidget):
 
     def _connect(self) -> None:
         self.bar.currentChanged.connect(self._on_page)
-        for index, keys in enumerate(SHORTCUTS):
-            turn = QShortcut(QKeySequence(keys), self)
-            turn.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            turn.activated.connect(partial(self.show_page, index))
         self.chart.budget_changed.connect(self._on_budget)
         self._variants.matrix_changed.connect(self._show_matrix)
         self._difference.choices_changed.connect(self._show_choices)

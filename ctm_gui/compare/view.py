@@ -158,7 +158,8 @@ class CompareView(QWidget):
             Qt.Orientation.Vertical, self.chart, self.table, sizes=(600, 400), stretch=(3, 2)
         )
         self._stack = ContentOrMessage(parts, _NOTHING_YET)
-        vbox(self.summary, controls, (self._stack, 1), of=self, margins=0)
+        # The sentence grows and shrinks: above the controls it would move them under the pointer.
+        vbox(controls, self.summary, (self._stack, 1), of=self, margins=0)
 
     def _connect(self) -> None:
         self.budget_box.budget_edited.connect(self._on_budget)

@@ -28,7 +28,7 @@ from ctm_gui.widgets.basic import (
     label,
     vbox,
 )
-from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
@@ -40,6 +40,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction.predict import OperatorTable
 
+_LEAST_PX = {SHARE: LEAST_SHARE_PX, "name": PATH_PX}
 _NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
 
 
@@ -59,8 +60,9 @@ class OperatorsView(QWidget):
         self._unit = LatencyUnit.MS
         self._type: int | None = None
         self._model = GridModel(parent=self)
-        self.table = FilteredTable(self._model, "Operators", least_px={SHARE: LEAST_SHARE_PX})
+        self.table = FilteredTable(self._model, "Operators", least_px=_LEAST_PX)
         self.table.mask_of = self._mask
+        self.table.setTextElideMode(PATH_ELIDE)
         self._make_controls()
         self._shares = ShareDelegate(self)
         self.strip = TypeStrip()

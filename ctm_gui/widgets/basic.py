@@ -164,6 +164,10 @@ def combo_box(name: str, items: Iterable[str] = (), *, letters: int = 0) -> QCom
     return made
 
 
+# A word and the button that clears it.
+_SEARCH_PX = 120
+
+
 class SearchBox(FormLineEdit):
     """A line for the words that are searched.
 
@@ -177,6 +181,7 @@ class SearchBox(FormLineEdit):
         super().__init__()
         self.setPlaceholderText(hint)
         self.setClearButtonEnabled(True)
+        self.setMinimumWidth(_SEARCH_PX)
         self.setAccessibleName(name)
         self._words = self._before = ""
         self.textChanged.connect(self._on_changed)

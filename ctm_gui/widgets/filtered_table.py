@@ -12,6 +12,9 @@ from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button
 
+# Names of operators are paths, which differ at their ends.
+PATH_ELIDE = Qt.TextElideMode.ElideLeft
+PATH_PX = 220
 NO_MATCH = "No row passes the filter."
 
 

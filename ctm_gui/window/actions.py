@@ -47,10 +47,10 @@ class Commands(Protocol):
         """Close the window."""
 
     def undo(self) -> None:
-        """Take the last removal back."""
+        """Take the last step back."""
 
     def redo(self) -> None:
-        """Remove again."""
+        """Do the step again that was taken back."""
 
     def copy(self) -> None:
         """Copy the selection of the view that has the focus."""
@@ -73,6 +73,9 @@ class Commands(Protocol):
     def show_tab(self, index: int) -> None:
         """Show a tab."""
 
+    def show_compared(self, page: int) -> None:
+        """Show a page of Compare."""
+
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Draw the window in the theme of the user's choice."""
 
@@ -84,6 +87,9 @@ class Commands(Protocol):
 
     def write_report(self) -> None:
         """Open the dialog of the report."""
+
+    def toggle_side_bar(self) -> None:
+        """Show or hide models and targets."""
 
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
@@ -164,6 +170,16 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="All devices, and the form of your own"),
     ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+5", "tabs",
                tip="What was predicted before, and how right it was"),
+    ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
+               tip="Latency of every model on every target"),
+    ActionSpec("matrix", VIEW, "Mat&rix", lambda w: w.show_compared(1), "Alt+2", "pages",
+               tip="Models against one of them"),
+    ActionSpec("pareto", VIEW, "&Pareto", lambda w: w.show_compared(2), "Alt+3", "pages",
+               tip="Latency against a score"),
+    ActionSpec("changes", VIEW, "&What Changed", lambda w: w.show_compared(3), "Alt+4", "pages",
+               tip="Operators of two models"),
+    ActionSpec("side_bar", VIEW, "Side &Bar", lambda w: w.toggle_side_bar(), "Ctrl+B", "messages",
+               checkable=True, tip="Show or hide models and targets"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),
     ActionSpec("next_part", VIEW, "&Next Part of the Window", lambda w: w.go_to_part(1), "F6",

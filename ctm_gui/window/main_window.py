@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QMainWindow,
@@ -24,7 +24,7 @@ from ctm_gui.targets.panel import TargetsPanel
 from ctm_gui.widgets.basic import splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme, ThemeChoice
-from ctm_gui.window.actions import TITLES, build_actions
+from ctm_gui.window.actions import COMPARE_TAB, TITLES, build_actions
 from ctm_gui.window.assistance import Assistance
 from ctm_gui.window.filter_steps import FilterSteps
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
@@ -38,6 +38,7 @@ from ctm_gui.window.session import (
     remembered_unit,
     restore_targets,
 )
+from ctm_gui.window.side_panels import SidePanels
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.workspace import Workspace
@@ -179,6 +180,11 @@ class MainWindow(QMainWindow):
         """Show a tab."""
         self.tabs.setCurrentIndex(index)
 
+    def show_compared(self, page: int) -> None:
+        """Show a page of Compare."""
+        self.show_tab(COMPARE_TAB)
+        self.central.compare_tabs.show_page(page)
+
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Draw the window in the theme of the user's choice."""
         self._settings.set(table.THEME, choice.value)
@@ -196,6 +202,10 @@ class MainWindow(QMainWindow):
     def write_report(self) -> None:
         """Ask for the report of the comparison."""
         self.report_asked.emit()
+
+    def toggle_side_bar(self) -> None:
+        """Show or hide models and targets."""
+        self._side_panels.toggle()
 
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
@@ -225,6 +235,10 @@ class MainWindow(QMainWindow):
         else:
             super().keyPressEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._side_panels.fit()
+
     def _arrange(self) -> None:
         self.first_view = FirstView(self.workspace.shelf)
         self.tabs = QTabWidget()
@@ -234,6 +248,7 @@ class MainWindow(QMainWindow):
             self.tabs.addTab(QWidget() if index else self.first_view, title)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
+        self._side_panels = SidePanels(self._panels, self.tabs, self.actions_by_id["side_bar"])
         self.noticed = Noticed(self.tabs)
         self._centre = splitter(down, self.noticed, self.message_list, sizes=(640, 160))
         widths = (_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH)

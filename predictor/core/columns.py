@@ -40,6 +40,8 @@ from predictor.core.wording import (
     threads_text,
 )
 
+# The answer stands where a narrow window shows it.
+_FIRST: Final = ("model", "latency", "device", "interval80")
 # Doubts are several sentences: cut as names are, they would lose their middle.
 _LONGEST_REMARK: Final = 1000
 
@@ -136,7 +138,10 @@ class PredictionColumn:
 
 def columns_of(place: Place) -> list[PredictionColumn]:
     """Return the columns that a place shows, in their order."""
-    return [column for column in COLUMNS if place in column.titles]
+    columns = [column for column in COLUMNS if place in column.titles]
+    if place is Place.COMPARE:
+        columns.sort(key=lambda c: _FIRST.index(c.id) if c.id in _FIRST else len(_FIRST))
+    return columns
 
 
 def latency_title(unit: LatencyUnit) -> str:

@@ -1,0 +1,42 @@
+"""The panels at the left, which give way where the window is narrow."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QTabWidget, QWidget
+
+from ctm_gui.window.actions import DEVICES_TAB, HISTORY_TAB
+
+# Under it a form or a long table beside the panels would be cut off.
+_NARROW_PX = 1100
+# Neither the open models nor the ticks change what these show.
+_APART = {DEVICES_TAB, HISTORY_TAB}
+
+
+class SidePanels:
+    """Shows the panels, or hides them; the user's choice goes before the window's width.
+
+    Args:
+        panels: at the left of the window.
+        tabs: beside them.
+        action: of the View menu; its tick says whether they are shown.
+    """
+
+    def __init__(self, panels: QWidget, tabs: QTabWidget, action: QAction) -> None:
+        self._panels, self._tabs, self._action = panels, tabs, action
+        self._choice: bool | None = None
+        tabs.currentChanged.connect(self.fit)
+        action.setChecked(True)
+
+    def toggle(self) -> None:
+        """Show the panels where they are hidden, and hide them where they are shown."""
+        self._choice = self._panels.isHidden()
+        self.fit()
+
+    def fit(self, *_: object) -> None:
+        """Follow the width of the window and the view that is looked at."""
+        is_narrow = self._panels.window().width() < _NARROW_PX
+        fits = not (is_narrow and self._tabs.currentIndex() in _APART)
+        shown = fits if self._choice is None else self._choice
+        self._panels.setVisible(shown)
+        self._action.setChecked(shown)
