@@ -78,6 +78,8 @@ class PastFilter:
         tag: one of its tags.
         days: age at most, in days.
         measured: whether only measured ones are shown.
+        newest: whether older runs of a model on a target are left out; those with tags or a note
+            stay.
     """
 
     search: str = ""
@@ -87,6 +89,7 @@ class PastFilter:
     tag: str = ""
     days: int | None = None
     measured: bool = False
+    newest: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +161,20 @@ class PastRows:
             mask &= self.created_ns >= now - wanted.days * _DAY_NS
         if wanted.measured:
             mask &= ~np.isnan(self.measured_ms)
+        if wanted.newest:
+            mask &= self._is_newest | self._is_marked
         return mask
+
+    @cached_property
+    def runs(self) -> IndexArray:
+        """Number of predictions of each row's model on its target, intp [N]."""
+        return np.bincount(self._groups)[self._groups]
+
+    def with_runs(self, rows: IndexArray) -> IndexArray:
+        """Return rows with the older runs of their models on their targets, intp [K]."""
+        older = np.isin(self._groups, self._groups[rows]) & ~self._is_marked
+        older[rows] = True
+        return np.flatnonzero(older)
 
     @cached_property
     def created_ns(self) -> npt.NDArray[np.int64]:
@@ -174,6 +190,24 @@ class PastRows:
     def error(self) -> FloatArray:
         """Error of each prediction, float64 [N] with NaN."""
         return np.array([row.error for row in self.rows], dtype=np.float64)
+
+    @cached_property
+    def _groups(self) -> IndexArray:
+        """A number for each row's graph and target, intp [N]; the newest have the smallest."""
+        keys = [(p.model, target_of(p)) for p in (row.stored.prediction for row in self.rows)]
+        number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        return np.array([number_of[key] for key in keys], dtype=np.intp)
+
+    @cached_property
+    def _is_newest(self) -> npt.NDArray[np.bool_]:
+        mask = np.zeros(len(self), dtype=np.bool_)
+        mask[np.unique(self._groups, return_index=True)[1]] = True
+        return mask
+
+    @cached_property
+    def _is_marked(self) -> npt.NDArray[np.bool_]:
+        stored = [row.stored for row in self.rows]
+        return np.array([bool(s.tags or s.note) for s in stored], dtype=np.bool_)
 
     @cached_property
     def _facts(self) -> list[npt.NDArray[np.object_]]:

@@ -33,8 +33,10 @@ from predictor.services.history.truth import CHANCE, Pair, TargetErrors, engine_
 
 _SIGNED = partial(percent, signed=True)
 TAGS, NOTE = "tags", "note"
-_NAMES = 2  # of the registry's columns: model and device
+# The registry's columns that stand first, and those that only a copy holds apart.
+_NAMES = ("model", "device", "configuration")
 _SETTINGS = frozenset({"runtime", "precision", "threads", "batch"})
+_RUNS = "Predictions of this model on this target; Every run shows them all."
 _EDIT = "F2 or a double click edits it."
 _ERROR = "Predicted against measured; over zero where the prediction is too slow."
 _BIAS = "The middle error with its sign: over zero where predictions are too slow."
@@ -51,10 +53,16 @@ class PastGrid(Grid):
             for row in data.rows
         ]
         columns = prediction_columns(rows, TableContext(Place.HISTORY, unit))
-        names, others = columns[:_NAMES], columns[_NAMES:]
-        # Settings tell few rows apart, so they stand last.
-        others.sort(key=lambda column: column.key in _SETTINGS)
-        super().__init__(len(data), [_created(data), *names, *_figures(data, unit), *others])
+        by_key = {column.key: column for column in columns}
+        model, *target = (by_key[name] for name in _NAMES)
+        latency, *figures = _figures(data, unit)
+        others = [c for c in columns if c.key not in {*_NAMES, *_SETTINGS}]
+        runs = count_column("runs", "Runs", data.runs, str, _RUNS)
+        super().__init__(
+            len(data),
+            [model, latency, *target, *figures, _created(data), runs, *_marks(data), *others],
+            [column for column in columns if column.key in _SETTINGS],
+        )
 
 
 class ErrorsGrid(Grid):
@@ -120,7 +128,7 @@ def _created(data: PastRows) -> Column:
 
 
 def _figures(data: PastRows, unit: LatencyUnit) -> list[Column]:
-    """Return the engine's prediction, the measurement, and the user's note."""
+    """Return the engine's prediction and the measurement."""
     rows = data.rows
     interval = Column(
         "interval",
@@ -129,15 +137,20 @@ def _figures(data: PastRows, unit: LatencyUnit) -> list[Column]:
         help="Of what was predicted; a measured latency has its own.",
     )
     error = number_column("error", "Error", data.error, _ERROR, _SIGNED, by_size=True)
-    tags = Column(TAGS, "Tags", text=lambda row: labels(rows[row].stored.tags), help=_EDIT)
-    note = Column(NOTE, "Note", text=lambda row: shown(rows[row].stored.note), help=_EDIT)
     return [
         _latency("latency", "Predicted", rows, [row.predicted_ms for row in rows], unit),
         interval,
         _latency("measured", "Measured", rows, [row.measured_ms for row in rows], unit),
         error,
-        tags,
-        note,
+    ]
+
+
+def _marks(data: PastRows) -> list[Column]:
+    """Return what the user typed."""
+    stored = [row.stored for row in data.rows]
+    return [
+        Column(TAGS, "Tags", text=lambda row: labels(stored[row].tags), help=_EDIT),
+        Column(NOTE, "Note", text=lambda row: shown(stored[row].note), help=_EDIT),
     ]
 
 

@@ -79,6 +79,8 @@ class PastFilterBar(QWidget):
         self.tag_box = _box("Tag", "All tags")
         self.period_box = _box("Time", "")
         self.measured_box = QCheckBox("&Measured only")
+        self.every_box = QCheckBox("E&very run")
+        self.every_box.setToolTip("Show older predictions of a model on a target too.")
         for basis in Basis:
             self.basis_box.addItem(basis.value, basis.value)
         self.basis_box.addItem("no number", NOTHING)
@@ -88,11 +90,12 @@ class PastFilterBar(QWidget):
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
         layout = QHBoxLayout(self)
         search = (table.search_box, 1)
-        fill(layout, search, *boxes, self.measured_box, table.matches, margins=0)
+        fill(layout, search, *boxes, self.measured_box, self.every_box, table.matches, margins=0)
         table.search_box.textChanged.connect(self.changed)
         for box in boxes:
             box.activated.connect(self.changed)
         self.measured_box.toggled.connect(self.changed)
+        self.every_box.toggled.connect(self.changed)
 
     def show_choices(self, data: PastRows) -> None:
         """Offer the models, devices and tags of the data; the choice stays."""
@@ -111,6 +114,7 @@ class PastFilterBar(QWidget):
             self.tag_box.currentData() or "",
             self.period_box.currentData(),
             self.measured_box.isChecked(),
+            newest=not self.every_box.isChecked(),
         )
 
 

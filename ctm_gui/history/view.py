@@ -162,8 +162,11 @@ class HistoryView(QWidget):
         return self._ask_truth(past.stored, past.device_name)
 
     def delete(self) -> None:
-        """Delete the selected predictions; undo brings them back."""
-        self.presenter.delete(self.table.selected_rows().tolist())
+        """Delete the selected predictions with the runs they stand for; undo brings them back."""
+        rows = self.table.selected_rows()
+        if self.filter_bar.wanted().newest:
+            rows = self.presenter.data.with_runs(rows)
+        self.presenter.delete(rows.tolist())
 
     def compare(self) -> None:
         """Predict the selected predictions again; all that are shown where none is selected."""
@@ -224,7 +227,9 @@ class HistoryView(QWidget):
             "&Record Measured…", "Type a latency that was measured for this prediction", self.record
         )
         self.delete_button = button(
-            "&Delete", "Delete the selected rows; undo brings them back", self.delete
+            "&Delete",
+            "Delete the selected rows with their runs; undo brings them back",
+            self.delete,
         )
         self.save_button = button("Sa&ve plot…", "Save the plot as SVG or PNG", self._ask_and_save)
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)

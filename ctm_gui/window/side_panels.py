@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 
 from ctm_gui.window.actions import DEVICES_TAB, HISTORY_TAB
 
-# Under it a form or a long table beside the panels would be cut off.
-_NARROW_PX = 1100
+# Under it a form or a long table beside the panels would be cut off; both need less than this.
+_NARROW_PX = 1200
 # Neither the open models nor the ticks change what these show.
 _APART = {DEVICES_TAB, HISTORY_TAB}
 

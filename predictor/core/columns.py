@@ -288,7 +288,7 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     _count("batch", _titled("Batch", _C, _H), lambda c: c.batch, batch_text),
     _words(
         "configuration",
-        _titled("Configuration", _R),
+        _titled("Configuration", _H, _R),
         lambda p: configuration_text(p.configuration),
     ),
     _time(

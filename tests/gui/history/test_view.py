@@ -328,9 +328,12 @@ def test_a_model_is_opened_again_with_its_dimensions(
     settle(workspace)
     workspace.shelf.bind(0, "n", 3)
     settle(workspace)
-    qtbot.waitUntil(lambda: "3" in column(view, "batch"), timeout=WAIT_MS)
+    qtbot.waitUntil(
+        lambda: any(text.endswith("batch 3") for text in column(view, "configuration")),
+        timeout=WAIT_MS,
+    )
     workspace.shelf.remove([0])
-    place = column(view, "batch").index("3")
+    place = [t.endswith("batch 3") for t in column(view, "configuration")].index(True)
     view.presenter.open_again(view._model.grid.source(place))
     qtbot.waitUntil(lambda: bool(workspace.shelf.entries), timeout=WAIT_MS)
     settle(workspace)
@@ -433,7 +436,7 @@ def test_units_themes_copies_and_saved_plots(
     view.table.clearSelection()
     view.table.copy_as_csv()
     text = QGuiApplication.clipboard().text()
-    assert text.splitlines()[0].startswith("When,Model,Device,Predicted (FPS)")
+    assert text.splitlines()[0].startswith("Model,Predicted (FPS),Device,Configuration")
     assert len(text.splitlines()) == 5
     for name in ("plot.svg", "plot.png"):
         view.save_plot(tmp_path / name)

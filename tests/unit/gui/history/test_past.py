@@ -119,7 +119,7 @@ def cells(data: PastRows, row: int, unit: LatencyUnit = LatencyUnit.MS) -> dict[
 def test_cells_tell_the_engines_own_number_and_its_error(data: PastRows) -> None:
     first, second, third, fourth = (cells(data, row) for row in range(4))
     assert (first["latency"], first["measured"], first["error"]) == ("10", "8", "+25 %")
-    assert (first["tags"], first["note"], first["batch"]) == ("board", "cold", "2")
+    assert (first["tags"], first["note"]) == ("board", "cold")
     assert (second["interval"], second["error"]) == ("15 – 30", "−50 %")
     assert (third["latency"], third["error"], third["basis"]) == ("—", "—", "—")
     # A published latency stood in the place of the engine's 6 ms.
@@ -244,3 +244,22 @@ def test_changes_are_summed_up() -> None:
     assert change_summary((same, slower, gone)) == (
         "1 of 2 as they were, the largest change is 50 %, 1 cannot be predicted now."
     )
+
+
+def test_older_runs_of_a_model_on_a_target_are_one_row_with_their_number() -> None:
+    again, kept = stored(9, days_ago=1), stored(9, days_ago=2, note="before the update")
+    data = rows_of([stored(9), again, kept, stored(8), stored(9, days_ago=3, model="copy.onnx")])
+
+    assert data.runs.tolist() == [3, 3, 3, 1, 1]
+    assert cells(data, 0)["runs"] == "3"
+    shown = np.flatnonzero(data.mask(PastFilter(newest=True), NOW_NS))
+    assert shown.tolist() == [0, 2, 3, 4]
+    assert data.with_runs(np.array([0, 3])).tolist() == [0, 1, 3]
+
+
+def test_a_copy_has_each_setting_in_a_column_of_its_own(data: PastRows) -> None:
+    header, first, *_ = PastGrid(data, LatencyUnit.MS).as_csv([0]).splitlines()
+
+    assert header.startswith("Model,Predicted (ms),Device,Configuration,")
+    assert header.endswith("Runtime,Precision,Threads,Batch")
+    assert first.endswith("ncnn,fp16,4,2")
