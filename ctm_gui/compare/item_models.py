@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor
 
 from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
-from ctm_gui.compare.matrix import VariantsGrid, cell_details
+from ctm_gui.compare.matrix import CellValue, MatrixGrid, cell_details
 from ctm_gui.compare.pareto import SCORE, ScoresGrid, parse_score
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.grid_model import GridModel, Index
@@ -53,34 +55,74 @@ class ComparisonModel(GridModel):
         return None if colour is None else QColor(colour)
 
 
-# How a model stands to the baseline: -1 faster, 1 slower, 0 not clear or no difference.
-TREND_ROLE = int(Qt.ItemDataRole.UserRole) + 1
-# Whether it is the fastest that meets the budget on this target.
-FASTEST_ROLE = int(Qt.ItemDataRole.UserRole) + 2
+class MatrixModel(GridModel):
+    """A row a target, a column a model, in colours of the theme."""
 
+    def __init__(self, parent: QObject | None = None) -> None:
+        self._theme = LIGHT
+        super().__init__(parent=parent)
 
-class VariantsModel(GridModel):
-    """A row a model, a column a target."""
+    def set_theme(self, theme: Theme) -> None:
+        """Take the theme's colours for the cells."""
+        self._theme = theme
 
     def pair_at(self, index: Index) -> tuple[int, int] | None:
-        """Return model and target of a cell, None for a cell of no target."""
-        if not index.isValid() or not isinstance(self.grid, VariantsGrid):
+        """Return model and target of a cell, None for a cell of words."""
+        if not index.isValid() or not isinstance(self.grid, MatrixGrid):
             return None
-        target = self.grid.target_of(index.column())
-        return None if target is None else (self.grid.source(index.row()), target)
+        model = self.grid.model_of(index.column())
+        return None if model is None else (model, self.grid.source(index.row()))
+
+    def fill(self, index: Index) -> QColor | None:
+        """Return the colour of a cell's background, None for that of any cell."""
+        pair = self.pair_at(index)
+        if pair is None or not isinstance(self.grid, MatrixGrid):
+            return None
+        heat, theme = float(self.grid.heat[pair]), self._theme
+        if math.isnan(heat):
+            return None
+        if self.grid.value is CellValue.LATENCY:
+            return _on_scale(theme.heat, heat)
+        most = theme.good if heat > 0 else theme.bad
+        return _on_scale((theme.surface, most), _PALE * abs(heat))
+
+    def colour(self, row: int, column: int) -> QColor | None:
+        """Return black or white, whichever the cell's background shows better."""
+        fill = self.fill(self.index(row, column))
+        if fill is None:
+            return None
+        return QColor("black" if _luminance(fill) > _EQUAL_CONTRAST else "white")
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's lines, its trend against the baseline, or its details."""
+        """Return a cell's number, or its details."""
         pair = self.pair_at(index)
-        if pair is None or not isinstance(self.grid, VariantsGrid):
-            return super().data(index, role)
-        if role == TREND_ROLE:
-            return self.grid.matrix.trend(*pair)
-        if role == FASTEST_ROLE:
-            return bool(self.grid.fastest[pair[1]] == pair[0])
-        if role == Qt.ItemDataRole.ToolTipRole:
+        if role == Qt.ItemDataRole.ToolTipRole and pair and isinstance(self.grid, MatrixGrid):
             return cell_details(self.grid.matrix, *pair, self.grid.unit)
         return super().data(index, role)
+
+
+_PALE = 0.6  # of a colour's way from the surface: text stays readable
+
+
+def _on_scale(colours: Sequence[str], place: float) -> QColor:
+    """Return the colour at a place, 0 to 1, of a scale between colours."""
+    below = min(int(place * (len(colours) - 1)), len(colours) - 2)
+    part = place * (len(colours) - 1) - below
+    low, high = QColor(colours[below]), QColor(colours[below + 1])
+    ends = ((low.redF(), high.redF()), (low.greenF(), high.greenF()), (low.blueF(), high.blueF()))
+    red, green, blue = ((1 - part) * least + part * most for least, most in ends)
+    return QColor.fromRgbF(red, green, blue)
+
+
+# Luminance on which black and white have the same contrast, 4.6: sqrt(1.05 * 0.05) - 0.05.
+_EQUAL_CONTRAST = 0.179
+
+
+def _luminance(colour: QColor) -> float:
+    """Return the relative luminance of a colour, 0 to 1 (WCAG 2.2)."""
+    channels = (colour.redF(), colour.greenF(), colour.blueF())
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 class ScoresModel(GridModel):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -15,11 +16,11 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.prediction.run import ComparedModel, Comparison, ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
-from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.columns import no_number
 from predictor.core.errors import CtmError
-from predictor.core.text import capitalised, plural
+from predictor.core.text import capitalised, plural, shortened
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -34,8 +35,6 @@ from predictor.core.wording import (
 )
 from predictor.services.prediction.fastest import fastest_sentence
 from predictor.services.prediction.variants import Variants, compare_variants
-
-BASELINE = "baseline"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,20 +96,6 @@ def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
     return matrix
 
 
-def cell_lines(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit) -> list[str]:
-    """Return the text of a cell: the latency, then its difference from the baseline's.
-
-    Without an interval of the difference that is one line with percent and time, else one for each.
-    """
-    prediction = matrix.prediction(model, target)
-    if prediction.latency_ms is None:
-        return ["no number"]
-    latency = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
-    if model == matrix.baseline:
-        return [latency, BASELINE]
-    return [latency, *_difference_lines(matrix, matrix.cell(model, target), unit)]
-
-
 def _difference_lines(matrix: VariantMatrix, cell: int, unit: LatencyUnit) -> list[str]:
     differences = matrix.differences
     if np.isnan(differences.ratio[cell]):
@@ -137,7 +122,7 @@ def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUn
     lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
     if prediction.latency_ms is None:
         return "\n".join([*lines, capitalised(no_number(prediction))])
-    lines.append(cell_lines(matrix, model, target, unit)[0])
+    lines.append(latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration)))
     if prediction.low80_ms is not None:
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if model != matrix.baseline:
@@ -245,101 +230,137 @@ class VariantsPresenter(ComparisonFollower):
         self.matrix_changed.emit()
 
 
-MARK, MODEL = "baseline", "model"
-_CHOSEN, _OTHER = "●", "○"
-_FIRST_COLUMNS = 4  # before those of the targets
+class CellValue(StrEnum):
+    """The number that a cell of the matrix shows."""
+
+    LATENCY = "Latency"
+    CHANGE = "Change"
 
 
-class VariantsGrid(Grid):
-    """A row a model, a column a target; a copy holds every number in a column of its own.
+_FIRST_COLUMNS = 2  # before those of the models
+# At twice or half of the baseline's latency a change has its full colour.
+_FULL_CHANGE_LOG2 = 1.0
+_TITLE_LETTERS = 14
+FASTEST_MARK, BASELINE_MARK = "✓ ", "● "
+
+
+class MatrixGrid(Grid):
+    """A row a target, a column a model, one number a cell, and the fastest model in words.
+
+    A copy holds every number in a column of its own.
 
     Args:
         matrix: predictions of the models on the targets.
         unit: of the latencies.
         budget_ms: whose fastest models are marked; without one, the fastest of each target.
+        value: the number of a cell.
     """
 
     def __init__(
-        self, matrix: VariantMatrix, unit: LatencyUnit, budget_ms: float | None = None
+        self,
+        matrix: VariantMatrix,
+        unit: LatencyUnit,
+        budget_ms: float | None = None,
+        value: CellValue = CellValue.LATENCY,
     ) -> None:
-        self.matrix, self.unit = matrix, unit
+        self.matrix, self.unit, self.value = matrix, unit, value
         self.fastest = fastest_models(matrix, budget_ms)
-        super().__init__(len(matrix.models), self._all())
-
-    @cached_property
-    def copied_columns(self) -> Sequence[Column]:
-        """A cell holds lines of words; a copy holds each number in a column of its own."""
-        targets = range(len(self.matrix.targets))
-        numbers = (column for target in targets for column in self._numbers_of(target))
-        return (*self.columns[:_FIRST_COLUMNS], *numbers)
-
-    @cached_property
-    def search_texts(self) -> Sequence[str]:
-        """The models' names, case-folded."""
-        return [shown(compared.label).casefold() for compared in self.matrix.models]
-
-    def target_of(self, column: int) -> int | None:
-        """Return the target of a column, None for those before the targets."""
-        return column - _FIRST_COLUMNS if column >= _FIRST_COLUMNS else None
-
-    def _all(self) -> list[Column]:
-        models, baseline = self.matrix.models, self.matrix.baseline
-        sums = [compared.model.graph for compared in models]
-        labels = [shown(compared.label) for compared in models]
-        return [
-            Column(
-                MARK,
-                "Base",
-                text=lambda row: _CHOSEN if row == baseline else _OTHER,
-                sort_keys=lambda: (np.arange(len(models)) != baseline).astype(np.float64),
-                help="A click makes the model the baseline that the others are compared with.",
-            ),
-            text_column(MODEL, "Model", labels),
-            count_column("macs", "MACs", [int(graph.macs.sum()) for graph in sums]),
-            count_column("parameters", "Parameters", [graph.parameters for graph in sums]),
-            *(self._of_target(target) for target in range(len(self.matrix.targets))),
-        ]
-
-    def _of_target(self, target: int) -> Column:
-        return Column(
-            f"target {target}",
-            self.matrix.target_title(target),
-            numeric=True,
-            text=lambda row: "\n".join(cell_lines(self.matrix, row, target, self.unit)),
-            sort_keys=lambda: self.matrix.latency_ms[:, target],
-        )
-
-    def _numbers_of(self, target: int) -> list[Column]:
-        """Return the columns of a target in a copy: each number in a column of its own."""
-        differences = self.matrix.differences
-        # Cells are model-major: every T-th one is this target's.
-        rows = slice(target, None, len(self.matrix.targets))
-        device = self.matrix.target_title(target).replace("\n", ", ")
-        numbers = {
-            "latency ms": self.matrix.latency_ms[:, target],
-            "difference ms": differences.difference_ms[rows],
-            "difference ms, low 80 %": differences.low80_ms[rows],
-            "difference ms, high 80 %": differences.high80_ms[rows],
-            "ratio": differences.ratio[rows],
-            "ratio, low 80 %": differences.low80_ratio[rows],
-            "ratio, high 80 %": differences.high80_ratio[rows],
-        }
-        return [
-            number_column(f"{target} {what}", f"{device}: {what}", values)
-            for what, values in numbers.items()
-        ]
-
-
-class FastestGrid(Grid):
-    """For each target a sentence: the fastest model that meets the budget."""
-
-    def __init__(self, matrix: VariantMatrix, budget_ms: float | None) -> None:
-        titles = [matrix.target_title(t).split("\n")[0] for t in range(len(matrix.targets))]
+        titles = [matrix.target_title(target).split("\n") for target in range(len(matrix.targets))]
+        within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
 
         @cache  # the rows in view are asked for, and again at each painting
         def sentence(target: int) -> str:
             return fastest_on(matrix, target, budget_ms)
 
-        within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
-        fastest = Column("fastest", within, text=sentence)
-        super().__init__(len(titles), [text_column("device", "Device", titles), fastest])
+        columns = [
+            text_column("device", "Device", [name for name, _ in titles]),
+            text_column("configuration", "Configuration", [words for _, words in titles]),
+            *(self._of_model(model) for model in range(len(matrix.models))),
+            Column("fastest", within, text=sentence),
+        ]
+        super().__init__(len(titles), columns)
+
+    @cached_property
+    def copied_columns(self) -> Sequence[Column]:
+        """A cell shows one number; a copy holds all of them."""
+        models = range(len(self.matrix.models))
+        numbers = (column for model in models for column in self._numbers_of(model))
+        return (*self.columns[:_FIRST_COLUMNS], *numbers, self.columns[-1])
+
+    @cached_property
+    def search_texts(self) -> Sequence[str]:
+        """Devices and configurations, case-folded."""
+        titles = map(self.matrix.target_title, range(len(self.matrix.targets)))
+        return [title.casefold() for title in titles]
+
+    def model_of(self, column: int) -> int | None:
+        """Return the model of a column, None for those of words."""
+        model = column - _FIRST_COLUMNS
+        return model if 0 <= model < len(self.matrix.models) else None
+
+    @cached_property
+    def heat(self) -> FloatArray:
+        """Colour of each cell, float64 [M, T], NaN where there is no number.
+
+        Of latencies 0 for the least of all and 1 for the most, by their logarithm; of changes 1 for
+        half of the baseline's latency and less, -1 for twice and more, 0 where it is not clear.
+        """
+        if self.value is CellValue.CHANGE:
+            models, targets = self.matrix.latency_ms.shape
+            trends = [[self.matrix.trend(m, t) for t in range(targets)] for m in range(models)]
+            change = -np.log2(self._ratios) / _FULL_CHANGE_LOG2
+            return np.where(np.array(trends) == 0, change * 0.0, np.clip(change, -1.0, 1.0))
+        logs = np.log10(np.maximum(self.matrix.latency_ms, np.finfo(np.float64).tiny))
+        if np.isnan(logs).all():
+            return logs
+        low, high = np.nanmin(logs), np.nanmax(logs)
+        heat: FloatArray = (logs - low) / max(high - low, np.finfo(np.float64).tiny)
+        return heat
+
+    @property
+    def _ratios(self) -> FloatArray:
+        """Latency over the baseline's, float64 [M, T]."""
+        return self.matrix.differences.ratio.reshape(self.matrix.latency_ms.shape)
+
+    def _of_model(self, model: int) -> Column:
+        matrix, label = self.matrix, self.matrix.models[model].label
+        title = shortened(label.removesuffix(".onnx"), _TITLE_LETTERS)
+        mark = BASELINE_MARK if model == matrix.baseline else ""
+        return Column(
+            f"model {model}",
+            f"{mark}{title}",
+            numeric=True,
+            text=lambda target: self._cell(model, target),
+            sort_keys=lambda: matrix.latency_ms[model],
+            help=f"{shown(label)}: {self.value}",
+        )
+
+    def _cell(self, model: int, target: int) -> str:
+        prediction = self.matrix.prediction(model, target)
+        if prediction.latency_ms is None:
+            return NOTHING
+        mark = FASTEST_MARK if self.fastest[target] == model else ""
+        if self.value is CellValue.CHANGE and model != self.matrix.baseline:
+            return f"{mark}{change_text(float(self._ratios[model, target]))}"
+        batch = batch_of(prediction.configuration)
+        return f"{mark}{latency_text(prediction.latency_ms, self.unit, batch)}"
+
+    def _numbers_of(self, model: int) -> list[Column]:
+        """Return the columns of a model in a copy: each number in a column of its own."""
+        differences, targets = self.matrix.differences, len(self.matrix.targets)
+        # Cells are model-major.
+        cells = slice(model * targets, (model + 1) * targets)
+        name = shown(self.matrix.models[model].label)
+        numbers = {
+            "latency ms": self.matrix.latency_ms[model],
+            "difference ms": differences.difference_ms[cells],
+            "difference ms, low 80 %": differences.low80_ms[cells],
+            "difference ms, high 80 %": differences.high80_ms[cells],
+            "ratio": differences.ratio[cells],
+            "ratio, low 80 %": differences.low80_ratio[cells],
+            "ratio, high 80 %": differences.high80_ratio[cells],
+        }
+        return [
+            number_column(f"{model} {what}", f"{name}: {what}", values)
+            for what, values in numbers.items()
+        ]

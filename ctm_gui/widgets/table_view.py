@@ -267,7 +267,7 @@ class GridView(QTableView):
             return ""
         if self.details_of is not None:
             return self.details_of(index.row())
-        return str(index.data() or "")
+        return str(index.data(Qt.ItemDataRole.ToolTipRole) or index.data() or "")
 
     def _show_tooltip(self, position: QPoint, global_position: QPoint) -> None:
         text = self.tooltip_text(self.indexAt(position))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QImage
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
-from ctm_gui.compare.matrix import MARK
+from ctm_gui.compare.matrix import CellValue
 from ctm_gui.compare.tabs import (
     CHART_PAGE,
     DIFFERENCE_PAGE,
@@ -22,10 +23,11 @@ from ctm_gui.compare.tabs import (
 )
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.table_view import GridView
-from ctm_gui.widgets.theme import DARK
+from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
+from tests.gui.accessible import LEAST_CONTRAST, contrast
 from tests.gui.conftest import MakeModel
 from tests.gui.test_accessibility import nameless, same_keys
 
@@ -85,18 +87,45 @@ def test_the_pages_come_with_the_second_model(
     assert tabs.pages.currentWidget() is tabs.chart
 
 
-def test_a_click_on_a_circle_makes_the_baseline(qtbot: QtBot, compared: MainWindow) -> None:
+def test_the_baseline_is_chosen_and_cells_show_the_change(
+    qtbot: QtBot, compared: MainWindow
+) -> None:
     turn_to(qtbot, compared, MATRIX_PAGE)
     view = compared.central.compare_tabs.matrix
-    assert cell(view.table, 0, "target 0").data().endswith("baseline")
-    assert "+" in cell(view.table, 1, "target 0").data()
-    click(qtbot, view.table, cell(view.table, 1, MARK))
-    qtbot.waitUntil(lambda: cell(view.table, 1, "target 0").data().endswith("baseline"))
-    assert "−" in cell(view.table, 0, "target 0").data()
+    grid = view.table.grid_model
+    titles = [column.title for column in grid.grid.columns[2:4]]
+    assert titles == ["● two", "four"]
+    view.value_box.setCurrentIndex(1)
+    assert "+" in cell(view.table, 0, "model 1").data()
+    view.baseline_box.setCurrentIndex(1)
+    view.baseline_box.activated.emit(1)
+    qtbot.waitUntil(lambda: "−" in cell(view.table, 0, "model 0").data())
     assert view.summary.text().startswith("Against four.onnx: two.onnx is faster on 3 of 3")
-    view.table.select_rows([0], 0)
-    view.baseline_button.click()
-    qtbot.waitUntil(lambda: cell(view.table, 0, "target 0").data().endswith("baseline"))
+    assert view.baseline_box.currentText() == "four.onnx"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize("value", list(CellValue))
+def test_numbers_are_readable_on_every_colour(
+    qtbot: QtBot, compared: MainWindow, theme: Theme, value: CellValue
+) -> None:
+    turn_to(qtbot, compared, MATRIX_PAGE)
+    view = compared.central.compare_tabs.matrix
+    view.set_theme(theme)
+    view.value_box.setCurrentIndex(list(CellValue).index(value))
+    model, index = view._model, cell(view.table, 0, "model 1")
+    for place in np.linspace(-1.0 if value is CellValue.CHANGE else 0.0, 1.0, 41):
+        model.grid.heat[1, model.grid.source(0)] = place
+        fill, colour = model.fill(index), model.colour(index.row(), index.column())
+        assert contrast(fill.name(), colour.name()) >= LEAST_CONTRAST
+    assert model.fill(cell(view.table, 0, "device")) is None
+
+
+def test_hovering_over_a_cell_tells_the_difference(qtbot: QtBot, compared: MainWindow) -> None:
+    turn_to(qtbot, compared, MATRIX_PAGE)
+    view = compared.central.compare_tabs.matrix
+    assert "Against two.onnx" in view.table.tooltip_text(cell(view.table, 0, "model 1"))
+    assert "Against" not in view.table.tooltip_text(cell(view.table, 0, "device"))
 
 
 def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: MainWindow) -> None:
@@ -105,7 +134,7 @@ def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: Ma
     view.budget_box.setValue(5.0)
     assert compared.central.compare_view.budget_box.value() == 5.0
     assert compared._settings.get(table.BUDGET_MS) == 5.0
-    sentence = cell(view.fastest, 0, "fastest").data()
+    sentence = cell(view.table, 0, "fastest").data()
     assert sentence.startswith("two.onnx is the fastest that meets 5 ms: ")
     assert sentence.endswith("(2 of 2 models meet it)")
 
@@ -113,7 +142,7 @@ def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: Ma
 def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: MainWindow) -> None:
     turn_to(qtbot, compared, MATRIX_PAGE)
     tabs = compared.central.compare_tabs
-    click(qtbot, tabs.matrix.table, cell(tabs.matrix.table, 1, "target 1"), double=True)
+    click(qtbot, tabs.matrix.table, cell(tabs.matrix.table, 1, "model 1"), double=True)
     assert tabs.bar.currentIndex() == DIFFERENCE_PAGE
     qtbot.waitUntil(lambda: tabs._difference.difference is not None)
     view = tabs.difference
