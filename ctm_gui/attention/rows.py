@@ -177,17 +177,18 @@ class AttentionSummary:
         seen = attention_peak(rows.to_metrics)
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
         if slowest.size > 1 and (seen.share[slowest] < _EVEN / len(self.labels)).all():
-            return f"{self._pair(rows, int(slowest[0]), seen)}; so do the next slowest"
+            return f"{self._pair(rows, int(slowest[0]), seen)}; so are the next slowest"
         return "; ".join(self._pair(rows, row, seen) for row in slowest.tolist())
 
     def _pair(self, rows: AttentionRows, row: int, seen: AttentionPeak) -> str:
-        """Write ``Conv conv1 looks mostly at DRAM bandwidth (41 %)``."""
-        looks = "look" if rows.is_plural(row) else "looks"
+        """Write ``Conv conv1 is most sensitive to DRAM bandwidth (41 %)``."""
+        are = "are" if rows.is_plural(row) else "is"
         share, count = float(seen.share[row]), len(self.labels)
         most = f"{self.labels[int(seen.at[row])]} ({percent(share)})"
         if count > 1 and share < _EVEN / count:
-            return f"{rows.label(row)} {looks} about evenly at all {count} metrics, most at {most}"
-        return f"{rows.label(row)} {looks} mostly at {most}"
+            evenly = f"about evenly sensitive to all {count} metrics"
+            return f"{rows.label(row)} {are} {evenly}, most to {most}"
+        return f"{rows.label(row)} {are} most sensitive to {most}"
 
     def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
         """Return one cell of a map in words: operator, metric with its value, share."""
@@ -236,9 +237,9 @@ class AttentionGrid(Grid):
             name_column("name", "Type" if by_type else "Operator", rows.names),
             share_column(LATENCY, "Latency share", lambda: rows.latency_share),
             kinds,
-            _metric("looks", "Looks mostly at", looks, labels),
+            _metric("looks", "Most sensitive to", looks, labels),
             share_column("attention", "Attention", lambda: looks.share, "Of the row's attention."),
-            _metric("seen", "Seen most by", seen, labels),
+            _metric("seen", "Weighs most in", seen, labels),
             share_column("seen_share", "Attention of it", lambda: seen.share, "Of the metric's."),
         ]
 

@@ -37,7 +37,7 @@ _NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators l
 _NO_ATTENTION = (
     "This prediction is analytic: it adds up arithmetic and traffic, and nothing attends to "
     "anything. Attention is shown for predictions of the CloserToMe engine, whose basis in "
-    "Compare is zero-shot, probed or measured."
+    "Compare is from specs, calibrated or measured."
 )
 
 
@@ -118,7 +118,7 @@ class AttentionView(QWidget):
         self.group_box = QCheckBox("&Group by type")
         self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
         self.save_button = button("S&ave…", "Save the maps as a picture, or their numbers as CSV.")
-        self.pairs = label(role="heading", name="What operators look mostly at")
+        self.pairs = label(role="heading", name="What operators are most sensitive to")
         self.weights = label(role="muted", name="Blend and residual weight")
         self.cell = label(role="muted", name="Cell under the cursor")
 

@@ -243,7 +243,7 @@ def _label(
     if prediction.fits_memory is False:
         words.append("exceeds memory")
     if row.notes:
-        words.append("if quantised")
+        words.append("assumes an INT8 model")
     if predicted is not None:
         words.append(f"predicted {number(predicted)} {unit}")
     return " · ".join(words)

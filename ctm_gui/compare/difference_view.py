@@ -107,7 +107,7 @@ class DifferenceView(QWidget):
     def _make_controls(self) -> None:
         self.first_box = combo_box("First model", letters=16)
         self.second_box = combo_box("Second model", letters=16)
-        self.exchange_button = button("E&xchange", "Compare the other way round.")
+        self.exchange_button = button("S&wap", "Compare the other way round.")
         changes = ["All operators" if c is None else c.capitalize() for c in _CHANGES]
         self.change_box = combo_box("Operators shown", changes)
         self.summary = label(role="heading", name="Summary of the difference")

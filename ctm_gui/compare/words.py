@@ -109,7 +109,7 @@ def _fastest(columns: ComparisonColumns, unit: LatencyUnit) -> str:
 
 def _without_number(columns: ComparisonColumns) -> str:
     missing = int(np.isnan(columns.latency_ms).sum())
-    return f"{missing} without a number" if missing else ""
+    return f"{missing} not predictable" if missing else ""
 
 
 def _targets(count: int) -> str:
@@ -153,7 +153,7 @@ def badges_of(prediction: Prediction) -> tuple[Badge, ...]:
     """Return the badges of a prediction: its basis, and whether it is out of distribution."""
     if prediction.latency_ms is None or prediction.basis is None:
         return ()
-    basis = Badge(prediction.basis.value, _BASIS_STYLES[prediction.basis])
+    basis = Badge(prediction.basis.words, _BASIS_STYLES[prediction.basis])
     if not prediction.out_of_distribution:
         return (basis,)
     return (basis, Badge("uncertain", BadgeStyle.WARNING))

@@ -131,7 +131,7 @@ class DeviceForm(QObject):
         if not name:
             return ""
         label = metric_label(name, self.fields.family)
-        return f"Needed for a prediction without measurements: {label}."
+        return f"Add the {label} to predict without probing."
 
     def show(self, key: str) -> None:
         """Show a device, with its unsaved texts where there are any."""

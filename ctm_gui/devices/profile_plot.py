@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from ctm_gui.devices.tables import LEAST_PEERS, ProfileRow, profile
+from ctm_gui.devices.tables import ProfileRow, profile
 from ctm_gui.widgets.axes import AT_LEFT, PixelItem, RowLabels
 from ctm_gui.widgets.basic import label, vbox
 from ctm_gui.widgets.plots import RowPlot
@@ -96,7 +96,7 @@ class DeviceProfile(QWidget):
             painter.fillRect(bar, QColor(self.theme.series[0]))
         else:
             painter.setPen(QColor(self.theme.muted))
-            words = "absent" if part.absent else f"under {LEAST_PEERS} others state it"
+            words = "absent" if part.absent else "too few devices to compare"
             painter.drawText(room.adjusted(8, 0, 0, 0), AT_LEFT, words)
         if not part.absent:
             painter.setPen(QColor(self.theme.text))

@@ -79,7 +79,7 @@ class ErrorsGrid(Grid):
             number_column("bias", "Bias", [e.bias for e in errors], _BIAS, _SIGNED),
             text_column("inside80", "In 80 % interval", inside80, _COVERAGE),
             text_column("inside95", "In 95 % interval", inside95),
-            text_column("basis", "Basis", [e.basis.value for e in errors]),
+            text_column("basis", "Basis", [e.basis.words for e in errors]),
             text_column("engine", "Engine", [shown(e.engine) for e in errors]),
         ]
         super().__init__(len(errors), columns)
@@ -204,7 +204,7 @@ def summary(data: PastRows) -> str:
         count = f"the last {len(data)} of {data.count} predictions"
     measured = {pair.measured.measurement.id for pair in data.pairs}
     if not measured:
-        return f"{count.capitalize()}; none was measured yet."
+        return f"{count.capitalize()}; no measurements yet."
     latencies = plural(len(measured), "measured latency", "measured latencies")
     errors = [abs(pair.error) for pair in data.pairs]
     words = [
@@ -328,7 +328,7 @@ def _warning(errors: TargetErrors, data: PastRows) -> str:
     return (
         f"{shown(data.name_of(errors.device_id))}, {configuration_text(errors.configuration)}: "
         f"{surprise.outside} of the last {surprise.count} measured latencies lie outside the 80 % "
-        f"interval of {shown(errors.engine)} ({errors.basis}). About {expected} would be usual; "
-        f"so many come by chance in one of {once} cases. The device is {direction} than "
+        f"interval of {shown(errors.engine)} ({errors.basis.words}). About {expected} would be "
+        f"usual; so many come by chance in one of {once} cases. The device is {direction} than "
         "predicted: probe it again."
     )

@@ -82,7 +82,7 @@ class PastFilterBar(QWidget):
         self.every_box = QCheckBox("E&very run")
         self.every_box.setToolTip("Show older predictions of a model on a target too.")
         for basis in Basis:
-            self.basis_box.addItem(basis.value, basis.value)
+            self.basis_box.addItem(basis.words, basis.words)
         self.basis_box.addItem("no number", NOTHING)
         self.period_box.clear()
         for words, days in PERIODS:

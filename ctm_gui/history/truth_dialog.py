@@ -86,7 +86,7 @@ class TruthDialog(QDialog):
         form = QFormLayout()
         form.addRow("&Latency", value)
         form.labelForField(value).setBuddy(self.value_box)  # type: ignore[attr-defined]
-        form.addRow("&Is the", self.statistic_box)
+        form.addRow("&Statistic", self.statistic_box)
         form.addRow("&Note", self.note_box)
         vbox(heading, form, self.problem, self.buttons, of=self)
 

@@ -121,7 +121,7 @@ class TruthPlot(PointPlot):
             painter.setBrush(QColor(self._theme.series[BASES.index(basis)]))
             painter.drawEllipse(QPointF(2 * _LEGEND_PX, y), _RADIUS_PX, _RADIUS_PX)
             painter.setPen(QColor(self._theme.text))
-            painter.drawText(QPointF(3.5 * _LEGEND_PX, y + metrics.ascent() / 2 - 1), basis.value)
+            painter.drawText(QPointF(3.5 * _LEGEND_PX, y + metrics.ascent() / 2 - 1), basis.words)
             y += metrics.height() + 2
 
     def _colour(self, index: int) -> QColor:

@@ -274,7 +274,7 @@ class ModelsPanel(QWidget):
         entry = self._shelf.entries[row]
         menu = QMenu(self)
         actions: list[tuple[str, bool, object]] = [
-            ("Read Again", not entry.pending, lambda: self._shelf.read_again(row)),
+            ("Reload", not entry.pending, lambda: self._shelf.read_again(row)),
             ("Cancel", entry.pending, lambda: self._shelf.cancel(row)),
             ("Remove", not entry.pending, self.remove_selected),
         ]

@@ -304,7 +304,7 @@ class OperatorsGrid(Grid):
         return [
             Column(
                 "looks",
-                "Looks mostly at",
+                "Most sensitive to",
                 text=text,
                 # Metric by metric, the strongest first.
                 sort_keys=lambda: ranks[peak.at] - peak.share / 2,

@@ -126,8 +126,10 @@ class OperatorsView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.hide_box = QCheckBox("H&ide views and fused")
-        self.hide_box.setToolTip("Leave out operators that take no time of their own.")
+        self.hide_box = QCheckBox("H&ide zero-cost operators")
+        self.hide_box.setToolTip(
+            "Leave out views and fused operators, which take no time of their own."
+        )
         self.type_button = button("", "Show all types again.", name="All types")
         self.type_button.hide()
         self.save_button = button("Save &plot…")

@@ -13,7 +13,7 @@ from predictor.core.units import LatencyUnit
 MAX_BATCH = 65_536
 MAX_THREADS = 1024
 PRECISION_NAMES = {
-    None: "usual",
+    None: "default",
     Precision.FP32: "FP32",
     Precision.FP16: "FP16",
     Precision.BF16: "BF16",
@@ -70,8 +70,8 @@ class WhatIfBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.batch = _spin_box(MAX_BATCH, "model's own", "Batch", _BATCH)
-        self.threads = _spin_box(MAX_THREADS, "usual", "Threads", _THREADS)
+        self.batch = _spin_box(MAX_BATCH, "model default", "Batch", _BATCH)
+        self.threads = _spin_box(MAX_THREADS, "default", "Threads", _THREADS)
         self.precision = combo_box("Precision", PRECISION_NAMES.values())
         _explain(self.precision, _PRECISION)
         self.unit = combo_box("Unit", [unit.value for unit in LatencyUnit])

@@ -85,10 +85,10 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
     columns = [
         text_column("network", "Network", [row.name for row in rows]),
         _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
-        _numbers("least", "Least (ms)", [row.least_ms for row in rows], milliseconds),
+        _numbers("least", "Minimum (ms)", [row.least_ms for row in rows], milliseconds),
         _numbers(
             "variation",
-            "CV",
+            "Spread",
             [row.variation for row in rows],
             percent,
             "Standard deviation of the single runs over their mean.",
@@ -115,7 +115,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
     columns += [
         _numbers(
             "others",
-            "From the others (ms)",
+            "Leave-one-out estimate (ms)",
             [fit.predicted_ms if fit else None for fit in fits],
             milliseconds,
             "What the other networks of the signature tell of this one.",

@@ -15,6 +15,7 @@ from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.widgets.table_view import copy_button
 from predictor.core.text import plural
 from predictor.core.wording import configuration_text, shown
+from predictor.services.probing.imports import TYPED
 from predictor.services.probing.plan import ADAPTIVE
 
 _MOST_PROBES = 100
@@ -39,7 +40,7 @@ class PlanPage(QWidget):
         self.selector_box = combo_box("What chooses the networks", SELECTORS.values())
         self.within_box = QSpinBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
         self.within_box.setSuffix(" %")
-        self.within_box.setSpecialValueText("no width")
+        self.within_box.setSpecialValueText("off")
         self.within_box.setToolTip(
             "The adaptive selector measures no more once the 80 % interval of a typical "
             "network reaches no further above its latency."
@@ -77,7 +78,11 @@ class PlanPage(QWidget):
             ("&Networks", "How many networks", self.probes_box),
             ("&Time", "Time that measuring may take", self.minutes_box),
             ("&Selector", "What chooses the networks", self.selector_box),
-            ("Stop &at", "Interval at which the adaptive selector stops", self.within_box),
+            (
+                "Stop when interval &below",
+                "Interval at which the adaptive selector stops",
+                self.within_box,
+            ),
         ):
             field.setAccessibleName(name)
             parts += [named(words, field), field]
@@ -141,8 +146,11 @@ class NamesPage(QWidget):
         self.read, self.meant = read, read.proposed()
         file = read.file
         latencies = plural(len(file.latencies), "latency", "latencies")
+        is_typed = file.format == TYPED
         sentences = (
-            f"{shown(file.name)}: {file.format}, {latencies}.",
+            f"{latencies} entered."
+            if is_typed
+            else f"{shown(file.name)}: {file.format}, {latencies}.",
             "Names of the window's models and of reference networks are recognised.",
             *map(shown, file.notes),
         )

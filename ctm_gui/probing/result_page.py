@@ -66,7 +66,7 @@ class ResultPage(QWidget):
         )
         self.delete_button = button("&Delete", "Ctrl+Z brings it back", self._delete)
         self.of_models = box(
-            label("What it changes for the open models", "heading"),
+            label("Effect on open models", "heading"),
             (self.changes, 1),
             margins=(0, 4, 0, 0),
         )

@@ -230,7 +230,7 @@ class ProbingWizard(QDialog):
         text, ready = {
             TARGET: (_target_next(self.target_page.choice), self.target_page.ready),
             PLAN: ("Write &Kit…" if kit else "Start &Measuring", self._can_start()),
-            NAMES: ("&Take Over", self.names_page.ready),
+            NAMES: ("&Import", self.names_page.ready),
             MEASURE: ("Sho&w Result", run.phase is Phase.ENDED),
             RESULT: ("&Probe Next" if self._has_next else "&Probe Another", True),
         }[page]

@@ -187,7 +187,7 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
     chosen = selection.configuration_of(device)
     for number, configuration in enumerate(selection.choices(device)):
         words = configuration_text(configuration)
-        action = choices.addAction(f"{words} (usual)" if number == 0 else words)
+        action = choices.addAction(f"{words} (default)" if number == 0 else words)
         action.setCheckable(True)
         action.setChecked(configuration == chosen)
         group.addAction(action)

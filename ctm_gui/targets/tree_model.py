@@ -249,7 +249,7 @@ def describe(device: Device) -> str:
     threads = f", {usual.threads} threads" if usual.threads else ""
     lines = [
         f"{device.name} ({device.id})",
-        f"Usual configuration: {usual.runtime}, {usual.precision}{threads}",
+        f"Default configuration: {usual.runtime}, {usual.precision}{threads}",
         f"{plural(facts, 'hardware fact')} known",
     ]
     if device.notes:

@@ -168,17 +168,17 @@ class Workspace(QObject):
 
     def set_batch(self, batch: int | None) -> None:
         """Ask for another batch of every model; they are read again with it."""
-        words = "Usual Batch" if batch is None else f"Batch {batch}"
+        words = "Default Batch" if batch is None else f"Batch {batch}"
         self._ask(replace(self.what_if, batch=batch), words, typed="batch")
 
     def set_precision(self, precision: Precision | None) -> None:
         """Ask for another precision of every target."""
-        words = "Usual Precision" if precision is None else precision.value.upper()
+        words = "Default Precision" if precision is None else precision.value.upper()
         self._ask(replace(self.what_if, precision=precision), words)
 
     def set_threads(self, threads: int | None) -> None:
         """Ask for another number of threads of every target."""
-        words = "Usual Threads" if threads is None else plural(threads, "thread")
+        words = "Default Threads" if threads is None else plural(threads, "thread")
         self._ask(replace(self.what_if, threads=threads), words, typed="threads")
 
     def reset_what_if(self) -> None:
@@ -347,7 +347,7 @@ def _tell_part(context: TaskContext, comparison: Comparison) -> None:
 
 def _problem(entry: ModelEntry) -> str:
     if entry.state is ModelState.FAILED and entry.error is not None:
-        return f"not available: {entry.error.reason}"
+        return "; ".join(filter(None, (entry.error.reason, entry.error.action)))
     return ""
 
 
@@ -357,8 +357,8 @@ def _badges(comparison: Comparison) -> dict[str, tuple[str, str]]:
     for row in comparison.rows:
         prediction = row.prediction
         if prediction.basis is not None:
-            sentence = f"The numbers are {prediction.basis} ({prediction.engine})."
-            badges[prediction.device_id] = (prediction.basis.value, sentence)
+            sentence = f"The numbers are {prediction.basis.words} ({prediction.engine})."
+            badges[prediction.device_id] = (prediction.basis.words, sentence)
         else:
             badges.setdefault(prediction.device_id, ("no number", prediction.problem))
     return badges

@@ -28,12 +28,17 @@ class Precision(StrEnum):
 
 
 class Basis(StrEnum):
-    """Basis of a latency."""
+    """Basis of a latency; the values are those of stores and documents."""
 
     MEASURED = "measured"
     PROBED = "probed"
     ZERO_SHOT = "zero-shot"
     ANALYTIC = "analytic"
+
+    @property
+    def words(self) -> str:
+        """Its name for people."""
+        return {"probed": "calibrated", "zero-shot": "from specs"}.get(self.value, self.value)
 
 
 @dataclass(frozen=True, slots=True)

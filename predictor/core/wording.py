@@ -115,7 +115,7 @@ def threads_text(threads: int) -> str:
 
 def batch_text(batch: int) -> str:
     """Write a batch; 0 means the model's own."""
-    return "own" if batch == 0 else str(batch)
+    return "default" if batch == 0 else str(batch)
 
 
 def configuration_text(configuration: Configuration) -> str:
@@ -154,7 +154,7 @@ def memory_text(fits: bool | None) -> str:
 
 def basis_text(prediction: Prediction) -> str:
     """Name the basis of a number; a dash where there is no number."""
-    return NOTHING if prediction.basis is None else prediction.basis.value
+    return NOTHING if prediction.basis is None else prediction.basis.words
 
 
 def adaptation_name(adaptation: str | None) -> str:

@@ -34,7 +34,7 @@ def graph_doubts(
     types = [graph.op_types[place] for place in places.tolist()]
     rare = rare_operators(types, experience)
     uncounted = bool(graph.has_flag(_UNCOUNTED).any())
-    loops = "it has operators whose work cannot be counted" if uncounted else ""
+    loops = "contains operators of unknown cost" if uncounted else ""
     if not rare.any():
         return [loops] * shares.shape[1]
     names = sorted({t for t, is_rare in zip(types, rare.tolist(), strict=True) if is_rare})

@@ -385,9 +385,9 @@ class Estimate:
         """Return why the estimate of a target is of other classes, empty where it is not."""
         groups, runtime = groups_of(target), _named(target.configuration.runtime)
         if groups["runtime"] not in self.efficiencies.effects["runtime"]:
-            return f"no run on {runtime} is among what it has learned from"
+            return f"low confidence: no training device used {runtime}"
         if not is_near and groups["class"] not in self.tracks["unseen"]:
-            return f"hardly any hardware of this kind was measured under {runtime}"
+            return f"low confidence: hardly any training device of this kind used {runtime}"
         return ""
 
 

@@ -63,8 +63,7 @@ def _check_batch(network: Network, values: ValueTable, old_batch: int, batch: in
         if _pins(network, values, node, old_batch, batch):
             raise InputError(
                 node.subject,
-                f"{shortened(node.op_type, 40)} pins the batch to {old_batch}, "
-                f"{batch} was asked for",
+                f"fixed batch {old_batch} ({shortened(node.op_type, 40)})",
                 _EXPORT_DYNAMIC,
             )
 

@@ -139,7 +139,7 @@ class Choosing:
             drawn = selector.first(len(self.pool), count, live=True, seed=request.seed)
             # None for a budget below 6: without them Eq. 1 has nothing to align devices by.
             if drawn:
-                why = "drawn at random, to see which known devices this one is like"
+                why = "random start, to find similar devices"
                 return [(row, why) for row in drawn]
         if request.selector == INFORMATION and self.beliefs:
             return self._most_telling((), count)

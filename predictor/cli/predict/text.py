@@ -20,7 +20,7 @@ from predictor.services.prediction.predict import KnownTargets, OperatorTable, e
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.operators import operator_fields, slowest
 
-_LOOKS = "Looks mostly at"
+_LOOKS = "Most sensitive to"
 
 
 def model_text(

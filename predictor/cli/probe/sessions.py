@@ -68,7 +68,9 @@ def session_text(
         (printable(probe.name), *_cells(probe, measurements.get(probe.measurement_id or "")))
         for probe in session.probes
     ]
-    table = render_table(("Network", "Median ms", "Least ms", "CV", "Runs", ""), rows, " rrrr")
+    table = render_table(
+        ("Network", "Median ms", "Minimum ms", "Spread", "Runs", ""), rows, " rrrr"
+    )
     head = (
         f"Session {session.id}: {printable(session.device_id)}, "
         f"{configuration_text(session.configuration)}, {session.state}"

@@ -278,7 +278,7 @@ def signature_text(
         f"{configuration_text(signature.configuration)}, {day(stored.created_ns)}"
         f"{', in use' if signature.active else ''}"
     )
-    headers = ("Network", "Median ms", "Runs", "From the others ms", "Error", "")
+    headers = ("Network", "Median ms", "Runs", "Leave-one-out ms", "Error", "")
     table = render_table(headers, rows, " rrrr")
     words = errors_in_words(fits)
     notes = ["", words] if words else []

@@ -55,7 +55,7 @@ class Change:
             before, after = adaptation_name(then.adaptation), adaptation_name(now.adaptation)
             reasons.append(f"adapted by {before}, now by {after}")
         if then.basis != now.basis and then.basis and now.basis:
-            reasons.append(f"{then.basis}, now {now.basis}")
+            reasons.append(f"{then.basis.words}, now {now.basis.words}")
         if not reasons and engine_ms(then) != engine_ms(now):
             reasons.append("the device's description or the program is another")
         return tuple(reasons)

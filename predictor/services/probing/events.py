@@ -56,14 +56,10 @@ SessionEvent = ProbeEvent | ProbesChosen
 
 
 def drift_words(drift: float) -> str:
-    """Drift of the sentinel in a sentence, with its meaning where it is much."""
-    words = f"The sentinel drifted by {percent(drift)}."
+    """Drift of the sentinel, in a sentence."""
     if drift <= DRIFT_LIMIT:
-        return words
-    return (
-        f"{words} That is over {percent(DRIFT_LIMIT)}: the machine got warm or other programs were "
-        "at work, so the medians tell less than they seem to. Measure again while it is idle."
-    )
+        return f"Stable machine ({percent(drift)} drift)."
+    return f"Unstable machine ({percent(drift)} drift): repeat when idle."
 
 
 def done_words(event: NetworkDone) -> str:

@@ -49,8 +49,8 @@ def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
     """
     of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
     return (
-        f"The 80 % interval of {of} reaches {percent(interval.now)} above its latency now, and is "
-        f"expected to reach {percent(interval.after)} when these are measured."
+        f"Error of {of} now up to {percent(interval.now, signed=True)}; expected after probing: "
+        f"{percent(interval.after, signed=True)}."
     )
 
 

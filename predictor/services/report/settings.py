@@ -21,7 +21,7 @@ _COLUMNS: tuple[Field[tuple[Target, Configuration, Configuration]], ...] = (
     ),
     words("precision", "Precision", lambda row: row[1].precision.value),
     figures("threads", "Threads", lambda row: _threads_cell(row[1].threads)),
-    words("usual", "Usual there", lambda row: _usual(*row[1:])),
+    words("usual", "Default there", lambda row: _usual(*row[1:])),
 )
 
 
@@ -48,7 +48,7 @@ def _asked(request: ReportRequest) -> Iterator[tuple[str, Cell]]:
     if asked.batch is not None:
         yield "Batch", whole(asked.batch)
     else:
-        yield "Batch", Cell("each model's own")
+        yield "Batch", Cell("model default")
 
 
 def _threads(threads: int) -> str:

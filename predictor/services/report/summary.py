@@ -28,9 +28,9 @@ _GROUPS: tuple[tuple[Verdict, str], ...] = (
 )
 _BASIS_SENTENCES: dict[Basis, str] = {
     Basis.MEASURED: "Measured: this very model was measured on this target.",
-    Basis.PROBED: "Probed: predicted from other networks that were measured on this target.",
+    Basis.PROBED: "Calibrated: predicted from other networks that were measured on this target.",
     Basis.ZERO_SHOT: (
-        "Zero-shot: predicted from the device's facts and from measurements of hardware or "
+        "From specs: predicted from the device's facts and from measurements of hardware or "
         "configurations near it, where there are any; the remark names them."
     ),
     Basis.ANALYTIC: (
@@ -42,7 +42,7 @@ _BASIS_SENTENCES: dict[Basis, str] = {
 
 _WARNINGS: tuple[tuple[str, Callable[[Prediction], bool]], ...] = (
     ("Does not fit in the memory of {}.", lambda p: p.fits_memory is False),
-    ("Beyond what the engine has learned from: {}.", lambda p: bool(p.out_of_distribution)),
+    ("Outside the training range: {}.", lambda p: bool(p.out_of_distribution)),
     ("No number: {}; the comparison says why.", lambda p: p.latency_ms is None),
 )
 

@@ -203,7 +203,9 @@ def test_operators_and_attention_share_pair_and_selection(
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_tab(OPERATORS_TAB)
-    assert "Looks mostly at" in [c.title for c in window.central.operators_view._model.grid.columns]
+    assert "Most sensitive to" in [
+        c.title for c in window.central.operators_view._model.grid.columns
+    ]
     window.central.operators_view.table.select_rows([4, 1], 1)
     window.show_tab(ATTENTION_TAB)
     attention = window.central.attention_view

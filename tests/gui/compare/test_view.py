@@ -120,7 +120,7 @@ def selected_devices(view: CompareView) -> list[str]:
 
 def test_the_sentence_and_the_table_show_the_predictions_fastest_first(view):
     assert view.summary.text() == (
-        "2 of 4 targets meet 30 ms; fastest: RTX3090 (5 ms); 1 without a number"
+        "2 of 4 targets meet 30 ms; fastest: RTX3090 (5 ms); 1 not predictable"
     )
     assert shown_devices(view) == ["RTX3090", "ORIN", "RPI5", "NPU"]
 

@@ -101,11 +101,11 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
     assert not header.needs.isVisible()
     bandwidth = own.form_view.fields["dram_bw_gbps"]
     bandwidth.available.click()
-    assert header.needs.text() == "Needed for a prediction without measurements: Memory bandwidth."
+    assert header.needs.text() == "Add the Memory bandwidth to predict without probing."
     bandwidth.available.click()
     assert not header.needs.isVisible()
     own.show_device("hailo-15l")
-    assert header.needs.text() == "Needed for a prediction without measurements: INT8 peak."
+    assert header.needs.text() == "Add the INT8 peak to predict without probing."
 
 
 def test_the_list_says_which_devices_are_own_and_edited(own: DevicesView, qtbot: QtBot) -> None:

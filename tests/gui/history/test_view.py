@@ -108,7 +108,7 @@ def test_every_prediction_is_listed_the_newest_first(view: HistoryView) -> None:
     assert sorted(zip(column(view, "model"), column(view, "device"), strict=True)) == [
         ("net.onnx", "fast"), ("net.onnx", "slow"), ("other.onnx", "fast"), ("other.onnx", "slow")
     ]  # fmt: skip
-    assert view.summary.text() == "4 predictions; none was measured yet."
+    assert view.summary.text() == "4 predictions; no measurements yet."
     assert not view.truth.isVisible()
     assert not view.warning.isVisible()
     assert view.table.isColumnHidden([c.key for c in view._model.grid.columns].index("interval"))

@@ -161,7 +161,7 @@ def test_from_a_device_to_its_signature_and_back(
     assert "use it: times of its networks' operators" in wizard.result_page.words.text()
     assert "Working out" in wizard.result_page.fit.text()
     qtbot.waitUntil(lambda: "median error" in wizard.result_page.fit.text(), timeout=WAIT_MS)
-    assert "From the others (ms)" in titles(table)
+    assert "Leave-one-out estimate (ms)" in titles(table)
     assert "Protocol: ctm-probe/1" in wizard.result_page.facts.text()
     (stored,) = on_store(store, lambda probing: probing.signatures.every())  # type: ignore[misc]
     assert stored.signature.active

@@ -174,7 +174,7 @@ def test_badges_tell_the_basis_of_the_numbers(
     settle(workspace)
     chosen = workspace.selection.selected[0]
     index = row_of(model, chosen.id).siblingAtColumn(Column.BASIS)
-    assert index.data() in {"zero-shot", "probed"}
+    assert index.data() in {"from specs", "calibrated"}
     assert "closertome" in index.data(Qt.ItemDataRole.ToolTipRole)
     other = next(
         d for d in workspace.selection.devices if d.id not in workspace.selection.selected_ids

@@ -374,10 +374,10 @@ def test_a_group_without_a_record_of_its_own_has_that_of_a_coarser_one() -> None
     ("runtime", "is_near", "doubt"),
     [
         ("pytorch", False, ""),
-        ("ncnn", False, "hardly any hardware of this kind was measured under ncnn"),
+        ("ncnn", False, "low confidence: hardly any training device of this kind used ncnn"),
         ("ncnn", True, ""),
-        ("new-one", False, "no run on new-one is among what it has learned from"),
-        ("new-one", True, "no run on new-one is among what it has learned from"),
+        ("new-one", False, "low confidence: no training device used new-one"),
+        ("new-one", True, "low confidence: no training device used new-one"),
     ],
 )
 def test_doubts(runtime: str, is_near: bool, doubt: str) -> None:

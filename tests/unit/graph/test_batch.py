@@ -61,5 +61,5 @@ def test_a_recurrent_state_of_the_old_batch_is_named():
     weights = [b.weight(1, 16, 8), b.weight(1, 16, 4)]
     state = b.weight(1, 1, 4)
     b.output(b.node("LSTM", [x, *weights, "", "", state, state], ["y"], hidden_size=4))
-    with pytest.raises(InputError, match=r"node LSTM_\d+: LSTM pins the batch to 1"):
+    with pytest.raises(InputError, match=r"node LSTM_\d+: fixed batch 1 \(LSTM\)"):
         ingest_proto(b.model(), batch=4)

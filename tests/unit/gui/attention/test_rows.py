@@ -67,12 +67,12 @@ def test_types_look_at_the_mean_and_are_seen_by_the_sum(summary: AttentionSummar
 
 def test_the_slowest_rows_are_named_with_what_they_look_at(summary: AttentionSummary) -> None:
     assert summary.pairs(summary.operators) == (
-        "Conv head\\u202e looks mostly at Memory bandwidth (75 %); "
-        "Conv stem looks mostly at SMs or compute units (75 %); "
-        "Add join looks mostly at Memory bandwidth (87.5 %)"
+        "Conv head\\u202e is most sensitive to Memory bandwidth (75 %); "
+        "Conv stem is most sensitive to SMs or compute units (75 %); "
+        "Add join is most sensitive to Memory bandwidth (87.5 %)"
     )
     assert summary.pairs(summary.types).startswith(
-        "Conv (2 operators) look about evenly at all 2 metrics, most at "
+        "Conv (2 operators) are about evenly sensitive to all 2 metrics, most to "
     )
 
 
@@ -173,8 +173,8 @@ def test_shares_that_are_about_equal_are_said_to_be_and_fill_the_scale() -> None
     layout = MapLayout(summary, summary.operators, np.arange(3))
 
     assert summary.pairs(summary.operators) == (
-        "Conv head\\u202e looks about evenly at all 2 metrics, most at Threads in use (51 %); "
-        "so do the next slowest"
+        "Conv head\\u202e is about evenly sensitive to all 2 metrics, "
+        "most to Threads in use (51 %); so are the next slowest"
     )
     assert layout.scale(backward=False) == pytest.approx((0.48, 0.52))
     assert layout.scale(backward=True) == (0.0, 0.75)

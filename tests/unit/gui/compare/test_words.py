@@ -88,14 +88,14 @@ def test_targets_are_ordered_by_their_fastest_model_and_those_without_a_number_c
 def test_the_sentence_for_one_model(make_row):
     rows = [make_row("a", 1.2), make_row("b", 30.0), make_row("c", 31.0), make_row("d", None)]
     assert summary(ComparisonColumns(rows), 30.0, LatencyUnit.MS) == (
-        "2 of 4 targets meet 30 ms; fastest: A (1.2 ms); 1 without a number"
+        "2 of 4 targets meet 30 ms; fastest: A (1.2 ms); 1 not predictable"
     )
     assert (
         summary(ComparisonColumns(rows[:1]), None, LatencyUnit.FPS)
         == "1 target; fastest: A (833 FPS)"
     )
     assert summary(ComparisonColumns(rows[3:]), 30.0, LatencyUnit.MS) == (
-        "0 of 1 target meets 30 ms; 1 without a number"
+        "0 of 1 target meets 30 ms; 1 not predictable"
     )
     assert summary(ComparisonColumns([]), 30.0, LatencyUnit.MS) == ""
 

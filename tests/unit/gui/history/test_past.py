@@ -142,14 +142,14 @@ def test_the_summary_counts_and_judges(data: PastRows) -> None:
         "4 predictions; 2 measured latencies, median error 37.5 %, "
         "0 of 1 inside their 80 % interval."
     )
-    assert summary(rows_of([stored(1)])) == "1 prediction; none was measured yet."
+    assert summary(rows_of([stored(1)])) == "1 prediction; no measurements yet."
     assert summary(dataclasses.replace(data, count=9)).startswith("The last 4 of 9 predictions;")
 
 
 def test_the_errors_by_target(data: PastRows) -> None:
     grid = ErrorsGrid(data)
     assert [column.text(0) for column in grid.columns] == [
-        "rpi5, ncnn, fp16, 4 threads", "2", "37.5 %", "−12.5 %", "0 of 1", "0 of 1", "zero-shot",
+        "rpi5, ncnn, fp16, 4 threads", "2", "37.5 %", "−12.5 %", "0 of 1", "0 of 1", "from specs",
         "closertome/1",
     ]  # fmt: skip
 

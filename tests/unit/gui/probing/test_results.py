@@ -116,11 +116,9 @@ def test_a_machine_that_drifted_is_warned_of_beside_what_its_networks_tell() -> 
         return Result("b", Configuration(), (), stored, assessed=True)
 
     assert not result(0.04).drifted
-    assert "drifted" not in fit_words(result(0.04))
+    assert "Unstable" not in fit_words(result(0.04))
     assert result(0.977).drifted
-    assert fit_words(result(0.977)).startswith(
-        "The sentinel drifted by 97.7 %. That is over 5 %: the machine got warm or other programs"
-    )
+    assert fit_words(result(0.977)).startswith("Unstable machine (97.7 % drift): repeat when idle.")
 
 
 def test_what_a_signature_changes_is_written_as_in_the_comparison() -> None:

@@ -122,7 +122,7 @@ def test_no_two_texts_of_a_row_overlap() -> None:
 
 def test_the_head_of_a_table_is_on_each_of_its_pages() -> None:
     report = many_targets(70).only([SectionId.COMPARISON])
-    rows = [page for page in compose(report, PageSize.A4).pages if "zero-shot" in lines_of(page)]
+    rows = [page for page in compose(report, PageSize.A4).pages if "from specs" in lines_of(page)]
 
     assert len(rows) > 2
     assert all("Configuration" in lines_of(page) for page in rows)
