@@ -6,18 +6,17 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.devices.form import DeviceForm
+from ctm_gui.devices.live import LivePrediction
 from ctm_gui.widgets.basic import (
     ElidedLabel,
     button,
     hbox,
     label,
-    note_label,
     show_note,
     vbox,
 )
 from predictor.core.wording import shown
 
-_SHOWN_LINES = 3
 _SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
 
 
@@ -32,15 +31,19 @@ class DeviceHeader(QWidget):
     export = Signal()
     delete = Signal()
 
-    def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, form: DeviceForm, live: LivePrediction, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._form = form
+        self._form, self._live = form, live
         self.name = ElidedLabel()
         self.name.setProperty("role", "heading")
         self.state = label(role="muted")
-        self.needs = note_label("warn")
-        self.problems = note_label("bad")
-        self.warnings = note_label("warn")
+        # A line each, also where they are empty: a header that grows moves the field that is typed
+        # into. The sentences stand below their fields; the tips of these have them all.
+        self.live, self.problems, self.warnings = ElidedLabel(), ElidedLabel(), ElidedLabel()
+        self.problems.setProperty("role", "bad")
+        self.warnings.setProperty("role", "warn")
         self.duplicate_button = button(
             "&Duplicate", "Make a device of your own from this one", self.duplicate.emit
         )
@@ -59,8 +62,9 @@ class DeviceHeader(QWidget):
             self.delete_button,
             spacing=6,
         )
-        notes = (self.state, self.needs, self.problems, self.warnings)
-        vbox(buttons, *notes, of=self, margins=(8, 8, 8, 4), spacing=3)
+        findings = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
+        vbox(buttons, self.state, self.live, findings, of=self, margins=(8, 8, 8, 4), spacing=3)
+        live.changed.connect(self._show_live)
         for signal in (form.device_shown, form.changed, form.modified_changed):
             signal.connect(self._show)
         self._show()
@@ -78,9 +82,12 @@ class DeviceHeader(QWidget):
             part.setEnabled(here)
         show_note(self.state, [self._state()] if here else [])
         missing = form.missing_line() if here else ""
-        show_note(self.needs, [missing] if missing else [])
-        show_note(self.problems, _at_most(form.problem_lines()) if own else [])
-        show_note(self.warnings, _at_most(form.warning_lines()) if here else [])
+        self.problems.set_full_text(_in_a_line(form.problem_lines() if own else []))
+        warnings = form.warning_lines() if here else []
+        self.warnings.set_full_text(_in_a_line([missing, *warnings] if missing else warnings))
+
+    def _show_live(self) -> None:
+        self.live.set_full_text(self._live.words)
 
     def _state(self) -> str:
         form = self._form
@@ -94,6 +101,6 @@ class DeviceHeader(QWidget):
         return f"{state} {len(form.fields.available)} metrics known."
 
 
-def _at_most(lines: list[str]) -> list[str]:
-    rest = len(lines) - _SHOWN_LINES
-    return [*lines[:_SHOWN_LINES], f"and {rest} more below"] if rest > 0 else lines
+def _in_a_line(lines: list[str]) -> str:
+    more = f"{len(lines)}: " if len(lines) > 1 else ""
+    return f"{more}{' '.join(lines)}"

@@ -13,7 +13,8 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.tasks.store_client import StoreClient, StoreRunner
 from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.ordering import natural_key
-from predictor.core.records import Device
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration, Device, Precision
 from predictor.core.wording import shown
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import (
@@ -115,6 +116,12 @@ class DeviceLibrary(StoreClient):
     def load(self) -> None:
         """Read the user's devices from the store; one that is there already is as it is there."""
         self._submit(lambda history: history.devices.every(), self._on_loaded)
+
+    def make(self) -> str:
+        """Make a device of the user's of which nothing is known. Returns its key."""
+        runs = (Configuration("onnxruntime", Precision.FP32),)
+        device = Device("my-device", "My device", "own", Family.CPU, {}, configurations=runs)
+        return self.add(DeviceFile(device))
 
     def duplicate(self, key: str, file: DeviceFile | None = None) -> None:
         """Make a copy of a device, or of ``file``, its unsaved state in the form."""

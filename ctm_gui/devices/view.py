@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QTabWidget, QVBoxLayout, QWidget
 
 from ctm_gui.devices.comparison_view import DeviceComparisonView
@@ -13,6 +13,7 @@ from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.form_view import DeviceFormView
 from ctm_gui.devices.header_view import DeviceHeader
 from ctm_gui.devices.library import DeviceLibrary
+from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.profile_plot import DeviceProfile
 from ctm_gui.devices.tables import DevicesGrid
 from ctm_gui.devices.this_machine import ThisMachine
@@ -109,6 +110,7 @@ class DevicesView(QWidget):
         library: the devices.
         form: the form of the current one.
         machine: makes a device of this machine.
+        live: predicts on the device as it is typed.
         parent: owner.
     """
 
@@ -119,10 +121,11 @@ class DevicesView(QWidget):
         library: DeviceLibrary,
         form: DeviceForm,
         machine: ThisMachine,
+        live: LivePrediction,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.library, self.form, self.machine = library, form, machine
+        self.library, self.form, self.machine, self.live = library, form, machine, live
         self._theme = LIGHT
         self._profile: DeviceProfile | None = None
         self._comparison: DeviceComparisonView | None = None
@@ -159,7 +162,12 @@ class DevicesView(QWidget):
         if not self._is_begun:
             self._is_begun = True
             in_turns(self._build(), self)
+        self.live.set_active(active=True)
         super().showEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.live.set_active(active=False)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
@@ -217,7 +225,7 @@ class DevicesView(QWidget):
         self.built.emit()
 
     def _build_right(self) -> QWidget:
-        self.header = DeviceHeader(self.form)
+        self.header = DeviceHeader(self.form, self.live)
         self.form_view = DeviceFormView(self.form)
         self.pages = QTabWidget()
         self.pages.setAccessibleName("Device")
@@ -231,6 +239,7 @@ class DevicesView(QWidget):
         return right
 
     def _build_left(self) -> QWidget:
+        self.new_button = button("&New", "Make a device of your own", self._make)
         self.import_button = button(
             "&Import…", "Make devices from device files, ours or NeuSight's", self.import_files
         )
@@ -239,7 +248,10 @@ class DevicesView(QWidget):
             "Make a device of this machine: what its system states, then what it sustains",
             self.machine.detect,
         )
-        left, buttons = QWidget(), hbox(self.import_button, self.detect_button, STRETCH)
+        left, buttons = (
+            QWidget(),
+            hbox(self.new_button, self.import_button, self.detect_button, STRETCH),
+        )
         vbox(buttons, self._build_progress(), (self.list, 1), of=left, margins=8)
         return left
 
@@ -264,6 +276,10 @@ class DevicesView(QWidget):
         self.machine.changed.connect(self._show_machine)
         self.pages.currentChanged.connect(self._on_device)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
+
+    def _make(self) -> None:
+        self.pages.setCurrentIndex(FORM_PAGE)
+        self.library.make()
 
     def _duplicate(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)

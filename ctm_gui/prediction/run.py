@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
 
@@ -167,7 +167,8 @@ def _unavailable(compared: ComparedModel, target: Target) -> Prediction:
         model=compared.label,
         fingerprint=compared.model.graph.fingerprint,
         device_id=target.device.id,
-        configuration=target.configuration,
+        # Threads as a count, as those of predictions are: it is the same target.
+        configuration=replace(target.configuration, threads=target.threads),
         engine="",
         basis=None,
         latency_ms=None,

@@ -126,6 +126,11 @@ class SerialWorker(QObject):
         """Whether any outcome is still to come."""
         return any(task.active for task in self._tasks)
 
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more work."""
+        return self._closed
+
     def submit(
         self,
         work: Callable[[TaskContext], T],

@@ -20,6 +20,7 @@ from ctm_gui.compare.pareto import Scores
 from ctm_gui.compare.tabs import CompareTabs
 from ctm_gui.compare.view import CompareView
 from ctm_gui.devices.form import DeviceForm
+from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.view import DevicesView
 from ctm_gui.history.view import HistoryView
 from ctm_gui.operators.tabs import ExplanationTabs
@@ -102,6 +103,7 @@ class CentralViews(QObject):
             self.compare_tabs.set_unit(unit)
             self.operators_view.set_unit(unit)
             self.history_view.set_unit(unit)
+            self.live.set_unit(unit)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the view that is shown."""
@@ -138,7 +140,10 @@ class CentralViews(QObject):
         self.attention_view = AttentionView()
         yield
         self.device_form = DeviceForm(workspace.library, workspace.undo_stack, self)
-        self.devices_view = DevicesView(workspace.library, self.device_form, workspace.machine)
+        self.live = LivePrediction(self.device_form, workspace.comparing, workspace.predictor, self)
+        self.devices_view = DevicesView(
+            workspace.library, self.device_form, workspace.machine, self.live
+        )
         self.history_view = HistoryView(workspace.history, workspace.projects)
         yield
         for index, view in enumerate(self.views):

@@ -23,7 +23,7 @@ from ctm_gui.undo import UndoStep
 from ctm_gui.window.messages import MessageLog
 from predictor.core.errors import CtmError
 from predictor.core.memory import release_memory
-from predictor.core.records import Precision
+from predictor.core.records import Device, Precision
 from predictor.core.text import plural
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRates
@@ -284,26 +284,30 @@ class Workspace(QObject):
     def _predict(self) -> None:
         if self._prediction is not None:
             self._prediction.cancel()
-        models, devices = self._compared_models(), self.selection.selected
-        if models:
+        devices = self.selection.selected
+        if self.shelf.models():
             self.machine.prepare(devices)
         if self.machine.busy:
             # Shown once its rates are there or the user cancels: not two numbers in a row.
             devices = tuple(device for device in devices if device.id != THIS_MACHINE_ID)
-        work = partial(
-            compare,
-            models,
-            devices,
-            self.what_if,
-            own=self.own.measurements,
-            signatures=self.own.signatures,
-            known=dict(self.library.by_id()),
-        )
+        work = self.comparing(devices)
         self._prediction = self.predictor.submit(
             lambda context: work(part=partial(_tell_part, context)),
             on_result=self._on_compared,
             on_error=self._on_not_compared,
             on_part=self._on_part,
+        )
+
+    def comparing(self, devices: tuple[Device, ...]) -> Callable[..., Comparison]:
+        """Return the work that compares the open models on devices, as they are now."""
+        return partial(
+            compare,
+            self._compared_models(),
+            devices,
+            self.what_if,
+            own=self.own.measurements,
+            signatures=self.own.signatures,
+            known=dict(self.library.by_id()),
         )
 
     def _compared_models(self) -> tuple[ComparedModel, ...]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
@@ -98,14 +98,14 @@ def test_a_shipped_device_is_read_only(view: DevicesView, qtbot: QtBot) -> None:
 
 def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot) -> None:
     header = own.header
-    assert not header.needs.isVisible()
+    assert header.warnings.text() == ""
     bandwidth = own.form_view.fields["dram_bw_gbps"]
     bandwidth.available.click()
-    assert header.needs.text() == "Add the Memory bandwidth to predict without probing."
+    assert "Add the Memory bandwidth to predict without probing." in header.warnings.toolTip()
     bandwidth.available.click()
-    assert not header.needs.isVisible()
+    assert header.warnings.text() == ""
     own.show_device("hailo-15l")
-    assert header.needs.text() == "Add the INT8 peak to predict without probing."
+    assert "Add the INT8 peak to predict without probing." in header.warnings.toolTip()
 
 
 def test_the_list_says_which_devices_are_own_and_edited(own: DevicesView, qtbot: QtBot) -> None:
@@ -177,7 +177,7 @@ def test_what_is_wrong_stands_below_its_field_while_typing(own: DevicesView, qtb
     assert clock.problem.isVisible()
     assert clock.problem.text() == 'Clock is "24x" where a number was expected.'
     assert not own.header.save_button.isEnabled()
-    assert clock.problem.text() in own.header.problems.text()
+    assert clock.problem.text() in own.header.problems.toolTip()
     type_over(qtbot, clock.value, "2400")
     assert not clock.problem.isVisible()
 
@@ -187,7 +187,7 @@ def test_a_contradiction_is_a_warning_in_words(own: DevicesView, qtbot: QtBot) -
     type_over(qtbot, peak.value, "15.36")
     assert "differ by a factor of 100" in peak.warning.text()
     assert peak.warning.isVisible()
-    assert peak.warning.text() in own.header.warnings.text()
+    assert peak.warning.text() in own.header.warnings.toolTip()
     assert own.header.save_button.isEnabled()
 
 
@@ -484,3 +484,29 @@ def test_find_goes_to_the_devices(view: DevicesView, window: MainWindow, qtbot: 
     view.form_view.setFocus()
     window.search()
     assert QApplication.focusWidget() is view.list.table.search_box
+
+
+def test_a_new_device_says_what_it_lacks(view: DevicesView, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(view.library.made, timeout=WAIT_MS):
+        qtbot.mouseClick(view.new_button, LEFT)
+    assert view.form.editable
+    assert view.form_view.texts["name"].text() == "My device"
+    assert "to predict without probing" in view.header.warnings.toolTip()
+
+
+def test_open_models_are_predicted_while_a_device_is_typed(
+    own: DevicesView, window: MainWindow, make_model: Callable[..., Path], qtbot: QtBot
+) -> None:
+    window.open_paths([str(make_model("typed.onnx"))])
+    qtbot.waitUntil(lambda: window.workspace.settled, timeout=WAIT_MS)
+    own.form.device_shown.emit()
+    qtbot.waitUntil(lambda: own.header.live.text().startswith("typed.onnx "), timeout=WAIT_MS)
+    before = own.header.live.text()
+    top = own.form_view.mapTo(own, QPoint(0, 0)).y()
+
+    type_over(qtbot, own.form_view.fields["clock_mhz"].value, "240")
+
+    qtbot.waitUntil(lambda: own.header.live.text() not in {"", before}, timeout=WAIT_MS)
+    type_over(qtbot, own.form_view.fields["clock_mhz"].value, "24x")
+    qtbot.waitUntil(lambda: own.header.live.text() == "", timeout=WAIT_MS)
+    assert own.form_view.mapTo(own, QPoint(0, 0)).y() == top, "what is typed into stays in place"

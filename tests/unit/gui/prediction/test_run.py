@@ -7,6 +7,8 @@ import pytest
 from ctm_gui.prediction import run as prediction_run
 from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare
 from predictor.core.errors import CancelledError
+from predictor.core.metrics import Family
+from predictor.core.records import Device, TargetId
 from tests.unit.cost.graphs import make_target
 from tests.unit.gui.compare.matrices import model_named
 
@@ -45,3 +47,11 @@ def test_models_with_a_problem_keep_their_rows() -> None:
     found = compare([MODELS[0], broken, MODELS[1]], DEVICES, WhatIf())
     assert [row.prediction.problem for row in found.rows] == ["", "not available: pinned", ""]
     assert found.predicted == 2
+
+
+def test_a_model_without_a_number_is_on_the_same_targets() -> None:
+    broken = ComparedModel(9, "broken", model_named("broken.onnx"), "not available: pinned")
+    cores = Device("d", "D", "V", Family.CPU, {"cores": 4.0, "dram_bw_gbps": 10.0})
+    for threads in (None, 2):
+        rows = compare([MODELS[0], broken], [cores], WhatIf(threads=threads)).rows
+        assert len({TargetId.of(row.prediction) for row in rows}) == 1

@@ -1,0 +1,105 @@
+"""The open models on the device that is being typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from ctm_gui.devices.form import DeviceForm
+from ctm_gui.prediction.run import Comparison
+from ctm_gui.tasks.serial import SerialWorker, Task
+from predictor.core.errors import CtmError
+from predictor.core.records import Device
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import batch_of, latency_text, shown
+
+_TYPING_MS = 150
+_MODELS_NAMED = 3
+
+
+class LivePrediction(QObject):
+    """Predicts while a form is edited; ``changed`` is emitted when ``words`` are others.
+
+    Args:
+        form: of the device.
+        comparing: returns the work that compares the open models on devices.
+        worker: of predictions.
+        parent: owner.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        form: DeviceForm,
+        comparing: Callable[[tuple[Device, ...]], Callable[[], Comparison]],
+        worker: SerialWorker,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.words = ""
+        self._form, self._comparing, self._worker = form, comparing, worker
+        self._unit, self._comparison = LatencyUnit.MS, Comparison()
+        self._task: Task | None = None
+        self._is_active = False
+        self._timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
+        self._timer.timeout.connect(self._predict)
+        for edited in (form.changed, form.device_shown):
+            edited.connect(self._follow)
+
+    def set_active(self, *, active: bool) -> None:
+        """Predict while somebody looks."""
+        self._is_active = active
+        if active:
+            self._follow()
+        else:
+            self._timer.stop()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Write latencies in ``unit``."""
+        self._unit = unit
+        self._show(self._comparison)
+
+    def _follow(self) -> None:
+        if self._is_active:
+            self._timer.start()
+
+    def _predict(self) -> None:
+        if self._worker.closed:
+            return  # the program ends
+        if self._task is not None:
+            self._task.cancel()
+        entry = self._form.check.entry
+        if entry is None or not self._form.key:
+            self._show(Comparison())
+            return
+        work = self._comparing((entry.device,))
+        self._task = self._worker.submit(
+            lambda _: work(), on_result=self._show, on_error=self._on_error
+        )
+
+    def _on_error(self, _: CtmError) -> None:
+        # The form says what is wrong with it, and Compare what is wrong with a prediction.
+        self._show(Comparison())
+
+    def _show(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+        words = live_words(comparison, self._unit)
+        if words != self.words:
+            self.words = words
+            self.changed.emit()
+
+
+def live_words(comparison: Comparison, unit: LatencyUnit) -> str:
+    """Return the latency of each model in a line; empty where there is no model."""
+    rows = comparison.rows
+    if not rows:
+        return ""
+    parts = []
+    for row in rows[:_MODELS_NAMED]:
+        batch = batch_of(row.prediction.configuration)
+        latency = latency_text(row.prediction.latency_ms, unit, batch)
+        parts.append(f"{shown(row.model_label)} {latency}")
+    more = len(rows) - _MODELS_NAMED
+    return " · ".join([*parts, f"{more} more"] if more > 0 else parts)
