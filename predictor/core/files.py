@@ -140,6 +140,7 @@ def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator
         status = target.stat() if is_there(target) else None
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise _unwritten(path, what, f"this is {_kind(status.st_mode)}, not a file")
+        target.parent.mkdir(parents=True, exist_ok=True)
         remove_beside(target)
     except (OSError, ValueError) as error:
         raise _unwritten(path, what, getattr(error, "strerror", None) or str(error)) from error

@@ -45,7 +45,6 @@ def test_figures_and_page_stand_side_by_side(ctm: Run, data: Path, tmp_path: Pat
     ("arguments", "words"),
     [
         (["--data", "nowhere"], "nowhere: it holds no folder of a source"),
-        (["--data", "nowhere", "--output", "no/folder.json"], "no: there is no such folder"),
         (["--data", "nowhere", "--draws", "0"], "--draws"),
         ([], "the following arguments are required: --data"),
     ],

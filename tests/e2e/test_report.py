@@ -88,20 +88,11 @@ def test_the_command_in_the_report_makes_it_again(
     assert again["sections"][:5] == first["sections"][:5]
 
 
-@pytest.mark.parametrize(
-    ("output", "words"),
-    [
-        ("report.txt", "its ending is .txt"),
-        ("missing/report.pdf", "its folder does not exist"),
-    ],
-)
-def test_a_wrong_output_is_told_before_the_work(
-    ctm: Run, mobilenet: Path, output: str, words: str
-) -> None:
-    done = ctm("report", mobilenet, *DEVICES, "-o", output)
+def test_a_wrong_output_is_told_before_the_work(ctm: Run, mobilenet: Path) -> None:
+    done = ctm("report", mobilenet, *DEVICES, "-o", "report.txt")
 
     assert done.returncode == 2
-    assert words in done.stderr
+    assert "its ending is .txt" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -79,14 +79,12 @@ def check_output(output: Path) -> None:
     """Refuse a place that cannot be written before the work is done, not after.
 
     Raises:
-        InputError: the place is no file OUT.json in a folder that exists.
+        InputError: the place is no file OUT.json.
     """
     if output.suffix != ".json":
         raise InputError(str(output), "it does not end in .json", "name a file OUT.json")
     if output.is_dir():
         raise InputError(str(output), "it is a folder", "name a file OUT.json")
-    if not output.parent.is_dir():
-        raise InputError(str(output.parent), "there is no such folder", "make the folder first")
 
 
 def environment_of(command: str, commit: str | None = None) -> dict[str, str]:

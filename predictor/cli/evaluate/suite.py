@@ -28,8 +28,8 @@ _GIT_SECONDS = 10
 def run(options: argparse.Namespace, console: Console) -> int:
     """Run a suite, and write its document, its page and its plots; always 0."""
     suite, output = SUITES[options.suite], Path(options.output)
-    if not output.is_dir():
-        raise InputError(str(output), "there is no such folder", "make the folder first")
+    if output.exists() and not output.is_dir():
+        raise InputError(str(output), "it is a file", "name a folder")
     order = _order(options, suite)
     progress = progress_on(console)
     work = WorkFolder(output / _WORK, order.plan)

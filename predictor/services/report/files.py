@@ -180,7 +180,7 @@ def check_report_path(path: Path) -> None:
     """Refuse at once a path that would be refused only after the work.
 
     Raises:
-        InputError: the ending is none that we write, or the folder is not there.
+        InputError: the ending is none that we write, or a folder has this name.
     """
     if path.suffix.lower() not in FORMATS:
         raise InputError(
@@ -190,8 +190,6 @@ def check_report_path(path: Path) -> None:
         )
     if is_folder(path):
         raise InputError(str(path), "it is a folder", "name a file in it")
-    if not is_folder(path.absolute().parent):
-        raise InputError(str(path), "its folder does not exist", "make the folder or name another")
 
 
 def save_report(report: Report, path: Path, as_pdf: Callable[[Report], bytes]) -> None:

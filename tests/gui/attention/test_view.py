@@ -112,7 +112,7 @@ def test_types_stand_for_their_operators_both_ways(view: AttentionView) -> None:
     view.group_box.setChecked(True)
 
     assert names(view) == ["Conv", "Gemm", "Add", "Relu", "Reshape"]
-    assert view.pairs.text().startswith("Conv (2 operators) look ")
+    assert view.pairs.text().startswith("Conv (2 operators) are ")
     view.table.select_rows([2], 2)
     assert told[-1] == ([2, 7], 2)
     view.select_operators(np.array([9]), 9)
@@ -167,6 +167,7 @@ def test_a_csv_that_cannot_be_written_is_said(
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(QMessageBox, "warning", lambda *args: said.append(args[2]))
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     view.save(tmp_path / "missing" / "maps.csv")
     qtbot.waitUntil(lambda: bool(said))
     assert "could not be written" in said[0]
@@ -273,6 +274,7 @@ def test_node_data_are_written_beside_the_window(
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_tab(OPERATORS_TAB)
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     chosen = [str(tmp_path / "missing" / "net"), str(tmp_path / "net")]
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (chosen.pop(), ""))
     with qtbot.waitSignal(window.central.explanation.done) as done:

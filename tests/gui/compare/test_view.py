@@ -402,6 +402,7 @@ def test_a_saved_plot_holds_every_row(tmp_path, view):
 
 @pytest.mark.parametrize("name", ["plot.svg", "plot.png"])
 def test_a_plot_that_cannot_be_saved_says_so(tmp_path, view, name):
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     with pytest.raises(HostError, match="could not be written"):
         view.save_plot(tmp_path / "missing" / name)
 

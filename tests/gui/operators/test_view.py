@@ -259,11 +259,12 @@ def test_a_plot_that_cannot_be_saved_is_told_and_a_changed_mind_is_not(view, tmp
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
     QTest.mouseClick(view.save_button, Qt.MouseButton.LeftButton)
     assert told == []
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     nowhere = (str(tmp_path / "missing" / "a.svg"), "SVG (*.svg)")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: nowhere)
     QTest.mouseClick(view.save_button, Qt.MouseButton.LeftButton)
     assert len(told) == 1
-    assert "could not be written (No such file or directory)" in told[0]
+    assert "could not be written (File exists)" in told[0]
 
 
 def test_hovering_shows_whole_names_as_plain_text(view):

@@ -177,12 +177,13 @@ def test_an_ending_is_added_by_the_chosen_kind(
 def test_a_report_that_cannot_be_saved_is_told_in_a_sentence(
     dialog: ReportDialog, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = (str(tmp_path / "missing" / "a.pdf"), "")
+    (tmp_path / "file").write_text("in the way")
+    answer = (str(tmp_path / "file" / "a.pdf"), "")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: answer)
     press(qtbot, dialog.save_button)
     wait(qtbot, dialog)
 
-    assert "its folder does not exist" in dialog.words.text()
+    assert "a.pdf: the report could not be written" in dialog.words.text()
     assert dialog.words.property("role") == "bad"
     assert dialog.save_button.isEnabled()
 

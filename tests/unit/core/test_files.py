@@ -18,6 +18,7 @@ from predictor.core.files import (
     read_text,
     replaced,
     write_bytes,
+    write_text,
 )
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX file types and rights")
@@ -145,3 +146,11 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_the_folders_of_a_file_are_made(tmp_path: Path) -> None:
+    write_text(tmp_path / "a" / "b" / "c.txt", "made")
+    assert (tmp_path / "a" / "b" / "c.txt").read_text() == "made"
+
+    with pytest.raises(HostError, match=r"d\.txt"):
+        write_text(tmp_path / "a" / "b" / "c.txt" / "d.txt", "a file is no folder")

@@ -205,6 +205,7 @@ def test_a_file_that_is_no_results_is_one_sentence(tmp_path: Path, content: byte
 def test_no_file_and_no_place_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         read_results(tmp_path / "missing.json")
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     with pytest.raises(HostError, match="the kit could not be written"):
         write_kit(plan([]), tmp_path / "missing" / "kit.zip", 1.0)
 

@@ -118,8 +118,9 @@ def test_export_and_import_give_the_same_device(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["board.json"]
 
 
-def test_export_into_a_missing_folder_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(HostError, match=r"could not be written \(No such file or"):
+def test_export_where_a_file_is_in_the_way_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "missing").touch()  # a file in the way of a folder
+    with pytest.raises(HostError, match=r"could not be written \(File exists"):
         export_device(DeviceFile(BOARD), tmp_path / "missing" / "board.json")
 
 

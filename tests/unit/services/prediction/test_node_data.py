@@ -43,5 +43,6 @@ def test_latencies_and_percent_are_two_files(table: OperatorTable, tmp_path: Pat
 
 
 def test_a_folder_that_is_not_there_is_named(table: OperatorTable, tmp_path: Path) -> None:
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     with pytest.raises(HostError, match=r"missing/net\.json: the node data could not be written"):
         write_node_data(table, tmp_path / "missing" / "net.json")

@@ -108,11 +108,6 @@ def test_another_ending_is_refused(tmp_path: Path, name: str, words: str) -> Non
         check_report_path(tmp_path / name)
 
 
-def test_a_folder_that_is_not_there_is_refused_before_the_work(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="its folder does not exist"):
-        check_report_path(tmp_path / "missing" / "report.pdf")
-
-
 def test_a_folder_of_the_files_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "report.pdf").mkdir()
     with pytest.raises(InputError, match="it is a folder"):

@@ -217,6 +217,7 @@ def test_a_suite_without_plots_writes_none(tmp_path: Path) -> None:
 
 
 def test_a_plot_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     with pytest.raises(HostError, match="it cannot be written"):
         write_plots(found_document(tmp_path, "figure3"), tmp_path / "missing", "x")
 
