@@ -82,7 +82,6 @@ class AttentionView(QWidget):
         self._summary = AttentionSummary(table, device)
         self.weights.setText(self._summary.meaning())
         self._stack.show_content()
-        self._set_enabled(enabled=True)
         self._show_rows()
 
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
@@ -132,9 +131,9 @@ class AttentionView(QWidget):
         )
         upper = holder((self.map, 1), self.cell)
         parts = splitter(Qt.Orientation.Vertical, upper, self.table, sizes=(700, 200))
-        content = holder(self.pairs, self.weights, (parts, 1))
+        content = holder(controls, self.pairs, self.weights, (parts, 1))
         self._stack = ContentOrMessage(content, name="Message")
-        vbox(self.pair, controls, (self._stack, 1), of=self)
+        vbox(self.pair, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
         self.table.search_box.textChanged.connect(self._show_map)
@@ -149,16 +148,11 @@ class AttentionView(QWidget):
         self._model.layoutChanged.connect(self._show_map)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
-    def _set_enabled(self, *, enabled: bool) -> None:
-        for widget in (self.group_box, self.save_button):
-            widget.setEnabled(enabled)
-
     def _show_nothing(self, reason: str) -> None:
         self._summary = None
         self.map.show_nothing()
         self.table.show_nothing()
         self._stack.show_message(reason)
-        self._set_enabled(enabled=False)
 
     def _show_rows(self, *_: object) -> None:
         """Show another attention, or the same one by operators or by types."""

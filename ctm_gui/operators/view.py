@@ -85,12 +85,10 @@ class OperatorsView(QWidget):
             self._summary = None
             self.table.show_nothing()
             self._stack.show_message(shown(message) if message else _NOTHING_YET)
-            self._set_filter_enabled(enabled=False)
             return
         self._summary = OperatorSummary(table)
         self._type = None
         self._stack.show_content()
-        self._set_filter_enabled(enabled=True)
         self.table.clearSelection()
         self._refresh()
         self.table.fit_columns()
@@ -148,8 +146,8 @@ class OperatorsView(QWidget):
             self.save_button,
             self.node_data_button,
         )
-        self._stack = ContentOrMessage(holder(self.strip, (self.table, 1), self.totals))
-        vbox(self.pair, controls, (self._stack, 1), of=self)
+        self._stack = ContentOrMessage(holder(controls, self.strip, (self.table, 1), self.totals))
+        vbox(self.pair, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
         self.hide_box.toggled.connect(self.table.filter)
@@ -162,10 +160,6 @@ class OperatorsView(QWidget):
         self._model.layoutChanged.connect(self._show_totals)
         self._model.modelReset.connect(self._show_totals)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
-
-    def _set_filter_enabled(self, *, enabled: bool) -> None:
-        for widget in (self.hide_box, self.save_button, self.node_data_button):
-            widget.setEnabled(enabled)
 
     def _refresh(self) -> None:
         if self._summary is None:

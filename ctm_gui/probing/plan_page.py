@@ -79,7 +79,7 @@ class PlanPage(QWidget):
             ("&Time", "Time that measuring may take", self.minutes_box),
             ("&Selector", "What chooses the networks", self.selector_box),
             (
-                "Stop when interval &below",
+                "Stop when inter&val below",
                 "Interval at which the adaptive selector stops",
                 self.within_box,
             ),

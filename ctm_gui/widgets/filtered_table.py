@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 
-from ctm_gui.widgets.basic import SearchBox
-from ctm_gui.widgets.grid import Grid
+from ctm_gui.widgets.basic import SearchBox, label
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.table_view import GridView, MatchCount, copy_button
+from ctm_gui.widgets.table_view import GridView, copy_button
 
 # Names of operators are paths, which differ at their ends.
 PATH_ELIDE = Qt.TextElideMode.ElideLeft
@@ -21,8 +20,8 @@ NO_MATCH = "No row passes the filter."
 class FilteredTable(GridView):
     """A table whose rows are those that hold the words of its search box.
 
-    A view lays out ``search_box``, ``matches`` and ``copy_button``, which are of use only while the
-    table has rows. One with further filters sets ``mask_of`` and reads ``words``.
+    A view lays out ``search_box``, ``matches`` and ``copy_button``; one with further filters sets
+    ``mask_of`` and reads ``words``.
 
     Args:
         model: its grid has the rows.
@@ -40,11 +39,12 @@ class FilteredTable(GridView):
     ) -> None:
         super().__init__(model, name, least_px)
         self.search_box = SearchBox(hint, f"Search {name[0].lower()}{name[1:]}")
-        self.matches = MatchCount(self)
+        self.matches = label(role="muted", wraps=False)
         self.copy_button = copy_button(self)
         self.mask_of = lambda grid: grid.search(self.words)
         self.search_box.textChanged.connect(self.filter)
         self.search_box.returnPressed.connect(self.setFocus)
+        model.modelReset.connect(self._count)
 
     @property
     def words(self) -> str:
@@ -55,11 +55,9 @@ class FilteredTable(GridView):
         """Put the cursor into the search box."""
         self.search_box.focus()
 
-    def show_grid(self, grid: Grid) -> None:
-        """Show another grid in the order of the one before; the selection stays."""
-        super().show_grid(grid)
-        for tool in (self.search_box, self.copy_button):
-            tool.setEnabled(grid.count > 0)
+    def _count(self) -> None:
+        shown, count = self.grid_model.rowCount(), self.grid_model.grid.count
+        self.matches.setText("" if shown == count else f"{shown} of {count}")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the rows, or why there are none."""

@@ -27,7 +27,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QLabel,
     QMenu,
     QTableView,
     QToolButton,
@@ -358,20 +357,6 @@ def in_parts(grid: Grid, write: Writer, rows: IndexArray) -> Iterator[str]:
 
 def _rows_a_turn(grid: Grid) -> int:
     return min(_ROWS_A_TURN, max(_CELLS_A_TURN // max(len(grid.copied_columns), 1), 1))
-
-
-class MatchCount(QLabel):
-    """The number of rows that the filter of a table leaves; empty where it leaves them all."""
-
-    def __init__(self, table: GridView) -> None:
-        super().__init__()
-        self.setProperty("role", "muted")
-        self._model = table.grid_model
-        self._model.modelReset.connect(self._show)
-
-    def _show(self) -> None:
-        shown, count = self._model.rowCount(), self._model.grid.count
-        self.setText("" if shown == count else f"{shown} of {count}")
 
 
 def copy_button(table: GridView) -> QToolButton:

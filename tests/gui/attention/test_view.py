@@ -133,7 +133,7 @@ def test_without_attention_a_sentence_says_where_there_is_some(view: AttentionVi
     view.show_table(make_table(3), "", BOARD)
     assert view._stack.message.isVisible()
     assert "CloserToMe engine" in view._stack.message.text()
-    assert not view.save_button.isEnabled()
+    assert not view.save_button.isVisible()
     view.show_table(None, "not supported: \u202efp32")
     assert view._stack.message.text() == "not supported: \\u202efp32"
     view.show_table(None)

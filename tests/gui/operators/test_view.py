@@ -183,7 +183,7 @@ def test_without_a_table_the_view_says_why(view):
     assert view._stack.message.isVisible()
     assert view._stack.message.text() == "not supported: \\u202efp32 on <b>npu</b>"
     assert view._stack.message.textFormat() is Qt.TextFormat.PlainText
-    assert not view.table.search_box.isEnabled()
+    assert not view.table.search_box.isVisible()
     view.show_table(make_table(3))
     assert view.table.isVisible()
     assert len(names(view)) == 3

@@ -224,7 +224,7 @@ def test_a_device_is_predicted_with_the_configuration_that_was_chosen(qtbot: QtB
     qtbot.addWidget(panel)
     menu = target_menu(panel.selection, gpu, panel)
     choices = [action for action in menu.findChildren(QAction) if action.isCheckable()]
-    assert [action.text() for action in choices] == ["pytorch, fp32 (usual)", "tensorrt, fp16"]
+    assert [action.text() for action in choices] == ["pytorch, fp32 (default)", "tensorrt, fp16"]
     with qtbot.waitSignal(panel.selection.changed):
         choices[1].trigger()
     (target,) = resolve_targets(panel.selection.selected)

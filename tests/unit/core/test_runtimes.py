@@ -62,7 +62,7 @@ with redirect_stdout(io.StringIO()) as text:
     assert main([*asked, "--runtime", "newrt", "--json", "--quiet"]) == 0
 [prediction] = json.loads(text.getvalue())["predictions"]
 assert prediction["engine"].startswith("closertome/") and prediction["latency_ms"] > 0
-assert "no run on newrt" in prediction["out_of_distribution"]
+assert "no training device used newrt" in prediction["out_of_distribution"]
 """
 
 
