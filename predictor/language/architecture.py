@@ -230,7 +230,8 @@ class DecoderArchitecture:
         norms = self.layers * per_layer + self.final_norm
         if self.encoder:
             norms += 2 * self.encoder.layers + 1
-        heads = self.layers * (2 * self.head_dim * self.qk_norm + self.heads * self.attention_sinks)
+        normed = 2 * self.head_dim * vectors if self.qk_norm else 0
+        heads = self.layers * (normed + self.heads * self.attention_sinks)
         return norms * vectors * self.hidden + heads
 
     def cached_tokens(self, context: int) -> int:
