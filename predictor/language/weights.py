@@ -1,0 +1,319 @@
+"""Formats of weights: the bits that each matrix of a decoder takes in a file and in memory.
+
+Blocked types share a scale among the weights of a block, so that their bits are no whole number.
+The mixed types of llama.cpp (``q4_k_m``) give some layers of some matrices more bits.
+
+References:
+    ggml, ``ggml-common.h``, for the layout of blocks: q4_0 is 32 x 4 bits and one float16.
+    llama.cpp, ``llama-quant.cpp`` (``llama_tensor_get_type``), for the type of each tensor, and
+    ``convert_hf_to_gguf.py`` for what stays in float32: vectors, routers, learned positions.
+    onnxruntime, docs/ContribOperators.md, MatMulNBits: 4 bits, a scale and a zero point a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from predictor.core.errors import InputError
+from predictor.core.text import shortened
+from predictor.language.architecture import DecoderArchitecture, Kind, Product, Rows
+
+BITS: Final[dict[str, float]] = {
+    "f32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "int8": 8,
+    "q8_0": 8.5,
+    "q6_k": 6.5625,
+    "q5_1": 6,
+    "q5_k": 5.5,
+    "q5_0": 5.5,
+    "q4_1": 5,
+    "q4_k": 4.5,
+    "q4_0": 4.5,
+    "iq4_nl": 4.5,
+    "mxfp4": 4.25,
+    "q3_k": 3.4375,
+    "q2_k": 2.625,
+    # 4 bits, a float16 scale and a zero point of 4 bits a block.
+    "int4_32": 4 + 20 / 32,
+    "int4_128": 4 + 20 / 128,
+    # As MLC packs it: a float16 scale a block of 32, no zero point.
+    "q4f16": 4 + 16 / 32,
+}
+"""Bits of one weight by type, scales and zero points included."""
+
+_SUPER_BLOCK = 256
+_BLOCK = 32
+# Types in blocks of 256, and what stands in where the rows of a matrix are no multiple of it.
+_FALLBACK: Final = {
+    "q2_k": "iq4_nl",
+    "q3_k": "iq4_nl",
+    "q4_k": "q5_0",
+    "q5_k": "q5_1",
+    "q6_k": "q8_0",
+}
+_IN_BLOCKS: Final = frozenset({"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "mxfp4"})
+# Families whose query, key and value matrices llama.cpp stores as one.
+_FUSED_QKV: Final = frozenset({"gpt2", "falcon", "phi", "phi3"})
+_TABLES: Final = frozenset({Kind.POSITIONS, Kind.ROUTER})
+
+LayerType = Callable[[DecoderArchitecture, int], str]
+"""Type of a matrix in one layer, the first of which is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFormat:
+    """A format of a whole model.
+
+    Attributes:
+        name: as the user gives it.
+        matrices: type of matrices that nothing else is said of.
+        vectors: type of norms and biases.
+        embedding: type of the embedding table; empty for that of matrices.
+        head: type of the head; empty for that of matrices.
+        is_gguf: whether llama.cpp's exceptions hold.
+        attn_v, ffn_down, attn_output, attn_qkv, experts: types of these matrices; None for that of
+            matrices.
+    """
+
+    name: str
+    matrices: str
+    vectors: str
+    embedding: str = ""
+    head: str = ""
+    is_gguf: bool = False
+    attn_v: LayerType | None = None
+    ffn_down: LayerType | None = None
+    attn_output: LayerType | None = None
+    attn_qkv: LayerType | None = None
+    experts: LayerType | None = None
+
+    def bits(self, model: DecoderArchitecture, product: Product) -> float:
+        """Return the mean bits of one weight of a product over its layers.
+
+        Those of a tied head are those of the embedding table, which it reads.
+        """
+        return _mean_bits(self, model, product)
+
+    def product_bytes(self, model: DecoderArchitecture) -> dict[str, float]:
+        """Return the bytes of the matrix of each product in all layers, a tied head's too.
+
+        Its biases are not among them; a pass reads no more of a table that is looked up than rows.
+        """
+        return {
+            p.name: p._replace(stored=True).weights * self.bits(model, p) / 8
+            for p in model.products()
+        }
+
+    def model_bytes(self, model: DecoderArchitecture) -> float:
+        """Return the bytes of all weights, as llama-bench states a model's size."""
+        products = model.products()
+        matrices = sum(p.weights * self.bits(model, p) for p in products)
+        vectors = model.norm_parameters() + sum(p.biases for p in products)
+        return (matrices + vectors * BITS[self.vectors]) / 8
+
+
+@cache
+def _mean_bits(form: WeightFormat, model: DecoderArchitecture, product: Product) -> float:
+    kinds = [_type(form, model, product, layer) for layer in range(product.layers)]
+    return sum(BITS[kind] for kind in kinds) / len(kinds)
+
+
+def _type(form: WeightFormat, model: DecoderArchitecture, product: Product, layer: int) -> str:
+    """Return the type of a matrix in one of its layers."""
+    if not form.is_gguf:
+        ends = {Kind.EMBEDDING: form.embedding, Kind.HEAD: form.head}
+        # A tied head reads the table.
+        ends |= {} if product.stored else {Kind.HEAD: form.embedding}
+        plain = product.kind in _TABLES or product.rows is Rows.FRAMES
+        return ends.get(product.kind) or (form.vectors if plain else form.matrices)
+    if product.kind in _TABLES:
+        return "f32"
+    if product.kind is Kind.CONVOLUTION:
+        return "f16"
+    # Blocks lie along the rows that are read: along K, and in a table along its columns.
+    row = product.columns if product.rows is Rows.LOOKED_UP else product.inner
+    return _fitting(_gguf_type(form, model, product, layer), row)
+
+
+def _gguf_type(form: WeightFormat, model: DecoderArchitecture, product: Product, layer: int) -> str:
+    tied_table = product.kind is Kind.EMBEDDING and model.tied_embeddings
+    if product.kind is Kind.HEAD or tied_table:
+        return _head_type(form, model)
+    if product.kind is Kind.EMBEDDING:
+        return form.embedding or form.matrices
+    if product.kind in {Kind.EXPERT_UP, Kind.EXPERT_DOWN} and form.experts:
+        return form.experts(model, layer)
+    name = product.name
+    if product.kind is Kind.QKV and model.family in _FUSED_QKV:
+        rule = form.attn_qkv
+    elif model.experts == _EIGHT and name in _WITH_EIGHT and form.matrices not in _WHOLE:
+        kind = _WITH_EIGHT[name]
+        return kind if BITS[kind] > BITS[form.matrices] else form.matrices
+    else:
+        part = "ffn_down" if name.startswith("ffn_down") else name
+        rules = {"attn_v": form.attn_v, "ffn_down": form.ffn_down, "attn_output": form.attn_output}
+        rule = rules.get(part)
+    kind = rule(model, layer) if rule else form.matrices
+    # Eight heads share the values of such a model, so more bits cost little.
+    is_70b = model.layers == _LAYERS_OF_70B and model.heads > model.kv_heads
+    return "q5_k" if is_70b and name == "attn_v" and kind in {"q3_k", "q4_k"} else kind
+
+
+_EIGHT = 8
+# Beside eight experts the matrices of attention are small: more bits cost them little.
+_WITH_EIGHT: Final = {"attn_k": "q8_0", "attn_v": "q8_0", "attn_output": "q5_k"}
+_LAYERS_OF_70B = 80
+_WHOLE: Final = frozenset({"f32", "f16", "bf16", "q8_0"})
+
+
+def _head_type(form: WeightFormat, model: DecoderArchitecture) -> str:
+    if form.head:
+        return form.head
+    if form.matrices in _WHOLE:
+        return form.matrices
+    return "q8_0" if model.family == "falcon" else "q6_k"
+
+
+def _fitting(kind: str, inner: int) -> str:
+    """Return the type that stands in where rows of ``inner`` weights are no multiple of a block."""
+    if kind in _FALLBACK and inner % _SUPER_BLOCK:
+        kind = _FALLBACK[kind]
+    return "f16" if kind in _IN_BLOCKS and inner % _BLOCK else kind
+
+
+def _more_bits(layer: int, layers: int) -> bool:
+    """Whether a layer is among the first and last eighth, or every third between them."""
+    first = layers // 8
+    return layer < first or layer >= 7 * layers // 8 or (layer - first) % 3 == 2
+
+
+def _some(more: str, rest: str) -> LayerType:
+    return lambda model, layer: more if _more_bits(layer, model.layers) else rest
+
+
+def _first(share: int, more: str, rest: str) -> LayerType:
+    return lambda model, layer: more if layer < model.layers // share else rest
+
+
+def _always(kind: str) -> LayerType:
+    return lambda _model, _layer: kind
+
+
+def _leading(count: int, more: str, rest: str) -> LayerType:
+    return lambda _model, layer: more if layer < count else rest
+
+
+def _by_sharing(shared: str, other: str) -> LayerType:
+    """``shared`` where four query heads or more share their values."""
+    return lambda model, _layer: shared if model.heads >= 4 * model.kv_heads else other
+
+
+def _gguf(
+    name: str,
+    matrices: str,
+    attn_v: LayerType | None = None,
+    ffn_down: LayerType | None = None,
+    attn_output: LayerType | None = None,
+    attn_qkv: LayerType | None = None,
+    experts: LayerType | None = None,
+) -> WeightFormat:
+    rules = (attn_v, ffn_down, attn_output, attn_qkv, experts)
+    return WeightFormat(name, matrices, "f32", "", "", True, *rules)
+
+
+_ALL: Final = (
+    WeightFormat("fp32", "f32", "f32"),
+    WeightFormat("fp16", "f16", "f16"),
+    WeightFormat("bf16", "bf16", "bf16"),
+    # A float32 scale a column is left out: a hundredth of a bit.
+    WeightFormat("int8", "int8", "f16", embedding="f16", head="int8"),
+    WeightFormat("int4-32", "int4_32", "f16", embedding="f16", head="int4_32"),
+    WeightFormat("int4-128", "int4_128", "f16", embedding="f16", head="f16"),
+    WeightFormat("q4f16", "q4f16", "f16"),
+    _gguf("f16", "f16"),
+    _gguf("q8_0", "q8_0"),
+    _gguf("q6_k", "q6_k"),
+    _gguf("q5_0", "q5_0"),
+    _gguf("q5_1", "q5_1"),
+    _gguf("q5_k_s", "q5_k"),
+    _gguf(
+        "q5_k_m",
+        "q5_k",
+        attn_v=_some("q6_k", "q5_k"),
+        ffn_down=_some("q6_k", "q5_k"),
+        attn_qkv=_always("q6_k"),
+    ),
+    _gguf("q4_0", "q4_0"),
+    _gguf("q4_1", "q4_1"),
+    _gguf("q4_k_s", "q4_k", attn_v=_leading(4, "q5_k", "q4_k"), ffn_down=_first(8, "q5_k", "q4_k")),
+    _gguf(
+        "q4_k_m",
+        "q4_k",
+        attn_v=_some("q6_k", "q4_k"),
+        ffn_down=_some("q6_k", "q4_k"),
+        attn_qkv=_always("q5_k"),
+    ),
+    _gguf("q3_k_s", "q3_k"),
+    _gguf(
+        "q3_k_m",
+        "q3_k",
+        attn_v=_leading(2, "q5_k", "q4_k"),
+        ffn_down=_first(16, "q5_k", "q4_k"),
+        attn_output=_always("q4_k"),
+        attn_qkv=_always("q4_k"),
+    ),
+    _gguf(
+        "q3_k_l",
+        "q3_k",
+        attn_v=_always("q5_k"),
+        ffn_down=_always("q5_k"),
+        attn_output=_always("q5_k"),
+        attn_qkv=_always("q4_k"),
+    ),
+    _gguf(
+        "q2_k",
+        "q2_k",
+        attn_v=_by_sharing("q4_k", "q3_k"),
+        ffn_down=_always("q3_k"),
+        attn_output=_always("q3_k"),
+    ),
+    _gguf("mxfp4", "q8_0", experts=_always("mxfp4")),
+)
+FORMATS: Final[dict[str, WeightFormat]] = {form.name: form for form in _ALL}
+"""Formats by the name that a user gives; the mixed ones and q*_* are those of llama.cpp."""
+
+_SAME: Final = {
+    "f32": "fp32",
+    "int4": "int4-32",
+    "q4f16_1": "q4f16",
+    "q3_k": "q3_k_m",
+    "q4_k": "q4_k_m",
+    "q5_k": "q5_k_m",
+}
+
+KV_BITS: Final[dict[str, float]] = {"fp32": 32, "fp16": 16, "bf16": 16, "int8": 8} | {
+    kind: BITS[kind] for kind in ("q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
+}
+"""Bits of one element of a KV cache by the precision that a user gives."""
+
+
+def weight_format(name: str) -> WeightFormat:
+    """Return a format by its name, in capitals too.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    plain = name.strip().lower()
+    form = FORMATS.get(_SAME.get(plain, plain))
+    if form is None:
+        raise InputError(
+            f"weights {shortened(name, 40)}",
+            "there is no such format",
+            f"give one of these: {', '.join(FORMATS)}",
+        )
+    return form
