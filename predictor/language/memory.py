@@ -1,0 +1,138 @@
+"""Memory of a language model at a context, and the longest context that a device holds.
+
+Weights, the KV cache of every sequence, and the buffers of one pass. What a device gives to them is
+less than it has: the system, drivers and a display keep some of it.
+
+References:
+    llama.cpp reserves buffers for a pass of 512 tokens (``n_ubatch``) with the logits of each in
+    float32; with flash attention they log as 258.50 MiB for Llama 3 8B, 70.50 MiB for Llama 2 7B
+    and 304.75 MiB for Qwen3 30B A3B, which ``working_bytes`` meets within 2 %.
+    Metal's recommendedMaxWorkingSetSize as llama.cpp logs it: 10.67 GiB of 16, 21.33 of 32, 27 of
+    36, 48 of 64, 72 of 96.
+    vLLM takes 0.9 of a graphics card's memory (``gpu_memory_utilization``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Device
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.weights import WeightFormat
+
+_PASS_TOKENS: Final = 512
+_OF_A_CARD: Final = 0.9
+# Metal's share, from the memory in GB that it begins with.
+_OF_SHARED: Final = 3 / 4
+_OF_SMALL_APPLE: Final = 2 / 3
+_LARGE_APPLE_GB: Final = 36
+_GRAPHICS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
+
+
+class Memory(NamedTuple):
+    """Bytes that a model takes while it generates.
+
+    Attributes:
+        weights: all of them, in their format.
+        cache: keys and values of all sequences at the context.
+        working: buffers of one pass.
+    """
+
+    weights: float
+    cache: float
+    working: float
+
+    @property
+    def total(self) -> float:
+        """Bytes of all three."""
+        return sum(self)
+
+
+class UsableMemory(NamedTuple):
+    """Bytes of a device that a model may take, and the assumption in a sentence."""
+
+    bytes: float
+    assumption: str
+
+
+def memory_of(
+    model: DecoderArchitecture,
+    weights: WeightFormat,
+    context: int,
+    batch: int = 1,
+    kv_bits: float = 16,
+) -> Memory:
+    """Return the memory of a model that generates.
+
+    Args:
+        model: the decoder.
+        weights: format of its weights.
+        context: tokens of each sequence, prompt and answer together.
+        batch: sequences at once.
+        kv_bits: bits of one element of the cache.
+    """
+    cache = batch * model.kv_elements(context) * kv_bits / 8
+    return Memory(weights.model_bytes(model), cache, working_bytes(model, context, batch))
+
+
+def working_bytes(model: DecoderArchitecture, context: int, batch: int = 1) -> float:
+    """Return the bytes of the buffers of one pass, in float32, with flash attention."""
+    blocks = (2 if model.gated else 1) * max(
+        model.feed_forward, model.experts_per_token * model.expert_feed_forward
+    )
+    widest = max(model.vocabulary, blocks, model.heads * model.head_dim + 2 * model.kv_width)
+    frames = model.encoder.frames if model.encoder else 0
+    # An encoder passes all its frames at once, its hidden layer the widest.
+    encoder = frames * (model.encoder.feed_forward + model.hidden) if model.encoder else 0
+    tokens = min(_PASS_TOKENS, context * batch)
+    return 4.0 * max(tokens * (widest + model.hidden), encoder)
+
+
+def usable_memory(device: Device) -> UsableMemory | None:
+    """Return the memory that a device gives to a model; None where its memory is not known."""
+    stated = device.metric("dram_gb")
+    if stated is None:
+        return None
+    # A card has a link to its host; what shares the host's memory has none.
+    if device.family is Family.GPU and device.metric("host_link_gbps") is not None:
+        sentence = f"{_OF_A_CARD:.0%} of the card's {stated:g} GB, as vLLM takes of a card"
+        return UsableMemory(_OF_A_CARD * stated * 1e9, sentence)
+    apple = device.vendor == "Apple" and device.family in _GRAPHICS
+    small = apple and stated < _LARGE_APPLE_GB
+    share = _OF_SMALL_APPLE if small else _OF_SHARED
+    why = "as Metal recommends" if apple else "the rest stays with the system"
+    sentence = f"{share:.0%} of the {stated:g} GB that it shares with the system, {why}"
+    return UsableMemory(share * stated * 1e9, sentence)
+
+
+def longest_context(
+    model: DecoderArchitecture,
+    weights: WeightFormat,
+    usable_bytes: float,
+    batch: int = 1,
+    kv_bits: float = 16,
+) -> int:
+    """Return the longest context that fits, at most the model's own; 0 where none does."""
+
+    def total(context: int) -> float:
+        return memory_of(model, weights, context, batch, kv_bits).total
+
+    # Memory grows with the context, so that the contexts that fit come first.
+    return bisect_right(range(1, model.max_context + 1), usable_bytes, key=total)
+
+
+def check_context(model: DecoderArchitecture, context: int) -> None:
+    """Refuse a context that a model was not made for.
+
+    Raises:
+        InputError: it is none, or longer than the model's.
+    """
+    if not 0 < context <= model.max_context:
+        raise InputError(
+            f"context {context}",
+            f"{model.name} was made for 1 to {model.max_context:,} tokens",
+            "give fewer prompt and new tokens" if context > 0 else "give a positive number",
+        )
