@@ -23,6 +23,7 @@ class Kind(Enum):
 
     EMBEDDING = "embedding"
     POSITIONS = "positions"
+    PROJECTION = "projection of the embedding"
     QKV = "qkv"
     OUTPUT = "output"
     UP = "up"
@@ -40,6 +41,7 @@ class Rows(Enum):
     TOKENS = "every token"
     LAST = "the last token of each sequence, whose successor is sought"
     FRAMES = "every frame of the encoder, once"
+    MEL_FRAMES = "every frame of the spectrogram, of which the encoder halves the number"
     LOOKED_UP = "none: a row a token is read"
 
 
@@ -288,7 +290,7 @@ class DecoderArchitecture:
             rows = Product("position_embd", Kind.POSITIONS, 1, self.position_rows, self.hidden)
             yield rows._replace(rows=Rows.LOOKED_UP)
         if width != self.hidden:
-            yield Product("project_in", Kind.UP, 1, width, self.hidden)
+            yield Product("project_in", Kind.PROJECTION, 1, width, self.hidden)
 
     def _attention(self, prefix: str) -> Iterator[Product]:
         queries = self.heads * self.head_dim
@@ -328,7 +330,8 @@ class DecoderArchitecture:
     def _head(self) -> Iterator[Product]:
         width = self.embedding_width or self.hidden
         if width != self.hidden:
-            yield Product("project_out", Kind.DOWN, 1, self.hidden, width, rows=Rows.LAST)
+            out = Product("project_out", Kind.PROJECTION, 1, self.hidden, width)
+            yield out._replace(rows=Rows.LAST)
         head = Product("output", Kind.HEAD, 1, width, self.vocabulary, bias=self.head_bias)
         yield head._replace(rows=Rows.LAST, stored=not self.tied_embeddings)
 
@@ -341,9 +344,10 @@ def _causal_pairs(new_tokens: int, past: int, most: int) -> int:
 
 def _encoder_products(encoder: Encoder, hidden: int) -> Iterator[Product]:
     # A window of three frames; the second convolution halves their number.
-    for name, channels in (("conv1", encoder.mel_bins), ("conv2", hidden)):
-        kernel = Product(f"enc_{name}", Kind.CONVOLUTION, 1, 3 * channels, hidden, bias=True)
-        yield kernel._replace(rows=Rows.FRAMES)
+    convolutions = (("1", encoder.mel_bins, Rows.MEL_FRAMES), ("2", hidden, Rows.FRAMES))
+    for number, channels, frames in convolutions:
+        kernel = Product(f"enc_conv{number}", Kind.CONVOLUTION, 1, 3 * channels, hidden, bias=True)
+        yield kernel._replace(rows=frames)
     rows = Product("enc_position_embd", Kind.POSITIONS, 1, encoder.frames, hidden)
     yield rows._replace(rows=Rows.LOOKED_UP)
     wide = encoder.feed_forward

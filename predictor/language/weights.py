@@ -99,6 +99,10 @@ class WeightFormat:
         """
         return _mean_bits(self, model, product)
 
+    def layer_bits(self, model: DecoderArchitecture, product: Product, layer: int) -> float:
+        """Return the bits of one weight of a product in one of its layers, the first is 0."""
+        return BITS[_type(self, model, product, layer)]
+
     def product_bytes(self, model: DecoderArchitecture) -> dict[str, float]:
         """Return the bytes of the matrix of each product in all layers, a tied head's too.
 
@@ -119,8 +123,8 @@ class WeightFormat:
 
 @cache
 def _mean_bits(form: WeightFormat, model: DecoderArchitecture, product: Product) -> float:
-    kinds = [_type(form, model, product, layer) for layer in range(product.layers)]
-    return sum(BITS[kind] for kind in kinds) / len(kinds)
+    layers = range(product.layers)
+    return sum(form.layer_bits(model, product, layer) for layer in layers) / len(layers)
 
 
 def _type(form: WeightFormat, model: DecoderArchitecture, product: Product, layer: int) -> str:
@@ -129,7 +133,7 @@ def _type(form: WeightFormat, model: DecoderArchitecture, product: Product, laye
         ends = {Kind.EMBEDDING: form.embedding, Kind.HEAD: form.head}
         # A tied head reads the table.
         ends |= {} if product.stored else {Kind.HEAD: form.embedding}
-        plain = product.kind in _TABLES or product.rows is Rows.FRAMES
+        plain = product.kind in _TABLES or product.kind is Kind.CONVOLUTION
         return ends.get(product.kind) or (form.vectors if plain else form.matrices)
     if product.kind in _TABLES:
         return "f32"

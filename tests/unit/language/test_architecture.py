@@ -87,7 +87,7 @@ def test_one_token_multiplies_each_weight_but_the_table_once() -> None:
 
 def test_an_encoder_is_multiplied_by_its_frames() -> None:
     per_frame = {p.name for p in WHISPER_TINY.products() if p.rows is Rows.FRAMES}
-    assert {"enc_conv1", "enc_ffn_up", "cross_attn_k", "cross_attn_v"} < per_frame
+    assert {"enc_conv2", "enc_ffn_up", "cross_attn_k", "cross_attn_v"} < per_frame
     assert "cross_attn_q" not in per_frame
     assert WHISPER_TINY.encoder_attention_macs() == 2 * 4 * 384 * 1500**2
     # The cross cache: keys and values of 1500 frames in 4 layers.
