@@ -5,6 +5,7 @@ Bytes that operators move, parameters that they read, and peak memory of activat
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -28,6 +29,8 @@ from predictor.graph.work import Work
 _PARTIAL_READERS = frozenset(
     {"Gather", "GatherElements", "GatherND", "Slice", "GatherBlockQuantized"}
 )
+# Inputs of rotary tables: GroupQueryAttention, and RotaryEmbedding of onnx (1, 2) and onnxruntime.
+_ANGLES = {"GroupQueryAttention": (7, 8), "RotaryEmbedding": (1, 2, 3)}
 _SILENT = int(OperatorFlag.VIEW | OperatorFlag.FUSED)
 
 
@@ -87,12 +90,28 @@ class TrafficCounter:
     def _weights(self, node: Node) -> int:
         total = 0
         for name in weight_names(self._network, node):
-            elements = self._network.type_of(name).elements
-            if node.op in _PARTIAL_READERS and name == node.inputs[0]:
-                elements = min(elements, self._out(node).elements)
+            elements = self._elements_read(node, name)
             # Stored bits: weights behind a DequantizeLinear cross memory as integers.
             total += (elements * self._network.constants[name].bits + 7) // 8
         return total
+
+    def _elements_read(self, node: Node, name: str) -> int:
+        """Return the elements of a constant that a node reads in one run."""
+        dims, elements = self._network.type_of(name).dims, self._network.type_of(name).elements
+        if node.op in _PARTIAL_READERS and name == node.inputs[0]:
+            return min(elements, self._out(node).elements)
+        if not dims or not elements:
+            return elements
+        data = self._network.dims_of(node, 0)
+        tables = _ANGLES.get(node.op_type.removeprefix("com.microsoft::"), ())
+        if name in [node.inputs[i] for i in tables if i < len(node.inputs)] and len(data) > 1:
+            # Sines and cosines of the longest context: those of the new positions are read.
+            return elements // dims[0] * min(data[-2], dims[0])
+        if node.op in {"MoE", "QMoE"} and len(data) > 1:
+            tokens, chosen = math.prod(data[:-1]), node.attributes.integer("k", 1)
+            # Experts that independent tokens touch, were they chosen evenly.
+            return math.ceil(elements * (1 - (1 - min(chosen / dims[0], 1)) ** tokens))
+        return elements
 
     def _stacking(self, node: Node) -> Traffic:
         """A loop copies what each trip hands out into one tensor."""

@@ -275,6 +275,19 @@ def _matmul_nbits(network: Network, node: Node) -> Work:
     return product_work(1, math.prod(data[:-1]), columns, inner)
 
 
+def _experts(network: Network, node: Node) -> Work:
+    """Each token passes ``k`` experts: their two or three matrices count as one product."""
+    data, quantised = network.dims_of(node, 0), node.op == "QMoE"
+    # Each matrix is followed by its bias, a quantised one by its scales first.
+    stride = 3 if quantised else 2
+    packed = 8 // max(node.attributes.integer("expert_weight_bits", 4), 1) if quantised else 1
+    matrices = [network.dims_of(node, 2 + stride * i) for i in range(3)]
+    weights = sum(math.prod(dims[1:]) * packed for dims in matrices if len(dims) == 3)
+    width = max(data[-1], 1)
+    rows = math.prod(data[:-1]) * node.attributes.integer("k", 1)
+    return product_work(1, rows, weights // width, width)
+
+
 def _recurrent(gates: int) -> Counter:
     def count(network: Network, node: Node) -> Work:
         data, weights = network.dims_of(node, 0), network.dims_of(node, 1)
@@ -330,6 +343,7 @@ COUNTERS: dict[str, Counter] = by_operator(
         "GRU": _recurrent(3),
         "GroupQueryAttention": group_query_attention,
         "MatMulBnb4 MatMulFpQ4 MatMulNBits": _matmul_nbits,
+        "MoE QMoE": _experts,
         "MatMulInteger MatMulInteger16 MatMulIntegerToFloat": _matmul_at(0, 1),
         "MultiHeadAttention": multi_head_attention,
         "NhwcQLinearConv QLinearConv": _convolution_at(3),

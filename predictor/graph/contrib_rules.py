@@ -278,7 +278,7 @@ def _quantised_gemm(_: Network, node: Node, a: TensorType, b: TensorType) -> Out
 
 _SAME = """
     BiasAdd BiasDropout BiasGelu BiasSoftmax BitmaskDropout ComplexMul ComplexMulConj FastGelu
-    GroupNorm NGramRepeatBlock QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuickGelu
+    GroupNorm MoE NGramRepeatBlock QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QMoE QuickGelu
     RotaryEmbedding SimplifiedLayerNormalization
 """
 

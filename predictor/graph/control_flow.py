@@ -9,6 +9,9 @@ from predictor.graph.network import Network, Node, Scope
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.values import ValueTable
 
+# Input of optimum's merged decoders: true for the branch that reads past keys and values, which
+# serves a prompt too, after none of them.
+_CACHE_SWITCH = "use_cache_branch"
 _MOST_TRIPS = 10**7  # exporters write the largest integer for "until the condition fails"
 
 
@@ -93,6 +96,9 @@ def take_branches(network: Network, values: ValueTable) -> None:
 
 
 def _taken_branch(network: Network, node: Node, values: ValueTable) -> int:
+    if node.inputs[0] == _CACHE_SWITCH and _CACHE_SWITCH in network.inputs:
+        network.note("The decoder is read with its cache, as use_cache_branch is true.")
+        return 0
     condition = values.get(node.inputs[0])
     if condition is not None and condition.size == 1:
         return 0 if bool(condition.reshape(-1)[0]) else 1

@@ -136,8 +136,8 @@ CONTROL: Final[frozenset[str]] = frozenset({"If", "Loop", "Scan"})
 # Known by name, but their work is not counted: they are flagged like unknown operators.
 _UNCOUNTED = """
     AttnLSTM BeamSearch DecoderAttention EPContext GreedySearch ImageDecoder LinearAttention
-    LongformerAttention MoE QMoE QOrderedAttention QOrderedLongformerAttention QOrderedMatMul
-    Sampling SequenceMap SparseAttention SparseToDenseMatMul WhisperBeamSearch WordConvEmbedding
+    LongformerAttention QOrderedAttention QOrderedLongformerAttention QOrderedMatMul Sampling
+    SequenceMap SparseAttention SparseToDenseMatMul WhisperBeamSearch WordConvEmbedding
 """
 UNCOUNTED: Final[frozenset[str]] = frozenset(_UNCOUNTED.split())
 

@@ -223,3 +223,58 @@ def test_fourier_transform_counts_n_log_n():
     b = Builder(opset=17)
     row = single(b, "DFT", [b.input("x", [3, 64, 1])], axis=1)
     assert counts(row)[0] == 3 * 2 * 64 * 6
+
+
+def test_a_group_query_attention_reads_the_angles_of_its_tokens():
+    b = Builder()
+    query, key = b.input("q", [1, 3, 256]), b.input("k", [1, 3, 64])
+    past = [b.input(name, [1, 2, 100, 32]) for name in ("past_k", "past_v")]
+    lengths = [b.input("seqlens", [1], TensorProto.INT32), b.input("total", [], TensorProto.INT32)]
+    tables = [b.tensor([4096, 16]), b.tensor([4096, 16])]
+    row = single(
+        b,
+        "GroupQueryAttention",
+        [query, key, key, *past, *lengths, *tables],
+        ["y", "present_k", "present_v"],
+        domain="com.microsoft",
+        num_heads=8,
+        kv_num_heads=2,
+    )
+    assert row[0].weight_bytes[row[1]] == 2 * 3 * 16 * 4
+
+
+def test_rotary_embedding_reads_the_angles_of_its_tokens():
+    b = Builder()
+    x, places = b.input("x", [1, 5, 64]), b.input("positions", [1, 5], TensorProto.INT64)
+    tables = [b.tensor([4096, 16]), b.tensor([4096, 16])]
+    row = single(b, "RotaryEmbedding", [x, places, *tables], domain="com.microsoft")
+    assert row[0].weight_bytes[row[1]] == 2 * 5 * 16 * 4
+
+
+@pytest.mark.parametrize(("tokens", "touched"), [(1, 2), (3, 37 / 8), (10**4, 8)])
+def test_a_mixture_of_experts_reads_those_that_its_tokens_touch(tokens: int, touched: float):
+    b = Builder()
+    x = b.input("x", [1, tokens, 64], TensorProto.FLOAT16)
+    router = b.input("router", [tokens, 8], TensorProto.FLOAT16)
+    first, second = b.tensor([8, 64, 96], TensorProto.FLOAT16), b.tensor([8, 96, 64])
+    inputs = [x, router, first, "", second]
+    row = single(b, "MoE", inputs, domain="com.microsoft", k=2, activation_type="silu")
+    assert counts(row) == (tokens * 2 * 2 * 96 * 64, [1, tokens * 2, 192, 64])
+    assert row[0].weight_bytes[row[1]] == pytest.approx(touched * 96 * 64 * (2 + 4), abs=8)
+    assert row[0].output_shape(row[1]) == (1, tokens, 64)
+    assert not row[0].flags[row[1]] & OperatorFlag.UNKNOWN
+
+
+def test_experts_in_four_bits_are_unpacked():
+    b = Builder()
+    x = b.input("x", [6, 64], TensorProto.FLOAT16)
+    router = b.input("router", [6, 4], TensorProto.FLOAT16)
+    # Gate and up projection interleaved: 2 x 96 rows of 64 weights, two in a byte.
+    first, second = (
+        b.tensor([4, 192, 32], TensorProto.UINT8),
+        b.tensor([4, 64, 48], TensorProto.UINT8),
+    )
+    scales = [b.tensor([4, n], TensorProto.FLOAT16) for n in (192, 64)]
+    inputs = [x, router, first, scales[0], "", second, scales[1]]
+    row = single(b, "QMoE", inputs, domain="com.microsoft", k=1, expert_weight_bits=4)
+    assert counts(row) == (6 * 3 * 96 * 64, [1, 6, 288, 64])

@@ -177,7 +177,7 @@ def test_a_quantised_convolution_on_channels_last_counts_like_channels_first():
     assert ingest_proto(b.model()).graph.macs.tolist() == [25 * 32 * 4 * 9]
 
 
-@pytest.mark.parametrize("op_type", ["MoE", "LongformerAttention", "SparseAttention"])
+@pytest.mark.parametrize("op_type", ["DecoderAttention", "LongformerAttention", "SparseAttention"])
 def test_work_that_is_not_counted_is_said(op_type):
     b = Builder()
     x = b.input("x", [2, 4, 8])
