@@ -63,7 +63,9 @@ def _past(b: Builder, size: Size, dtype: int, part: str = "") -> list[list[str]]
 # onnxruntime-genai
 
 
-def genai(size: Size, block: int = 0, fused: bool = True, zero_points: bool = True) -> Builder:
+def genai(
+    size: Size, block: int = 0, fused: bool = True, zero_points: bool = True, experts: int = 0
+) -> Builder:
     """Llama in float16, or with 4-bit weights in blocks.
 
     Args:
@@ -71,6 +73,7 @@ def genai(size: Size, block: int = 0, fused: bool = True, zero_points: bool = Tr
         block: weights in a block; 0 for float16.
         fused: query, key and value in one product.
         zero_points: whether blocks have one.
+        experts: of each layer, of which a token passes two; 0 for a dense block.
     """
     b = Builder(opset=21)
     ids = _ids(b, "total_sequence_length")
@@ -114,13 +117,25 @@ def genai(size: Size, block: int = 0, fused: bool = True, zero_points: bool = Tr
             b.output(f"present.{layer}.{kind}", dims, F16)
         out = product(mixed, size.queries, size.hidden)
         normed, state = _skip(b, state, out, size, f"ffn_{layer}")
-        gate, up = (product(normed, size.hidden, size.wide) for _ in range(2))
-        active = b.node("Mul", [gate, b.node("Sigmoid", [gate])])
-        out = product(b.node("Mul", [active, up]), size.wide, size.hidden)
+        if experts:
+            out = _experts(b, normed, product(normed, size.hidden, experts), size, experts)
+        else:
+            gate, up = (product(normed, size.hidden, size.wide) for _ in range(2))
+            active = b.node("Mul", [gate, b.node("Sigmoid", [gate])])
+            out = product(b.node("Mul", [active, up]), size.wide, size.hidden)
         normed, state = _skip(b, state, out, size, f"attn_{layer + 1}")
     product(normed, size.hidden, size.vocabulary, "logits")
     b.output("logits", ["batch_size", "sequence_length", size.vocabulary], F16)
     return b
+
+
+def _experts(b: Builder, normed: str, scores: str, size: Size, experts: int) -> str:
+    """The mixture of GPT-OSS: gate and up projection of each expert interleaved."""
+    scores = b.node("Reshape", [scores, b.constant([-1, experts])])
+    first = b.tensor([experts, 2 * size.wide, size.hidden], F16)
+    second = b.tensor([experts, size.hidden, size.wide], F16)
+    inputs = [normed, scores, first, "", second]
+    return b.node("MoE", inputs, None, _MS, k=2, activation_type="swiglu", swiglu_fusion=1)
 
 
 def _skip(b: Builder, state: str, out: str, size: Size, name: str) -> tuple[str, str]:

@@ -1,0 +1,204 @@
+"""Decoders recognised in ONNX files of the usual exporters, in their two phases."""
+
+from collections.abc import Mapping
+
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto
+
+from predictor.core.errors import InputError
+from predictor.graph.model import Model
+from predictor.language.graph import Pass, phase_model
+from predictor.language.recognise import RecognisedDecoder, recognise
+from predictor.language.weights import FORMATS
+from tests.networks import decoders
+from tests.networks.builder import Builder
+from tests.networks.decoders import Size
+from tests.networks.ingesting import ingest_proto
+
+SIZE = Size()
+GPT2 = Size(kv_heads=4, vocabulary=4000)
+LLAMAS = {
+    "genai": decoders.genai(SIZE).model(),
+    "genai, int4": decoders.genai(SIZE, block=32).model(),
+    "genai, int4, symmetric": decoders.genai(SIZE, 32, fused=False, zero_points=False).model(),
+    "optimum": decoders.optimum(SIZE).model(),
+    "optimum, without past": decoders.optimum(SIZE, with_past=False).model(),
+    "optimum, merged": decoders.merged(SIZE),
+}
+
+
+def recognised(
+    proto: onnx.ModelProto, bindings: Mapping[str, int] | None = None
+) -> RecognisedDecoder:
+    made = recognise(ingest_proto(proto, bindings))
+    assert made is not None
+    return made
+
+
+def at(proto: onnx.ModelProto, step: Pass) -> Model:
+    return ingest_proto(proto, recognised(proto).roles.bindings(step))
+
+
+@pytest.mark.parametrize("name", LLAMAS)
+def test_the_architecture_is_that_of_the_file(name: str) -> None:
+    model = recognised(LLAMAS[name]).architecture
+    assert (model.layers, model.hidden, model.vocabulary) == (2, 64, 1000)
+    assert (model.heads, model.kv_heads, model.head_dim) == (4, 2, 16)
+    assert (model.feed_forward, model.gated, model.tied_embeddings) == (96, True, False)
+    assert model.parameters() == 189_760
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "bits", "kv_bits"),
+    [
+        ("genai", "fp16", 16, 16),
+        # 96 inner weights are 3 blocks with 2 bytes of zero points, hence not 4.625.
+        ("genai, int4", "int4-32", 4.633, 16),
+        ("genai, int4, symmetric", "int4-32", 4.5, 16),
+        ("optimum", "fp32", 32, 32),
+        ("optimum, merged", "fp32", 32, 32),
+    ],
+)
+def test_formats_are_those_of_the_file(name: str, form: str, bits: float, kv_bits: float) -> None:
+    made = recognised(LLAMAS[name])
+    assert (made.weights, made.kv_bits) == (form, kv_bits)
+    assert made.weight_bits == pytest.approx(bits, abs=1e-3)
+    assert made.weights in FORMATS
+
+
+def test_longer_blocks_are_a_format_of_their_own() -> None:
+    size = Size(hidden=128, wide=256, head_dim=32)
+    made = recognised(decoders.genai(size, block=128).model())
+    assert made.weights == "int4-128"
+    # 8 bits of zero points where a row has one block alone.
+    assert 4 + 20 / 128 <= made.weight_bits <= 4 + 24 / 128
+
+
+def test_inputs_have_their_roles() -> None:
+    roles = recognised(LLAMAS["genai"]).roles
+    assert roles.ids == "input_ids"
+    assert roles.cache[:2] == ("past_key_values.0.key", "past_key_values.0.value")
+    assert (roles.batch, roles.tokens) == ("batch_size", "sequence_length")
+    assert (roles.past, roles.total) == ("past_sequence_length", "total_sequence_length")
+    assert roles.bindings(Pass(1, 99, 2)) == {
+        "batch_size": 2,
+        "sequence_length": 1,
+        "past_sequence_length": 99,
+        "total_sequence_length": 100,
+    }
+    assert recognised(LLAMAS["optimum, merged"]).roles.merged
+    assert not recognised(LLAMAS["optimum"]).roles.merged
+    # Its whole length is arithmetic on the others, so nothing binds it.
+    assert recognised(LLAMAS["optimum"]).roles.total == ""
+
+
+@pytest.mark.parametrize("name", ["genai", "genai, int4", "optimum", "optimum, merged"])
+@pytest.mark.parametrize("step", [Pass(20), Pass(1, 50), Pass(1, 50, batch=3)])
+def test_both_phases_multiply_what_the_architecture_multiplies(name: str, step: Pass) -> None:
+    model = at(LLAMAS[name], step)
+    made = recognise(model)
+    assert made is not None
+    assert made.architecture.heads == 4
+    own = phase_model(made.architecture, FORMATS[made.weights], step).graph
+    # Exports make logits of every token, and plain ones angles of positions by a product.
+    logits = (step.tokens - 1) * step.batch * 64 * 1000
+    angles = 0 if name.startswith("genai") else step.batch * step.tokens * 8
+    assert model.graph.macs.sum() == own.macs.sum() + logits + angles
+
+
+def test_a_cache_of_another_precision_is_told() -> None:
+    proto = decoders.genai(SIZE).model()
+    for info in (*proto.graph.input, *proto.graph.output):
+        if "key_values" in info.name:
+            info.type.tensor_type.elem_type = TensorProto.INT8
+    assert recognised(proto).kv_bits == 8
+
+
+def test_experts_are_recognised() -> None:
+    model = recognised(decoders.genai(SIZE, experts=8).model()).architecture
+    assert (model.experts, model.experts_per_token, model.expert_feed_forward) == (8, 2, 96)
+    assert (model.gated, model.feed_forward) == (True, 0)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_gpt2_is_recognised_by_its_cache_or_its_mask(cached: bool) -> None:
+    made = recognised(decoders.gpt2(GPT2, cached).model())
+    model = made.architecture
+    assert (model.layers, model.hidden, model.heads, model.kv_heads) == (2, 64, 4, 4)
+    assert (model.feed_forward, model.gated, model.norm_biases) == (96, False, True)
+    assert model.tied_embeddings
+    assert made.weights == "fp32"
+    assert made.roles.cache == ()
+
+
+def test_grouped_heads_without_a_cache_follow_from_the_projections() -> None:
+    b = decoders.optimum(SIZE, with_past=False)
+    b.outputs = [output for output in b.outputs if output.name == "logits"]
+    assert recognised(b.model()).architecture.kv_heads == 2
+
+
+def test_an_encoder_is_no_decoder() -> None:
+    b = Builder()
+    ids = b.input("input_ids", ["batch", "sequence"], TensorProto.INT64)
+    b.input("attention_mask", ["batch", "sequence"], TensorProto.INT64)
+    state = b.node("Gather", [b.tensor([1000, 64]), ids])
+    keys = b.node("Transpose", [state], perm=[0, 2, 1])
+    scores = b.node("Softmax", [b.node("MatMul", [state, keys])])
+    state = b.linear(b.node("MatMul", [scores, state]), 64, 1000)
+    b.node("Identity", [state], ["logits"])
+    b.output("logits", ["batch", "sequence", 1000])
+    assert recognise(ingest_proto(b.model())) is None
+
+
+def test_a_picture_network_is_no_decoder() -> None:
+    b = Builder()
+    b.node("Relu", [b.conv(b.input("image", [1, 3, 8, 8]), 3, 4, 3)], ["logits"])
+    b.output("logits")
+    assert recognise(ingest_proto(b.model())) is None
+
+
+def test_a_decoder_of_another_kind_is_said() -> None:
+    proto = decoders.genai(SIZE).model()
+    renamed = {n.output[0]: n for n in proto.graph.node if n.op_type == "GroupQueryAttention"}
+    for node in renamed.values():
+        del node.attribute[:]
+        node.op_type, node.domain = "SparseAttention", "com.microsoft"
+    with pytest.raises(InputError, match="its decoder is not recognised: it has no attention"):
+        recognise(ingest_proto(proto))
+
+
+def test_a_decoder_with_an_encoder_is_said() -> None:
+    b = decoders.genai(SIZE)
+    state = b.input("encoder_hidden_states", ["batch_size", 1500, 64], TensorProto.FLOAT16)
+    b.node("Identity", [state], ["frames"])
+    b.output("frames", dtype=TensorProto.FLOAT16)
+    with pytest.raises(InputError, match="attends to an encoder"):
+        recognise(ingest_proto(b.model()))
+
+
+@given(
+    st.integers(1, 3),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([1, 2]),
+    st.sampled_from([8, 16, 32]),
+    st.sampled_from([64, 96]),
+    st.sampled_from([40, 160, 224]),
+    st.sampled_from(["fused", "apart", "plain"]),
+)
+def test_any_decoder_is_recognised(
+    layers: int, kv_heads: int, shared: int, head_dim: int, hidden: int, wide: int, form: str
+) -> None:
+    size = Size(layers, hidden, kv_heads * shared, kv_heads, head_dim, wide, vocabulary=777)
+    if form == "plain":
+        proto = decoders.optimum(size).model()
+    else:
+        proto = decoders.genai(size, fused=form == "fused").model()
+    model = recognised(proto).architecture
+    found = Size(
+        *(model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim),
+        *(model.feed_forward, model.vocabulary),
+    )
+    assert found == size
