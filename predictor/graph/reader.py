@@ -99,6 +99,9 @@ def refuse_text(path: str, head: bytes) -> None:
         raise InputError(
             path, "it is a web page, not an ONNX file", "download the file itself and open that"
         )
+    if start.startswith(b"{") and (b'"architectures"' in start or b'"model_type"' in start):
+        reason = "it is the configuration of a model, which holds no operators"
+        raise InputError(path, reason, "predict a language model with 'ctm generate'")
     raise InputError(path, "it is text, not an ONNX file", "choose an .onnx file")
 
 

@@ -65,6 +65,7 @@ def zipped():
     [
         (b"", "the file is empty"),
         (b"hello, this is text\n", "it is text, not an ONNX file"),
+        (b'{\n  "architectures": ["LlamaForCausalLM"],', "it is the configuration of a model"),
         ("grüße\n".encode() * 200, "it is text, not an ONNX file"),
         (b"<!DOCTYPE html><html></html>", "it is a web page, not an ONNX file"),
         (
