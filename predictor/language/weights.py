@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from predictor.core.errors import InputError
@@ -59,6 +59,11 @@ _FALLBACK: Final = {
 _IN_BLOCKS: Final = frozenset({"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "mxfp4"})
 # Families whose query, key and value matrices llama.cpp stores as one.
 _FUSED_QKV: Final = frozenset({"gpt2", "falcon", "phi", "phi3"})
+_EIGHT = 8
+# Beside eight experts the matrices of attention are small: more bits cost them little.
+_WITH_EIGHT: Final = {"attn_k": "q8_0", "attn_v": "q8_0", "attn_output": "q5_k"}
+_LAYERS_OF_70B = 80
+_WHOLE: Final = frozenset({"f32", "f16", "bf16", "q8_0"})
 _TABLES: Final = frozenset({Kind.POSITIONS, Kind.ROUTER})
 
 LayerType = Callable[[DecoderArchitecture, int], str]
@@ -121,7 +126,7 @@ class WeightFormat:
         return (matrices + vectors * BITS[self.vectors]) / 8
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _mean_bits(form: WeightFormat, model: DecoderArchitecture, product: Product) -> float:
     layers = range(product.layers)
     return sum(form.layer_bits(model, product, layer) for layer in layers) / len(layers)
@@ -166,13 +171,6 @@ def _gguf_type(form: WeightFormat, model: DecoderArchitecture, product: Product,
     # Eight heads share the values of such a model, so more bits cost little.
     is_70b = model.layers == _LAYERS_OF_70B and model.heads > model.kv_heads
     return "q5_k" if is_70b and name == "attn_v" and kind in {"q3_k", "q4_k"} else kind
-
-
-_EIGHT = 8
-# Beside eight experts the matrices of attention are small: more bits cost them little.
-_WITH_EIGHT: Final = {"attn_k": "q8_0", "attn_v": "q8_0", "attn_output": "q5_k"}
-_LAYERS_OF_70B = 80
-_WHOLE: Final = frozenset({"f32", "f16", "bf16", "q8_0"})
 
 
 def _head_type(form: WeightFormat, model: DecoderArchitecture) -> str:

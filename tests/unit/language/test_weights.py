@@ -56,6 +56,13 @@ def test_a_size_in_gib_is_met(name: str, form: str, published: float) -> None:
     assert size == pytest.approx(published, abs=0.006)
 
 
+def test_the_size_of_a_tied_model_is_met() -> None:
+    text = {"model_type": "gemma3_text", "num_hidden_layers": 34, "hidden_size": 2560}
+    text |= {"intermediate_size": 10240, "sliding_window": 1024, "vocab_size": 262144}
+    gemma = architecture_of({"model_type": "gemma3", "text_config": text}, "gemma-3-4b")
+    assert weight_format("q4_k_m").model_bytes(gemma) == 2_483_218_432
+
+
 def test_a_file_of_mixtral_is_met() -> None:
     # Q4_K_M of today, in GB; eight experts get more bits in attention.
     assert weight_format("q4_k_m").model_bytes(model("Mixtral-8x7B")) / 1e9 == pytest.approx(
